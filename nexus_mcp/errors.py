@@ -43,7 +43,8 @@ BEGUN = "It was raised once writing had begun."
 class NexusError(Exception):
     """The base of errors that are reported to the caller.
 
-    `fault` names the error and its place, `message` adds the effect on files, `next_step` says what to do, or is "".
+    `fault` names the error and its place, `message` adds the effect on files, `next_step` is the user's next step, or
+    "".
     """
 
     def __init__(self, fault: str, *, effect: str = "", next_step: str = "") -> None:

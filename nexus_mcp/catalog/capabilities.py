@@ -53,7 +53,7 @@ def forbidden_tools(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
 
 
 def check_tool(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
-    """Return (True, "") or (False, an instruction for what to do next). Raises UnknownEntry.
+    """Return (True, "") or (False, the reason and the next step). Raises UnknownEntry.
 
     A read-only tool is never refused, whatever its classes.
     """
@@ -90,7 +90,7 @@ def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
 
 
 def missing_map_warning(catalog: Catalog, harness: str) -> str:
-    """Return a warning for a harness without a capability map, with what to do about it; "" for one with a map."""
+    """Return a warning for a harness without a capability map, with the next step; "" for a harness with a map."""
     if harness in catalog.maps:
         return ""
     from nexus_mcp.catalog.placeholders import suggestion

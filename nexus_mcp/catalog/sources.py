@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Source(Protocol):
-        """Reads files by path, relative and with `/`."""
+        """A source of files; paths are relative and have `/`."""
 
         def folders(self, name: str) -> list[str]:
             """Return the folders in the folder `name`, sorted; [] when it is absent."""
@@ -112,7 +112,7 @@ class Room:
         self._check(self.values, TOO_MANY_TOGETHER)
 
     def take(self, used: list[int]) -> bool:
-        """Subtract what an entry used in an earlier reading. Returns False, without subtracting, if it does not fit."""
+        """Subtract an entry's sizes from an earlier reading. Returns False, without subtracting, if it does not fit."""
         left = [have - want for have, want in zip(self.remaining(), used, strict=True)]
         if self.is_closed or min(left) < 0:
             return False

@@ -1,7 +1,7 @@
 """Read a YAML file as plain values, with the line and column of each.
 
 Strict: text keys, each once; no aliases, because a few lines of them can expand to gigabytes; no custom tags; only the
-types of the core schema of YAML 1.2.2 (section 10.3). Bounded in bytes, values and depth (bounds.py): the parser
+types of the core schema of YAML 1.2.2 (section 10.3). Bounded in bytes, values and depth (sources.py): the parser
 delivers one event at a time, so reading stops at a bound, and signals and deadlines are handled in between. Importing
 PyYAML takes longer than the rest of a hook, so load.py avoids this module.
 

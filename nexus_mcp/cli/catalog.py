@@ -146,7 +146,7 @@ SHOW = Command(
 
 
 def _check(values: Values) -> int:
-    """Print the numbers of valid entries. Raise CatalogError with every fault, StorageError."""
+    """Print how many entries are valid. Raise CatalogError with every fault, StorageError."""
     from nexus_mcp.catalog.building import own_value, shipped_value
     from nexus_mcp.catalog.faults import folder_error
     from nexus_mcp.catalog.sources import AGENTS, SHIPPED_NAME, SKILLS, Own, Shipped, read_shipped

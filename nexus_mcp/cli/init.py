@@ -31,7 +31,7 @@ _LIMIT = 1 << 20
 
 
 def run(values: Values) -> int:
-    """Create what is missing and print the next steps. Raise UsageError, PathRefused, StorageError."""
+    """Create the missing files and folders, and print the next steps. Raise UsageError, PathRefused, StorageError."""
     check_prefix(values.get(TOOL_PREFIX.name, ""))
     if GIT_MERGE.name in values:
         _check_alone(values)

@@ -233,7 +233,7 @@ def print_diff(site: Site, plan: Plan) -> None:
 
 
 def _list(values: Values) -> int:
-    """Print what is installed where, in both scopes."""
+    """Print the installed parts of each harness, in both scopes."""
     from nexus_mcp.harness import HARNESSES, load
     from nexus_mcp.harness.status import status
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp uninstall`: take out what `nexus-mcp install` wrote."""
+"""`nexus-mcp uninstall`: remove the entries and files of `nexus-mcp install`."""
 
 from __future__ import annotations
 

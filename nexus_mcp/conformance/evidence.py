@@ -31,7 +31,7 @@ MESSAGE = 2000
 
 @dataclass
 class Space:
-    """The number of characters left for values, as JSON; `cut` counts what did not fit."""
+    """The number of characters left for values, as JSON; `cut` counts the omitted rest."""
 
     left: int
     characters: int = 0
@@ -78,7 +78,7 @@ def record_exchange(
 def cut_value(value: Any, limit: int = ITEM) -> Any:
     """Return the value cut to about `limit` characters of JSON.
 
-    It holds only what JSON can represent; MISSING stays.
+    It holds only values that JSON can represent; MISSING stays.
     """
     return cut_to(value, Space(limit))
 

@@ -58,8 +58,8 @@ RUN_EVIDENCE = 8 << 20
 REMAINDER = 120
 
 LOOKING_S = 60.0
-"""Seconds to read what a target left in its project, or to delete it."""
+"""Seconds to read the files that a target left in its project, or to delete them."""
 GRACE_S = 5.0
-"""Seconds to delete what a target left after a signal ended the run."""
+"""Seconds to delete the files of a target after a signal ended the run."""
 LAST_RESORT_S = 20.0
 """Seconds from such a signal until the process ends in any case."""

@@ -1,4 +1,4 @@
-"""Check a suite of fixtures: faults beyond loading (lint), and what its assertions cover (coverage).
+"""Check a suite of fixtures: faults beyond loading (lint), and the coverage of its assertions (coverage).
 
 A mistyped name of a tool or a file makes a fixture assert nothing. The runner does not know the tools, so the suite is
 the evidence: a name that one fixture alone uses, a letter or two from another name, counts as mistyped.

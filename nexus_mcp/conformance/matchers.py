@@ -75,7 +75,7 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "must be an array of strings",
     ),
 }
-"""Key of a matcher -> whether it may have this value, and what it must be."""
+"""Key of a matcher -> whether it may have this value, and the text of this rule."""
 
 
 def mismatch(expected: Any, seen: Any) -> str:

@@ -65,8 +65,8 @@ class Assertion:
 
     `kind` is one of CHECKS. `step` is "" for the postcondition, else "step 2". `file` is a path from the project root,
     "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING where there is no node, and `parent` is then the
-    nearest existing node above it. `message` is the fault in one line, "" when the assertion passed. `cut` is what was
-    left out of the two values.
+    nearest existing node above it. `message` is the fault in one line, "" when the assertion passed. `cut` counts the
+    parts left out of the two values.
     """
 
     kind: str
@@ -86,7 +86,8 @@ class Exchange:
     """One request and its response. `request` is "task_add", "event agent_spawn", "restart" or "kill task_close".
 
     `answer` is the payload, None when there was none; `error` is the reason, or the text of a protocol error.
-    `description` is that of the event in the fixture, `cut` what was left out of the answer, the error and `params`.
+    `description` is that of the event in the fixture, `cut` counts the parts left out of the answer, the error and
+    `params`.
     """
 
     step: str
@@ -112,8 +113,8 @@ class FixtureResult:
 
     `tools` are the tools and the events ("event agent_spawn") that it uses, by their names in the contract. `files` are
     the text files of the project after a failure, shortened. `repeats` counts the runs; the first failed one is shown.
-    `expected` is the reason of the entry in the expected failures, "" without one. `cut` is what was left out of the
-    evidence, which has bounds (limits.py).
+    `expected` is the reason of the entry in the expected failures, "" without one. `cut` counts the parts left out of
+    the evidence, which has bounds (limits.py).
     """
 
     test_id: str

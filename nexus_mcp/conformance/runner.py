@@ -78,7 +78,7 @@ def run(
                 killing.kill_marked(mark)
                 left = _remove(root, ending)
             if left and found is None:
-                on_left(left)  # there is no result that could hold it
+                on_left(left)  # without a result nothing else holds the leftovers
     return replace(found, left=left)
 
 
@@ -202,7 +202,7 @@ async def _texts(sandbox: Sandbox) -> tuple[dict[str, str], Cut]:
 
 
 async def _clear(sandbox: Sandbox) -> list[Leftover]:
-    """Delete a sandbox, and return what remains of it."""
+    """Delete a sandbox, and return the paths that remain."""
     try:
         return await in_thread(sandbox.clear)
     except TargetFailure:
@@ -295,7 +295,7 @@ def _check_tools(target: Target, session: Session, known: set[str]) -> None:
 def _hint(target: Target) -> str:
     """Return the hint about a relative path in the command, the most common mistake, or ""."""
     for place, word in enumerate(target.command):
-        is_path = place > 0 or os.path.dirname(word)  # else it is searched on the PATH
+        is_path = place > 0 or os.path.dirname(word)  # a word without a slash is searched on the PATH
         if is_path and not os.path.isabs(word) and os.path.isfile(word):
             return f"It runs in a project of its own: give {word} as an absolute path."
     return ""

@@ -1,4 +1,4 @@
-"""Read and check what the user sets: the target, the selection of fixtures, and the expected failures.
+"""Read and check the user's settings: the target, the selection of fixtures, and the expected failures.
 
 The command line and the pytest plug-in both use this. An expected failure is a fixture that fails for a known reason;
 an entry that passes now fails the run.

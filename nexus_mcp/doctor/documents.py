@@ -180,7 +180,7 @@ def _checked(site: Source, entry: Entry, schema: str) -> Document:
         return Document(None, findings)
     (value,) = parsed
     full = schemas.faults(schemas.load(schema), value, most=50 * CAP)
-    if not full:  # the checks below find nothing then
+    if not full:  # the checks of the value find nothing in a malformed file
         newer = _check_version(value, entry.path)
         return Document(value, [] if newer is None else [newer])
     broken = validate(schemas.readable(schema), value, entry.path)

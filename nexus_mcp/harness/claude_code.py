@@ -1,4 +1,4 @@
-"""Claude Code: where its files are, and what an installation writes for it."""
+"""Claude Code: the places of its files, and the rows of an installation."""
 
 from __future__ import annotations
 

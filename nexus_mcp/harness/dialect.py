@@ -1,8 +1,8 @@
 """Translate hook payloads of Claude Code and Codex into our events, and answers into their form.
 
 Both send one JSON object with `hook_event_name`. Codex parses an answer strictly: one unknown field, and a denial is
-dropped. So an answer has only the fields that both accept for the event. `allow` prints nothing: it must not grant what
-the rules of the user would ask about.
+dropped. So an answer has only the fields that both accept for the event. `allow` prints nothing: it must not grant a
+permission for which the user's rules would ask.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class JsonDocument:
             raise Unsuitable("is not an object")
 
     def finish(self) -> str:
-        """Return the edited text. Raise Unreadable if it does not mean what the edits meant."""
+        """Return the edited text. Raise Unreadable if its value is not that of the edits."""
         if jsonc.parse(self._text) != self.value:
             raise Unreadable("cannot be changed safely: its layout is unusual")
         return self._text

@@ -15,7 +15,7 @@ _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _COMMENT = r"//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
 _GAP = re.compile(rf"(?:[\s\ufeff]|{_COMMENT})*+")
 _ENDING = rf"(?:\s|{_COMMENT})*+[}}\]]"
-# A run of what stays, else a comment or a trailing comma.
+# A run of kept text, else a comment or a trailing comma.
 _LENIENT = re.compile(rf"((?:[^\"/,]++|{_STRING}|,(?!{_ENDING}))++)|{_COMMENT}|,(?={_ENDING})", re.DOTALL)
 _TOKEN = re.compile(rf"{_STRING}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
 _TEXT = re.compile(_STRING, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Translate what the OpenCode plugin reports into our events, and answers into what the plugin applies.
+"""Translate reports of the OpenCode plugin into our events, and our answers into commands for the plugin.
 
 The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each event and gets one back. It sends only
 facts. This module keeps which sessions are subagents, because OpenCode reports only the id of a session.

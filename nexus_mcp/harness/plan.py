@@ -1,4 +1,4 @@
-"""Plan what an installation changes: the state of each row, and the new bytes of each file. Writes nothing.
+"""Plan the changes of an installation: the state of each row, and the new bytes of each file. Writes nothing.
 
 An entry or file is `absent`, `same`, `outdated` (ours, as we wrote it), `edited` (ours, edited by hand) or `foreign`.
 """
@@ -73,7 +73,7 @@ def open_document(path: str, data: bytes | None) -> Document:
 def plan_install(
     site: Site, harness: Harness, rows: Sequence[Row], parts: Sequence[str], record: Record, *, force: bool
 ) -> Plan:
-    """Return the plan. `record` is changed to what it will be. Raise InstallRefused, EditedByHand with all faults."""
+    """Return the plan; change `record` to its future content. Raise InstallRefused, EditedByHand with all faults."""
     work = _Work(site, harness, record, force=force)
     spliced: dict[str, list[Spliced]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ def plan_install(
 def plan_removal(
     site: Site, harness: Harness, record: Record, befores: dict[str, tuple[str, bytes | None]], *, force: bool
 ) -> Plan:
-    """Return the plan that takes out everything of a harness. `record` is changed to what it will be.
+    """Return the plan that takes out everything of a harness. `record` is changed to its future content.
 
     `befores`: absolute path → (hash of the file as we left it, the bytes that it had before), from the vault.
     Raise InstallRefused, EditedByHand with all faults.

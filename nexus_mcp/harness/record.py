@@ -1,7 +1,7 @@
-"""The record of what installations wrote: `generated.json`, tracked by git in a project.
+"""The record of the entries and files of installations: `generated.json`, tracked by git in a project.
 
-It maps each generated file, and each entry in a file of the user, to the hash of what was written, so that edits
-by hand are seen. A generated file that several harnesses read has several owners.
+It maps each generated file, and each entry in a file of the user, to the hash of the written content, so that edits by
+hand are detected. A generated file that several harnesses read has several owners.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Record:
             self.made.pop(path, None)
 
     def add_made(self, path: str, pointers: list[str]) -> None:
-        """Note what was made for an entry in the file."""
+        """Record the containers that were made for an entry in the file."""
         if pointers:
             self.made[path] = sorted({*self.made.get(path, ()), *pointers})
 

@@ -127,7 +127,7 @@ def front_matter(lines: Sequence[str], text: str) -> str:
 def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list[str]:
     """Return the tools that an agent may not use, by their exact names.
 
-    Patterns are left out: the harness does not know them, and the hook denies what they match.
+    Patterns are left out: the harness does not know them, and the hook denies the tools that match.
     """
     own = mount(catalog, harness, prefix)
     bare = mount(catalog, harness, "")

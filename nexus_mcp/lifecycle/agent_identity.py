@@ -54,7 +54,7 @@ class Identity:
     def agents(self, catalog: Catalog) -> list[dict[str, Any]]:
         """Return the agents of the catalog whose restrictions hold, each once."""
         if self.is_unknown:
-            catalog.unlisted_agent(_UNKNOWN)  # if the list is incomplete, it may be an unlisted one
+            catalog.unlisted_agent(_UNKNOWN)  # if the list is incomplete, the agent may be an unlisted one
             return list(catalog.agents.values())
         found = {name: agent for name in self.names if (agent := agent_of(catalog, name)) is not None}
         return list({agent["id"]: agent for agent in found.values()}.values())
@@ -92,7 +92,7 @@ def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
 
 
 def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
-    """Return why a tool is denied to an unknown agent that these agents may not use, and what to do next."""
+    """Return the reason and the next step when an unknown agent is denied a tool that these agents may not use."""
     names = join_first(barred, _LISTED, quoted_name)
     return (
         f"{identity.unknown_text()}, and {names} may not use {quoted(tool, _SHOWN)}. End "

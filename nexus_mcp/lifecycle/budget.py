@@ -1,7 +1,7 @@
-"""Fit the context of an event into what a harness takes.
+"""Fit the context of an event into the limit of a harness.
 
 Claude Code and Codex replace or shorten a context of more than 10 000 characters, so the end of a skill got lost. Here
-the most important texts come first, and what is left out is named, with the place where it can be read.
+the most important texts come first; omitted texts are named, with the place where they can be read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Describe how a harness calls the events: its edit gate, how much context it takes, whether it has our skills.
 
-A neutral `nexus-mcp hook EVENT` has the defaults. An installed hook says what it has by options of its command.
+A neutral `nexus-mcp hook EVENT` has the defaults. The options of an installed hook's command describe its harness.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class Kinds:
 def _working_folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it was removed
+    except OSError:  # the folder was removed
         return os.sep
 
 

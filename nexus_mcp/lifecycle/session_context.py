@@ -1,4 +1,4 @@
-"""Remember what a session's model has in its context, and give it again after a compaction.
+"""Remember the texts in the context of a session's model, and send them again after a compaction.
 
 The memory has one entry for each session in `remembered.extension.json` of the harness, because each hook is a new
 process. Without it the model only gets more text than needed. An entry has some of these keys:
@@ -12,7 +12,7 @@ process. Without it the model only gets more text than needed. An entry has some
 - STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
-event gives only what changed in between. A user message after that, or the same event again, starts anew.
+event sends only texts that changed in between. A user message after that, or the same event again, starts anew.
 """
 
 from __future__ import annotations

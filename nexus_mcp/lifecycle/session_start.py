@@ -1,4 +1,4 @@
-"""session_start: create the folders, and report what an earlier session left."""
+"""session_start: create the folders, and report the open work of an earlier session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLE = 120
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Create the folders. A new session starts without agents, with warnings about what an earlier one left.
+    """Create the folders. A new session starts without agents, with warnings about the open work of an earlier one.
 
     Agents of other active sessions stay. A missing capability map is reported.
     A session that continues ("resume", "compact" or any other source) keeps its agents. After a compaction it gets

@@ -1,4 +1,4 @@
-"""turn_end: let the model stop, or ask it once to finish what it left undone.
+"""turn_end: let the model stop, or ask it once to finish its work.
 
 A model often completes all tasks and forgets to close the cycle. It is asked once for each state of the work, and never
 twice in a row, so that it can always stop.

@@ -28,7 +28,7 @@ _QUESTIONS, _TITLE, _WORDS = 20, 160, 400
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Describe what the bracket tags ask for, and the progress of plan and tasks.
+    """Describe the requests of the bracket tags, and the progress of plan and tasks.
 
     The message is never changed, and its text is not returned.
     """

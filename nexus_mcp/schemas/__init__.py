@@ -31,7 +31,7 @@ _ASSERTIONS = frozenset(
 UNKNOWN_FIELD = "is not a known field"
 _ALL = 1 << 62
 SIZES = ((str, "maxLength", "characters"), (list, "maxItems", "items"), (dict, "maxProperties", "members"))
-"""Type of a value, the keyword that bounds its size, and what is counted."""
+"""Type of a value, the keyword that bounds its size, and the unit of the size."""
 _searches: dict[str, Callable[[str], object]] = {}
 _loaded: dict[str, Schema] = {}
 _readable: dict[str, Schema] = {}

@@ -31,7 +31,7 @@ class Message:
 def parse(line: bytes) -> Message | None:
     """Read one line. None: a blank line, a response or a notification that cannot be read; nothing answers those.
 
-    Raises Fault: -32700 for what is not JSON, -32600 for JSON that is no request, -32602 for params
+    Raises Fault: -32700 for a line that is not JSON, -32600 for JSON that is no request, -32602 for params
     that are no object.
     """
     if not line.strip(b" \t\r\n"):
@@ -80,7 +80,8 @@ def _load(line: bytes) -> Any:
     except (ValueError, RecursionError):
         text = ""
     if not text:
-        return _load_with_diagnosis(line)  # outside the except block: its exception would keep all that was read
+        # Outside the except block, because its exception would keep the whole line in memory.
+        return _load_with_diagnosis(line)
     _check_depth(line, text, value)
     return value
 

@@ -93,7 +93,7 @@ class Nesting:
 
     def __init__(self) -> None:
         self._open: list[bytes] = []  # the closing marks of open containers
-        self._string = b""  # carried over of an open string: its quote, and half an escape
+        self._string = b""  # carried over from an open string: its quote, and half an escape
         self._begun = False
         self._broken = False
 

@@ -97,7 +97,7 @@ class _Session:
         return not self._stop.requested
 
     def _load(self) -> None:
-        """Load what every call needs, while the client reads its first response."""
+        """Load the modules of every call, while the client reads its first response."""
         with suppress(Exception):  # the call itself reports a lasting error
             from nexus_mcp.server import call_queue, response_json  # noqa: F401
 

@@ -41,7 +41,7 @@ class Stop:
             return self  # not the main thread: only it can handle signals
         for name in _NAMES:
             number = getattr(signal, name, None)
-            # An ignored signal stays ignored: that is what nohup asks for.
+            # An ignored signal stays ignored, as nohup requires.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._on_signal)
         return self

@@ -125,7 +125,7 @@ def mark(data: bytes | None) -> Mark | None:
 
 
 def with_copies(full: Entry, copies: Sequence[str]) -> Entry:
-    """Return the entry with the names of the copies that keep what another program saved."""
+    """Return the entry with the names of the copies of files that another program saved."""
     if not copies:
         return full
     note = f"another program's save is kept as {', '.join(copies)}"
@@ -187,8 +187,9 @@ def is_permanent(line: Entry) -> bool:
 
 
 def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
-    """Return the content of the file before the change `by`, from its content `now`. Raises UndoRefused if `now` is not
-    what the change wrote.
+    """Return the content of the file before the change `by`, from its content `now`.
+
+    Raises UndoRefused if `now` is not the content that the change wrote.
     """
     before = file["before"]
     if not _matches(file["after"], now):

@@ -1,4 +1,4 @@
-"""Open the workspace folders, take the lock and complete what a crash interrupted, in this order.
+"""Open the workspace folders, take the lock and complete an interrupted change, in this order.
 
 The first write creates the folders and syncs them. If that write fails, it removes them again.
 """
@@ -257,7 +257,8 @@ class Locked:
 
     def _take_back(self, error: BaseException) -> None:
         if self._is_begun:
-            if self._wrote_ignore and not self.is_kept and self.held.is_ours():  # else another process uses it
+            # If the lock is not ours any more, another process uses the folder.
+            if self._wrote_ignore and not self.is_kept and self.held.is_ours():
                 remove_gitignore(self.nexus)
             if not isinstance(error, NexusError):
                 error.add_note(BEGUN)

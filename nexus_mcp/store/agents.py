@@ -111,7 +111,7 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
 def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
     """Append a line beside the tracker without the lock. Raises StateError, PathRefused, StorageError."""
     with store.state_as_it_is() as state:
-        if state is not None:  # it exists: a process has the lock in it, or a session has begun
+        if state is not None:  # the folder exists: a process has the lock in it, or a session has begun
             with state.make(harness_id, confirm=False)[0] as own:
                 agents_extension.append(own, [line], agents_extension.APPEND_LIMIT)
 
@@ -166,7 +166,7 @@ def write(
     if data != found.data:
         atomic.put(own, TRACKER, data, held.check)
     if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
-        with suppress(NexusError, OSError):  # it stays as it is, and the next lock holder tries again
+        with suppress(NexusError, OSError):  # the file stays as it is, and the next lock holder tries again
             agents_extension.tidy(own, fold if is_needed else None, frozenset(found.events))
 
 

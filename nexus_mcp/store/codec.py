@@ -31,7 +31,7 @@ MAX_DIGITS = 4300  # the most digits that Python turns into an int
 class Invalid(ValueError):
     """JSON that the grammar or Python's reader allows, and nexus-mcp does not.
 
-    The text is the reason. `kind` is what `locate` searches for to find the place, "" if the fault has no single place.
+    The text is the reason. `kind` selects the search of `locate` for the place, "" if the fault has no single place.
     """
 
     def __init__(self, problem: str, kind: str = "") -> None:

@@ -35,7 +35,7 @@ def carry_out(
     held: HeldLock,
     answer: dict[str, Any] | None,
 ) -> str | None:
-    """Write what `change` requests; return the name of the receipt with `answer`, None if there is none.
+    """Write the requests of `change`; return the name of the receipt with `answer`, None if there is none.
 
     Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed,
     ChangedMeanwhile among them: another program saved one of the files since it was read. NotAppliedYet and

@@ -1,8 +1,8 @@
-"""Sweep temporary files that dead writers left, and keep what another program saved: `conflict-<id>-<name>`.
+"""Sweep temporary files of dead writers, and keep files that another program saved: `conflict-<id>-<name>`.
 
-A file that is exchanged for a new one has a temporary name for a moment. That name records what the file held when the
-change read it. So the sweep after a crash can tell our own file, which it removes, from a save, which it keeps beside
-the file.
+A file that is exchanged for a new one has a temporary name for a moment. That name records a checksum of the file as
+the change read it. So the sweep after a crash can tell our own file, which it removes, from a save, which it keeps
+beside the file.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ If the platform supports it, every call uses a descriptor of the folder (openat 
 cannot lead it outside by replacing a folder with a link. Elsewhere lstat checks each step first. No open waits for a
 pipe. With O_NOATIME opening a file updates no access time: the next sync would wait for that write.
 
-A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file in it gives the group what the
-folder gives it, whatever the umask is. Nothing is more open than its folder (docs/decisions/0054).
+A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file in it gives the group the same
+permissions as the folder, whatever the umask is. Nothing is more open than its folder (docs/decisions/0054).
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class Folder:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
     def look_all(self, names: Iterable[str]) -> list[os.stat_result | None]:
-        """Return what `look` returns for each name."""
+        """Return the result of `look` for each name."""
         return [self.look(name) for name in names]
 
     def names(self, most: int | None = None) -> list[str]:
@@ -411,7 +411,7 @@ def _group(above: os.stat_result) -> int:
 
 def _allowed(above: os.stat_result) -> int:
     """Return the permissions that the folder `above` gives other users than the owner, for a new file in it."""
-    # If the file belongs to another group, that gets what the folder gives to all users.
+    # If the file belongs to another group, that group gets the permissions of all users of the folder.
     return bits_for(above, _group(above))
 
 

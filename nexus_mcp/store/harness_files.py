@@ -147,7 +147,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
 
 
 # The hook error log is advisory: never required, never synced, never waited for. It is written without the lock,
-# because that may be what failed: one write appends a line, which the system keeps apart from those of others. A full
+# because the lock may have failed: one write appends a line, which the system keeps apart from those of others. A full
 # log is renamed to the old one, and a new one is begun.
 
 

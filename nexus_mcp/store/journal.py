@@ -60,7 +60,7 @@ def record(
 
     `answer` is stored for a caller that comes back after a crash; None if it is not needed. The journal has the id of
     `log_entry`, which is added to the operation log after the change is applied. Without it, as in journals of an older
-    nexus-mcp, an entry is made from what is known.
+    nexus-mcp, an entry is made from the known facts.
     """
     return {
         "version": VERSION_WITHOUT_CYCLE if cycle is None else VERSION,
@@ -177,7 +177,7 @@ def digest(data: bytes | None) -> str | None:
 
 
 def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth | None, prepared: Prepared) -> list[str]:
-    """Write the files as the journal `change` says. Return the names of copies of what other programs saved meanwhile.
+    """Write the files of the journal `change`. Return the names of copies of files that other programs saved meanwhile.
 
     `growth` is the history's append from which its prepared file was made, under this lock. After a crash it is None,
     and `prepared` is empty. The journal itself stays. Raises OSError, Unsynced or a NexusError; then it can be applied

@@ -126,7 +126,7 @@ def acquire(
 
     `meanwhile` is called once if another call has it. Without flock neither that nor `stopped` is called. Raises
     LockTimeout after `wait` seconds, with the holder's pid, WaitStopped if `stopped()` becomes true while waiting, and
-    StorageError if the file cannot be locked at all. The end of the block raises what `afterwards` raises.
+    StorageError if the file cannot be locked at all. The end of the block raises the errors of `afterwards`.
     """
     if fcntl is None:
         return acquire_with_filelock(state, wait)
@@ -136,7 +136,7 @@ def acquire(
         try:
             fd = _flock(fd, state, wait, end, stopped=stopped, meanwhile=meanwhile)
         except Unlockable:
-            if created:  # no other process can have it either
+            if created:  # no other process can have the lock either
                 state.unlink(NAME)
             raise
         try:
@@ -175,7 +175,7 @@ def _check_file(state: Folder, fd: int) -> os.stat_result:
     except OSError as error:
         raise StorageError(state.show(NAME), "look at", reason(error)) from error
     if not stat.S_ISREG(file.st_mode):
-        state.check_plain(NAME)  # raises, unless it is gone
+        state.check_plain(NAME)  # raises, unless the folder is gone
         raise StorageError(state.show(NAME), "lock", "it is not a plain file")
     return file
 
@@ -195,7 +195,7 @@ def _flock(
             raise kind(state.show(NAME), "lock", reason(error)) from error
         shown = state.show(NAME)
         try:
-            waiter = join_queue(fd)  # the kernel wakes it at once
+            waiter = join_queue(fd)  # the kernel wakes the waiting thread at once
         except OSError as error:
             raise StorageError(shown, "wait for", reason(error)) from error
         except RuntimeError as error:

@@ -42,7 +42,7 @@ _warned: set[str] = set()
 def note(state: Folder, make: Callable[[], Entry | None], copies: Sequence[str] = ()) -> None:
     """Add the entry that `make` makes, if any, with the names of `copies`. Never raises.
 
-    Needs the lock, after the change was made. The copies keep what another program saved.
+    Needs the lock, after the change was made. The copies are of files that another program saved.
     """
     try:
         entry = make()

@@ -242,7 +242,7 @@ def put_unsynced(
     check: Callable[[], None] | None,
     forward: str | None,
 ) -> str:
-    """Do what `Replacement.put_unsynced` does; return the name of the copy, "" for none. `read` as for `write_one`."""
+    """Call `Replacement.put_unsynced`; return the name of the copy, "" for none. `read` as for `write_one`."""
     replacement = Replacement(folder, *read, forward)
     replacement.put_unsynced(data, check)
     return replacement.copy

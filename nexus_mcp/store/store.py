@@ -155,7 +155,7 @@ class Store:
         self._done = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:
-        """Run `make` under the lock, write what it requested, and return its answer. `by` is for the operation log.
+        """Run `make` under the lock, write the requested changes, and return its answer. `by` is for the operation log.
 
         `make` may run several times, because another program saved a file that it read. So it must only read the
         transaction and request writes. If it raises, nothing is written. A change with a cycle, or of several files,

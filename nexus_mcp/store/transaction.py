@@ -1,4 +1,4 @@
-"""Collect what one change reads and writes under the lock, and carry it out.
+"""Collect the reads and writes of one change under the lock, and carry it out.
 
 One file is replaced by itself; a change of several files, or with a cycle, goes through the journal.
 """
@@ -122,8 +122,8 @@ class Transaction:
 
         Return the value as the file will hold it, with its fields in the order of the schema.
 
-        New data must fit the closed schema. Data of another harness may have more fields, but must have what every
-        reader needs. Raises NewerVersion, and StateError if the file would grow beyond the limit of readers.
+        New data must fit the closed schema. Data of another harness may have more fields, but must have the fields that
+        every reader needs. Raises NewerVersion, and StateError if the file would grow beyond the limit of readers.
         """
         shown = f".nexus/state/{name}"
         before = self._document(name)

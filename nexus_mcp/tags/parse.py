@@ -31,9 +31,9 @@ _CLOSING = "\"'”’»)]*_"
 def parse(text: str, table: Collection[str]) -> list[dict[str, Any]]:
     """Return all tags in order: [{"tag": "plan", "variant": "auto" or "", "start": int, "end": int, "text": str}].
 
-    `table` has the tag names in lower case. `text[start:end]` is the tag with its brackets; the field `text` is what
-    follows up to the next tag or the end, stripped. Tag and variant are in lower case. A variant is any text of one
-    line; the caller checks whether the vocabulary has it. Markdown code and links hold no tags (tags/markdown.py).
+    `table` has the tag names in lower case. `text[start:end]` is the tag with its brackets; the field `text` is the
+    text up to the next tag or the end, stripped. Tag and variant are in lower case. A variant is any text of one line;
+    the caller checks whether the vocabulary has it. Markdown code and links hold no tags (tags/markdown.py).
     """
     found = _find_starts(text, table)
     return [_read_tag(text, start, until) for start, until in zip(found, [*found[1:], len(text)], strict=False)]

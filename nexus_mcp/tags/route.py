@@ -1,4 +1,4 @@
-"""Predict what the tags of a message would do: start a skill, run an action, or nothing, with the reason.
+"""Predict the effect of a message's tags: start a skill, run an action, or nothing, with the reason.
 
 Nothing is changed. An error that concerns one tag does not affect the others.
 """

@@ -36,7 +36,7 @@ CLASSES = {
     CYCLE_CLOSE: "archives plan and tasks",
     ARTIFACT_WRITE: "writes a file below .nexus/",
 }
-"""Capability class → what its tools do. assets/vocabulary/capabilities.yml says which classes an agent may not use."""
+"""Capability class → effect of its tools. assets/vocabulary/capabilities.yml maps restrictions to classes."""
 
 
 class ToolContext:
@@ -55,7 +55,7 @@ class ToolContext:
 
 
 class Tool:
-    """One tool of the contract. `summary` is its row in the README, `description` what models read.
+    """One tool of the contract. `summary` is its row in the README, `description` its text for models.
 
     `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
     use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
@@ -110,7 +110,7 @@ class Tool:
         """Return the tool as `tools/list` shows it (MCP `Tool`), with `prefix` before its name.
 
         Every session pays for this text: the title stands once, where all clients look for it, and the schema of
-        answers has only what clients use. The budgets: docs/tokens.md.
+        answers has only the parts that clients use. The budgets: docs/tokens.md.
         """
         return {
             "name": prefix + self.name,

@@ -39,7 +39,7 @@ LINT = Command(
 
 
 def _coverage(values: Values) -> int:
-    """Print the gaps by kind and the counts of what is covered. Return 1 when there is a gap."""
+    """Print the gaps by kind, and the counts of covered fields and parameters. Return 1 when there is a gap."""
     from nexus_mcp.conformance.lint import GAPS, coverage
     from nexus_mcp.log import printable
 

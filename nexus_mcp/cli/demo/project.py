@@ -51,7 +51,7 @@ def temporary_folder(*, keep: bool) -> Iterator[str]:
                 text = f"The project is still there: {printable(folder)}"
                 if not keep:
                     text = f"The project {printable(folder)} is removed again; --keep leaves it."
-                # When stdout is closed, report what ended the demo instead of this failure.
+                # When stdout is closed, report the first error of the demo instead of this failure.
                 with suppress(OSError):
                     print(f"\n{text}", flush=True)
 

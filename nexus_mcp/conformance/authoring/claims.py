@@ -1,4 +1,4 @@
-"""Find what assertions check: fields of state files, keys of answers, and parameters of calls.
+"""Find the fields of state files, the keys of answers and the parameters of calls that assertions check.
 
 A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. The names of fields come from the schemas.
 A `$ref` to another schema file counts for the fields of that file.

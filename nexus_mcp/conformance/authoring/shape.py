@@ -49,7 +49,7 @@ def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
     branches: list[Schema] = node["anyOf"]
     if all(set(branch) == {"required"} for branch in branches):
         wanted = [branch["required"][0] for branch in branches]
-        # A mistyped name of one of them is reported at its own place.
+        # A mistyped name of one of these keys is reported at its own place.
         if not any(nearest(name, wanted) for name in set(value) - set(node.get("properties", {}))):
             yield Fault(pointer, f"must have {_or(wanted)}")
         return

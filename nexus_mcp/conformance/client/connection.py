@@ -87,7 +87,7 @@ class Connection:
     async def open(cls, source: Any, manner: Manner, seconds: float) -> Connection:
         """Connect and list the tools. `source`: a transport, a URL or a low-level server. Raises TargetFailure."""
         for name in ("mcp", "client"):
-            # The report holds what the SDK logs about the target, so nothing goes to stderr.
+            # The report holds the SDK's log about the target, so nothing goes to stderr.
             if not logging.getLogger(name).handlers:
                 logging.getLogger(name).addHandler(logging.NullHandler())
         self = cls(source, manner)
@@ -289,7 +289,7 @@ class Session:
 
     @property
     def stderr(self) -> str:
-        """Return the end of what its process printed to stderr."""
+        """Return the end of its process's stderr."""
         return self.process.stderr if self.process else ""
 
     async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
@@ -353,7 +353,7 @@ def _refuse(word: str) -> None:
 
 
 def _last_words(process: ServerProcess) -> str:
-    """Return the fault of an end that came in time, or ""."""
+    """Return the fault of a process that ended in time, or ""."""
     if process.unfinished:
         return describe_garbage(process.unfinished)
     return f"{process.death.description} after its stdin was closed" if process.death.code else ""

@@ -33,7 +33,7 @@ class ServerProcess:
     """A running process.
 
     `on_line` gets each line of stdout without its end; `on_end` is called once, when no more lines will come. `fault`
-    is then what went wrong, "" after a requested end, and `death` how it ended. Lives in one event loop; raises OSError
+    is then the fault, "" after a requested end, and `death` describes the end. Lives in one event loop; raises OSError
     when the command cannot be started.
     """
 
@@ -95,7 +95,7 @@ class ServerProcess:
 
     @property
     def stderr(self) -> str:
-        """Return the end of what it printed to stderr."""
+        """Return the end of its stderr."""
         return self._stderr.text
 
     def send(self, line: bytes) -> None:
@@ -121,7 +121,7 @@ class ServerProcess:
         self._end_requested = True
 
     def kill(self) -> None:
-        """Kill it and what it started, and return when they are gone. Earlier output still counts."""
+        """Kill it and its children, and return when they are gone. Earlier output still counts."""
         self._end_requested = True
         if not self._reaped:
             self._family.kill(self.pid)
@@ -158,7 +158,7 @@ class ServerProcess:
         return ""
 
     def _read_stdout(self) -> bool:
-        """Read what is available; return whether more may be available at once."""
+        """Read the available bytes; return whether more may be available at once."""
         data = self._read(self._stdout)
         if data is None:
             return False
@@ -252,7 +252,7 @@ class ServerProcess:
 
 
 class Allowance:
-    """The bounds on what the processes of one fixture print; `complaint` names the exceeded bound, or is "".
+    """The bounds on the output of the processes of one fixture; `complaint` names the exceeded bound, or is "".
 
     `unrequested` is the number of lines without a request. `at_once` is how many fixtures run at once: they share the
     memory of one process.
@@ -297,7 +297,7 @@ class Allowance:
 
 
 class Feed:
-    """The writing end of a pipe. It never waits, and buffers what the reader does not take yet.
+    """The writing end of a pipe. It never waits, and buffers bytes that the reader does not take yet.
 
     `on_broken` is called when the reader closed its end, which closes this one.
     """

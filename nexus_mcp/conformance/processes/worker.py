@@ -85,7 +85,7 @@ def main(kind: str) -> None:
     print(flush=True)
     for line in sys.stdin:
         request = json.loads(line)
-        signal.setitimer(signal.ITIMER_PROF, request["seconds"])  # by default this kills, whatever runs
+        signal.setitimer(signal.ITIMER_PROF, request["seconds"])  # by default this signal kills the process
         response = answer(request)
         left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps({**response, "took": request["seconds"] - left}), flush=True)

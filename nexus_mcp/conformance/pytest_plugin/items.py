@@ -31,7 +31,7 @@ SEPARATOR = "::"
 
 
 class Suite:
-    """Add the fixtures to what pytest collects. `nexus` and `nexus::TEST_ID` among its arguments select them."""
+    """Add the fixtures to the tests of pytest. `nexus` and `nexus::TEST_ID` among its arguments select them."""
 
     def __init__(self, config: pytest.Config) -> None:
         ours = [argument for argument in config.args if _is_ours(argument)]

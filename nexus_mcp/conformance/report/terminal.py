@@ -136,7 +136,7 @@ class Screen:
             self._console.print()
 
     def last_line(self, run: RunResult) -> None:
-        """Print the counts, and before them what was cut from failures and what could not be deleted."""
+        """Print the counts, and before them notes about cut evidence of failures and about undeleted files."""
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
         for line in format_leftovers(run.left):

@@ -71,7 +71,7 @@ def indented(value: Any, limit: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return the value with only what JSON can represent, and not too deep."""
+    """Return the value limited to JSON types and to a bounded depth."""
     return cut_value(value, _ALL)
 
 

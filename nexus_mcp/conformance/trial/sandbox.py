@@ -86,8 +86,8 @@ class Anchor:
 class Sandbox:
     """A project folder, and for a temporary one the folder `around` it.
 
-    WorkspaceRoot creates it; `clear` deletes it and returns what cannot be deleted. `project` is its path, with links
-    resolved. `beside` returns names in the folder of the run that belong to no sandbox. Every method raises
+    WorkspaceRoot creates it; `clear` deletes it and returns the paths that cannot be deleted. `project` is its path,
+    with links resolved. `beside` returns names in the folder of the run that belong to no sandbox. Every method raises
     TargetFailure once the path leads to another folder.
     """
 
@@ -107,7 +107,7 @@ class Sandbox:
         self._beside = beside
 
     def lay(self, fixture: Fixture) -> None:
-        """Write what the precondition of a fixture, its tokens replaced, lists.
+        """Write the files of a fixture's precondition, with its tokens replaced.
 
         Raises OSError or ValueError when that is impossible.
         """
@@ -136,7 +136,7 @@ class Sandbox:
                 self.write(f".git/{path}", content, None)
 
     def write(self, path: str, content: bytes | None, symlink: str | None) -> None:
-        """Write a file or a link at a path from the project root and replace what is there; both None: only delete.
+        """Write a file or a link at a path from the project root, in place of an existing one; both None: only delete.
 
         Raises OSError when that fails, for example with a link in the path.
         """
@@ -154,7 +154,7 @@ class Sandbox:
     def read(self, path: str, most: int = LARGEST + 1) -> bytes | None:
         """Return the first `most` bytes of a file, None when nothing exists there.
 
-        Returns b"" for what is not a file, or leads out of the project.
+        Returns b"" for a path that is not a file, or leads out of the project.
         """
         root = self._root()
         full = os.path.join(self.project, path)
@@ -179,7 +179,7 @@ class Sandbox:
         return not f"{real}/".startswith(f"{self.project}/")
 
     def snapshot(self) -> Snapshot:
-        """Return the project by paths from its root, and what is around it with paths that begin with "../".
+        """Return the project by paths from its root, and the files around it by paths that begin with "../".
 
         Raises TooMuch when there is too much to read.
         """

@@ -1,4 +1,4 @@
-"""Record what a folder contains, byte by byte. No link is followed, and only regular files are opened."""
+"""Record the content of a folder, byte by byte. No link is followed, and only regular files are opened."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class WorkspaceRoot:
         return folder.path
 
     def remove(self) -> list[Leftover]:
-        """Delete what the run created, and return what remains. Raises Halted when the work has to stop.
+        """Delete the folders of the run, and return the paths that remain. Raises Halted when the work has to stop.
 
         A folder of the user stays: each sandbox has emptied it.
         """

@@ -1,4 +1,4 @@
-"""Find what interrupted processes left: a recorded change, temporary files, receipts of unanswered closes.
+"""Find leftovers of interrupted processes: a recorded change, temporary files, receipts of unanswered closes.
 
 Every change creates these for a moment, so they count only while no process is inside a change.
 """
@@ -77,7 +77,7 @@ def _first(site: Site, pending: dict[str, Any]) -> str:
 
 
 def _in_the_way(site: Site, name: str) -> str:
-    """Return the path that blocks the file `name`, and what has to be there; "" when nothing blocks it."""
+    """Return the path that blocks the file `name`, and the kind of file required there; "" when nothing blocks it."""
     path, wanted = f"{places.STATE}/{name}", FILE
     while path != places.STATE:
         there = site.survey.entries.get(path)

@@ -79,7 +79,7 @@ MOST_WORDS = 10_000
 
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the artifact as text, or as bytes if it is not UTF-8. Raises Missing, and what reading a file raises."""
+    """Return the artifact as text, or as bytes if it is not UTF-8. Raises Missing, and the errors of reading a file."""
     path = values["path"]
     with ctx.store.state() as state:
         data = read_file(state, f"{FOLDER}/{path}")
@@ -101,7 +101,7 @@ def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
 def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[Entry]:
     """Yield the entries below `folder` after the segments `after`; `above` is its path with a final slash, or "".
 
-    Unsafe names, and what is neither file nor folder, are left out: they cannot be read either.
+    Unsafe names and special files are left out: they cannot be read either.
     """
     # Entries of earlier pages are skipped by name only: there may be a hundred pages.
     for name in sorted(name for name in folder.names() if not after or name >= after[0]):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def file_entries(path: str, read: Read | None = None) -> Callable[[ReadContext, str | None], Iterator[Entry]]:
-    """Return the `entries` of the one resource behind a file below .nexus, with the size of what `read` returns.
+    """Return the `entries` of the one resource behind a file below .nexus, with the size of the result of `read`.
 
     A large file is not read for its size: clients list resources often.
     """

@@ -104,7 +104,7 @@ class Pump:
                 await self._until(MAX_WAITING)
             if self._stop.requested:
                 log.info(STOPPING)
-            # The SDK drops what it has not answered when its input ends, so its input ends last.
+            # The SDK drops unanswered requests when its input ends, so its input ends last.
             await self._until(0)
             if self._server.subscribing.is_used:
                 self._stop.request()  # a client that reads no notifications must not delay the end

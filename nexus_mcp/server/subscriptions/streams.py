@@ -243,7 +243,7 @@ class Subscriptions:
             self._notify(ACKNOWLEDGED, {"notifications": granted, "_meta": meta})
             self._streams.begin(stream)
         except Exception:
-            self.cancel(request.id)  # it gets an error response, so no further one
+            self.cancel(request.id)  # the request gets an error response, so no further one
             raise
         return None
 

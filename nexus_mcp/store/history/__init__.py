@@ -1,6 +1,6 @@
 """history.json, however long: read through an index, appended to by a copy that the kernel makes.
 
-`archive` is what the rest of the store uses. Below it: `parse` reads the file window by window, `index` records where
+The rest of the store uses only `archive`. Below it: `parse` reads the file window by window, `index` records where
 each cycle lies, `cache` keeps that on disk, `texts` searches the cycles (docs/decisions/0050).
 """
 

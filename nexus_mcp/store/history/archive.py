@@ -1,6 +1,6 @@
 """Give one call its view of history.json: cycles by number, from 0 and oldest first, and a search through them.
 
-Its index is found in memory, in the cache, by what was appended to the file, or by parsing the file.
+Its index comes from memory, from the cache, from the appended part of the file, or from a parse of the file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CHANGED = "it was changed meanwhile"
 class Archive:
     """The history in the folder `nexus` as it is now. Close it, or use it in `with`.
 
-    `state` is the folder for its cache, `memory` what this process remembers. Raises StateError if the file is no
+    `state` is the folder for its cache, `memory` the memory of this process. Raises StateError if the file is no
     history, PathRefused, StorageError.
     """
 
@@ -184,7 +184,7 @@ class Archive:
 
 
 def look(memory: Memory, at: Callable[[Archive], Found], nexus: Folder | None, state: Folder | None) -> Found:
-    """Return what `at` returns for the history in these folders. Raises as Archive does."""
+    """Return the result of `at` for the history in these folders. Raises as Archive does."""
     with Archive(nexus, state, memory) as archive:
         return at(archive)
 

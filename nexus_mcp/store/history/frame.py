@@ -1,4 +1,4 @@
-"""Parse history.json around its cycles: the object that holds them, and what lies between them.
+"""Parse history.json around its cycles: the object that holds them, and the text between them.
 
 `Frame` walks a part of the file for the index that the tools read through. `HistoryFile` is the whole file with the
 position of each cycle, to repair, merge or explain it.

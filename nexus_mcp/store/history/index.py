@@ -203,7 +203,7 @@ _NUMBERS = ("opening", "closing", "highest", "tail", "lined", "checked", "checks
 
 
 def to_bytes(index: Index, device: int, inode: int) -> bytes:
-    """Return the file's bytes. Raises ValueError if it would be larger than what is read back."""
+    """Return the file's bytes. Raises ValueError if it would be larger than the reader accepts."""
     fields = {name: getattr(index, name) for name in (*_NUMBERS, "identity", "settled", "version", "texts")}
     head = json.dumps(fields).encode()
     if len(head) > _MOST_HEAD or len(index.records) > MOST - HEADER.size - _MOST_HEAD:

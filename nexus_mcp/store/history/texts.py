@@ -91,7 +91,7 @@ def _token(found: Any) -> str:
 
 
 class CorruptTexts(Exception):
-    """The texts in the cache differ from what was written."""
+    """The texts in the cache differ from the written ones."""
 
 
 def lines(fd: int, index: Index, first: int) -> Iterator[bytes]:

@@ -36,7 +36,7 @@ class ActionContext:
 class Action:
     """One inline action. Both functions take the context, the variant of the tag and the text behind it.
 
-    `preview` returns what `run` would return, without a change. Both return the fields of a step of
+    `preview` returns the result that `run` would have, and changes nothing. Both return the fields of a step of
     schemas/catalog/act.schema.json, and raise NexusError if nothing can be done.
     """
 

@@ -59,7 +59,7 @@ def exchanges(result: FixtureResult) -> Html:
 
 
 def files(result: FixtureResult) -> Html:
-    """Return the files of the project after the run, and what the target wrote to stderr."""
+    """Return the files of the project after the run, and the target's stderr."""
     parts = []
     if result.files:
         parts.append(el("h4", "Files afterwards"))
