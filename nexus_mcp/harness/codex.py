@@ -158,7 +158,7 @@ def _literal(text: str) -> str:
 
 
 def _multiline(text: str) -> str:
-    """Return a text as TOML writes it: in lines where that needs no escapes."""
+    """Return a text as a TOML string, a multi-line one if that needs no escapes."""
     is_plain = "'''" not in text and not text.endswith("'")
     if is_plain and all(char.isprintable() or char in "\n\t" for char in text):
         return f"'''\n{text}'''"

@@ -45,7 +45,7 @@ def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> by
 
 
 def shell_of(ours: Side, theirs: Side, base: Side | None) -> Side:
-    """Return the side whose other fields (schema_version, fields of a newer version) are right for both.
+    """Return the side whose other fields (schema_version, fields of a newer version) fit the merge of both.
 
     Raises Undecided when both sides changed them, or when it is unknown which one did.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.tools.definition import Tool
 
 _SHOWN_NAME = 60
-_MOST_UNKNOWN = 100  # a line has room for hundreds of thousands
+_MOST_UNKNOWN = 100  # a line has room for hundreds of thousands of names
 
 
 class _Unfit(Exception):

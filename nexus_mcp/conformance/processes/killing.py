@@ -4,7 +4,7 @@ The child is not reaped when it ends, so that its pid stays its own until its fa
 report an end without reaping (macOS before Python 3.13), the child is reaped at once. Its pid is then free for a
 moment, but such a system gives out pids in turn, so no other process gets it that soon.
 
-A process that forks twice, leaves its session and clears its environment shows nothing of the server that started it.
+A process that forks twice, leaves its session and clears its environment has no trace of the server that started it.
 Within `adopt_orphans` Linux makes it a child of this process when its parent is gone, instead of a child of process 1.
 """
 

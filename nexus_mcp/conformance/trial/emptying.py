@@ -75,10 +75,10 @@ def remove_at(folder: int, name: str) -> None:
 
 
 def empty_folder(top: int, path: str = "") -> list[Leftover]:
-    """Delete everything in an open folder as far as possible, and return the first things that remain.
+    """Delete everything in an open folder as far as possible, and return the first paths that remain.
 
-    `path` is the folder's name in them. Raises Halted when the work has to stop. Uses one descriptor at a time and no
-    recursion: a target can nest folders deeper than either allows.
+    `path` is the folder's name in the returned paths. Raises Halted when the work has to stop. Uses one descriptor at a
+    time and no recursion: a target can nest folders deeper than either allows.
     """
     left: list[Leftover] = []
     try:

@@ -19,8 +19,8 @@ _NAMED = 5
 class WorkspaceRoot:
     """Create the sandboxes of a run. With `served`, every sandbox is that folder, one after the other.
 
-    `remove` ends it. Raises HarnessFault unless the run may fill and empty the folder. The methods of a sandbox may run
-    in any thread.
+    `remove` deletes them. Raises HarnessFault unless the run may fill and empty the folder. The methods of a sandbox
+    may run in any thread.
     """
 
     def __init__(self, served: str | None = None) -> None:

@@ -112,7 +112,7 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
             seen = os.lstat(os.path.join(folder.path, name))
             if stat.S_ISREG(seen.st_mode):
                 path = above + name
-                kind = type_by_name(name)  # by content would mean reading every file
+                kind = type_by_name(name)  # a type by content would mean reading every file
                 yield Entry(path, {"path": path}, title=path, size=seen.st_size, modified=seen.st_mtime, mime_type=kind)
             elif stat.S_ISDIR(seen.st_mode) and depth < MAX_SEGMENTS:
                 below = folder.child(name)
