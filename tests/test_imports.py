@@ -214,7 +214,7 @@ def test_no_module_is_longer_than_450_lines(folder: str) -> None:
         ("store", "from nexus_mcp.state.plan import x\nimport json\nfrom nexus_mcp import __version__", set()),
     ],
 )
-def test_the_walk_sees(part: str, source: str, found: set[str]) -> None:
+def test_walk_finds_every_form_of_import(part: str, source: str, found: set[str]) -> None:
     """An import upwards is seen in every spelling, and a rightful one is let be."""
     assert crossings(part, source) == found
 

@@ -54,7 +54,7 @@ def named() -> dict[str, list[str]]:
     return found
 
 
-def test_every_row_is_kept() -> None:
+def test_every_requirement_has_a_test() -> None:
     """Every requirement is named by at least one test."""
     kept = named()
     assert [row for row in rows() if row not in kept] == []

@@ -155,7 +155,7 @@ def test_verdicts_equal_those_of_the_reference(name: str, schema: dict[str, Any]
     same()
 
 
-def test_unknown_keywords_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unknown_keywords_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A keyword that the evaluator does not know is an error at loading, not ignored."""
     path = tmp_path / "schemas" / "odd.schema.json"
     path.parent.mkdir()

@@ -114,7 +114,7 @@ def test_the_manifest_is_as_shown() -> None:
         assert all(word in value["vocabulary"][kind] for word in words)
 
 
-def test_a_slip_is_told_as_shown(example: Path) -> None:
+def test_wrong_name_is_reported_as_the_page_shows(example: Path) -> None:
     """The page shows what a wrong name leads to; without the agent's own capability it is refused, too."""
     path = example / ".nexus/agents/dba/meta.yml"
     path.write_text(path.read_text().replace("no_file_edit", "no_file_edti"))

@@ -30,7 +30,7 @@ def test_a_text_is_harness_neutral(kind: str, name: str) -> None:
 
 
 @EACH
-def test_placeholders_name_something(kind: str, name: str) -> None:
+def test_placeholders_name_existing_entries(kind: str, name: str) -> None:
     """A tool of the table, an agent, a skill or an action."""
     assert texts.placeholder_faults(BODIES[kind, name]) == []
 
@@ -109,7 +109,7 @@ def test_tester_rates_failures_by_one_scale() -> None:
 @pytest.mark.parametrize(
     ("name", "most"), [("nx-init", 9000), ("nx-sync", 9000), ("nx-plan", 14000), ("nx-run", 12500)]
 )
-def test_skills_stay_short(name: str, most: int) -> None:
+def test_skill_texts_have_a_maximum_length(name: str, most: int) -> None:
     """Every session that starts a skill pays for its text."""
     assert len(BODIES["skills", name]) <= most
 
@@ -120,7 +120,7 @@ def test_the_skills_name_every_agent() -> None:
     assert [agent for agent in load(None).agents if f"{{{{agent:{agent}}}}}" not in both] == []
 
 
-def test_actions_are_used() -> None:
+def test_every_action_is_used_by_a_text() -> None:
     """No action is there for nothing, and `say` is a phrase that fits into a sentence."""
     text = "".join(BODIES.values())
     actions = load(None).vocabulary["invocations"]

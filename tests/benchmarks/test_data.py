@@ -43,7 +43,7 @@ def test_plan_ids_go_up_and_moments_do_not_repeat(written: bytes) -> None:
     assert moments == sorted(set(moments))
 
 
-def test_the_rare_word_is_where_it_is_said_to_be(written: bytes) -> None:
+def test_rare_word_is_only_in_the_listed_cycles(written: bytes) -> None:
     """Only a decision of the cycles at those places has it, and no other word contains it."""
     cycles = json.loads(written)["cycles"]
     found = [place for place, cycle in enumerate(cycles) if RARE in json.dumps(cycle)]

@@ -42,7 +42,7 @@ def test_the_pictures_are_those_of_the_results(name: str, shown: object) -> None
     assert f"](pictures/{name}.svg)" in PAGE
 
 
-def test_the_kept_run_is_whole() -> None:
+def test_stored_run_has_every_row() -> None:
     """Every row was measured, each goal judged, nothing answered wrongly, by the versions that are pinned."""
     assert list(RESULT["rows"]) == [row.key for row in ROWS]
     unjudged = [row.key for row in ROWS if len(RESULT["rows"][row.key]["goals"]) != len(row.goals)]
@@ -80,7 +80,7 @@ def test_curves_have_a_point_for_each_size_that_was_measured() -> None:
     assert panel.lines == {OURS: [(100, 1.0), (10_000, 2.0)]}
 
 
-def test_bars_are_sorted() -> None:
+def test_bars_are_sorted_by_size() -> None:
     """The smallest comes first, under the name that readers know."""
     rows = {"start": {"medians": {"node": 300.0, OURS: 30.0, "python -c pass": 10.0}}}
     assert curves.bars({"rows": rows})["spawn → tools/list (ms)"] == [("nexus-mcp", 30.0), ("upstream, Node", 300.0)]
@@ -152,7 +152,7 @@ def test_rows_say_of_which_run_they_are() -> None:
     assert ": 2020-01-01 or before; runs and code were not noted" in shown
 
 
-def test_a_row_is_kept_with_its_run_and_its_code() -> None:
+def test_row_is_stored_with_its_run_and_code() -> None:
     """What was told is kept with those of its rows that were measured."""
     figures = Figures(rows=["hook-session_end", "start"])
     figures.add("hook-session_end", OURS, 1.0)
@@ -165,7 +165,7 @@ def test_a_row_is_kept_with_its_run_and_its_code() -> None:
     assert kept["wrong"] == [{"text": "ours: hook: 1 instead of 0", "rows": ["hook-session_end"]}]
 
 
-def test_a_crowd_without_a_disk_is_told_when_it_was_measured() -> None:
+def test_crowd_in_memory_is_mentioned_only_if_measured() -> None:
     """The sentence has its figures from the kept run of a crowd in memory; without one there is none."""
     candidates = results.read(results.CANDIDATES)
     assert page.blocks(RESULT, candidates, None)["in-memory"] == ""

@@ -67,7 +67,7 @@ def test_a_wrong_answer_is_noticed(bench: Bench) -> None:
     assert told == ["task_add, task.title", "task_update, task.id", "task_list, goal"]
 
 
-def test_no_process_stands_for_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_restart_between_rounds(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """After some rounds servers are started anew; the first round of each does not count."""
     begun: list[range] = []
     real = tasks._some_rounds
@@ -122,7 +122,7 @@ def test_a_call_stands_beside_the_least_that_it_can_take(bench: Bench) -> None:
     }
 
 
-def test_a_run_in_memory_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_in_memory_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crowd without a disk is kept in a file of its own, when that is asked for and nothing was wrong."""
     written: list[Path] = []
     monkeypatch.setattr(results, "write", lambda path, _: written.append(path))

@@ -84,7 +84,7 @@ def test_the_page_shows_the_result() -> None:
     assert page.filled(text, tokens.blocks(RESULT)) == text
 
 
-def test_a_server_that_cannot_be_had_is_named_with_the_reason() -> None:
+def test_missing_server_is_named_with_the_reason() -> None:
     """The page says plainly what is missing, instead of leaving a row out."""
     shown = tokens.blocks({**RESULT, "backlog.md": {"missing": "npm is not installed"}})["session"]
     assert "- backlog.md is not in the tables: npm is not installed" in shown

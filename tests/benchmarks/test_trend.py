@@ -65,7 +65,7 @@ def test_one_round_that_was_disturbed_changes_nothing() -> None:
     assert ratios({"start": [(2.0, 1.0), (40.0, 1.0), (2.0, 1.0)]}) == {"start": 2.0}
 
 
-def test_a_row_without_a_record_is_told() -> None:
+def test_row_without_a_record_is_reported() -> None:
     """What was never recorded cannot have stayed the same."""
     verdicts = check(Machine().measure, {"start": 2.0}, ALL, 5)
     assert [(one.row, one.slower, remark(one)) for one in verdicts] == [

@@ -88,7 +88,7 @@ def test_resume_examples_print_what_the_page_shows(project: Project) -> None:
 
 
 @pytest.mark.parametrize("policy", ["fresh", "resume", "resume_if_same_artifact"])
-def test_every_policy_and_tier_is_told(policy: str) -> None:
+def test_table_lists_every_policy_and_tier(policy: str) -> None:
     """The table of decisions has each policy, and each tier of the vocabulary."""
     cells = " ".join(row[0] for row in rows(RESUME, "the task's `owner_reuse_policy`"))
     assert f"policy `{policy}`" in cells

@@ -236,7 +236,7 @@ def test_a_name_comes_before_a_pattern() -> None:
     assert [entry_of(table, name) for name in ("ab", "aab", "bb", "c")] == [3, 1, 2, None]
 
 
-def test_a_hook_pays_little_for_it() -> None:
+def test_rules_import_no_heavy_module() -> None:
     """The rules load neither yaml, re nor json, nor typing: a hook starts with them."""
     code = (
         "import sys; import nexus_mcp.catalog.capabilities, nexus_mcp.catalog.tool_files, nexus_mcp.catalog.resume\n"

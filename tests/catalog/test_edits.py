@@ -164,7 +164,7 @@ def test_leftovers_of_a_crash_are_deleted(project: Project) -> None:
 
 
 @pytest.mark.parametrize("add", [SHELL, tool("new")], ids=["agent", "map"])
-def test_a_death_while_all_is_taken_back(project: Project, add: edits.Edit) -> None:
+def test_crash_during_the_removal_of_an_entry_leaves_a_valid_catalog(project: Project, add: edits.Edit) -> None:
     """The catalog reads as before or as shipped, and the command run again leaves nothing."""
     remove = (
         edits.agent_edit("writer", "no_shell_exec", ["no_task_create"], add=False)

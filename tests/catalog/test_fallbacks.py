@@ -48,7 +48,7 @@ def restrictions(catalog: Catalog) -> dict[str, list[str]]:
     return {name: sorted(all_capabilities(agent)) for name, agent in catalog.agents.items()}
 
 
-def test_without_a_fault_nothing_is_told(project: Path) -> None:
+def test_catalog_without_faults_has_no_warnings(project: Path) -> None:
     """What can be used is all there is."""
     catalog, whole = found(project), load(str(project))
     assert catalog.warnings == []
@@ -138,7 +138,7 @@ def test_faulty_map_is_replaced_only_for_its_harness(project: Path) -> None:
     ]
 
 
-def test_a_map_at_fault_forbids_what_it_may_have_forbidden(project: Path) -> None:
+def test_faulty_map_forbids_unknown_tools(project: Path) -> None:
     """A tool that the shipped map does not know may have been in any class; others are as shipped."""
     tools = ("Bash", "Read", "Edit", "mcp__nexus__task_list", "mcp__term__run", "mcp__docs__save")
     before = [check_tool(found(project), "gardener", tool, "claude-code")[0] for tool in tools]

@@ -43,7 +43,7 @@ def test_wrong_id_is_reported_beside_other_faults(tmp_path: Path) -> None:
     ]
 
 
-def test_links_hide_nothing(tmp_path: Path) -> None:
+def test_links_hide_no_other_fault(tmp_path: Path) -> None:
     """A link, or a file in the place of a folder, is a fault among others, told once."""
     put(tmp_path / ".nexus", {**SKILLED, "agents/dba/meta.yml": "id: [", "agents/NOTES": "x"})
     (tmp_path / ".nexus/agents/dba/body.md").symlink_to("/etc/hostname")

@@ -79,7 +79,7 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
         ("codex: [\n", ".nexus/capability-map.yml:2:1: while parsing a flow node: did not find expected node content"),
     ],
 )
-def test_a_broken_map_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_broken_map_is_reported_with_its_place(tmp_path: Path, text: str, told: str) -> None:
     """Bad input: a map without a class, and others, with file, line and column."""
     put(tmp_path / ".nexus", {"capability-map.yml": text})
     assert own_faults(tmp_path) == [told]

@@ -103,7 +103,7 @@ def test_an_unknown_entry_names_the_nearest(project: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["agents", "skills"])
-def test_a_folder_with_a_dot_is_told(project: Path, kind: str) -> None:
+def test_folder_with_a_dot_is_a_fault(project: Path, kind: str) -> None:
     """A restriction in a folder that is called wrongly is not passed over, not even when all else is kept already."""
     (project / ".nexus/state").mkdir()
     load(str(project))
@@ -127,7 +127,7 @@ def test_hidden_folders_are_ignored(project: Path, kind: str) -> None:
     assert own_faults(project) == []
 
 
-def test_an_empty_folder_is_told_beside_others(project: Path) -> None:
+def test_empty_folder_is_a_fault_beside_cached_entries(project: Path) -> None:
     """What was kept does not hide that something was begun since."""
     (project / ".nexus/state").mkdir()
     load(str(project))
@@ -237,7 +237,7 @@ HINTED = SKILL.format(id="prune") + "triggers: [prune]\nhint: Do it.\n"
         ("nx-plan", "id: nx-plan\ntriggers: []\nhint: ''\n", []),
     ],
 )
-def test_triggers_and_hint(tmp_path: Path, name: str, meta: str, told: list[str]) -> None:
+def test_skill_has_both_triggers_and_hint_or_neither(tmp_path: Path, name: str, meta: str, told: list[str]) -> None:
     """A skill has both or neither, and none that users alone start has them; three lines and 400 characters at most."""
     put(tmp_path / ".nexus", {f"skills/{name}/meta.yml": meta, f"skills/{name}/body.md": "# T\n"})
     found = own_faults(tmp_path)

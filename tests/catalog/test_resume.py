@@ -34,7 +34,7 @@ def test_rules_choose_fresh_or_resume(
 
 @pytest.mark.parametrize("policy", [None, "resume", "resume_if_same_artifact", "fresh"])
 @pytest.mark.parametrize("owner", [ENGINEER, ARCHITECT, TESTER])
-def test_without_a_mechanism_it_is_fresh(owner: str, policy: str | None) -> None:
+def test_harness_without_resume_starts_fresh(owner: str, policy: str | None) -> None:
     """Contract §5: no resume mechanism, fresh."""
     more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
     mode, agent_id, _ = decided(owner, [entry("x1", owner, A)], mechanism=False, **more)
@@ -43,7 +43,7 @@ def test_without_a_mechanism_it_is_fresh(owner: str, policy: str | None) -> None
 
 @pytest.mark.parametrize("policy", [None, "resume", "resume_if_same_artifact", "fresh"])
 @pytest.mark.parametrize("owner", [ENGINEER, ARCHITECT, TESTER])
-def test_without_a_recorded_id_it_is_fresh(owner: str, policy: str | None) -> None:
+def test_owner_without_a_recorded_id_starts_fresh(owner: str, policy: str | None) -> None:
     """Contract §5: no recorded id, fresh; an agent of the tracker without an id cannot be called."""
     more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
     nameless = entry("x1", owner, A)
@@ -150,7 +150,7 @@ def test_agent_resumed_since_prevents_a_resume(resumed: int | None, mode: str) -
     assert (found[2] == f"w1 may have edited {A} since e1 did") is (mode == FRESH)
 
 
-def test_an_edit_before_it_was_resumed() -> None:
+def test_edit_before_a_resume_counts_for_the_run_before() -> None:
     """Contract §5, bounded: one that is resumed, and runs, touched the files in the run before."""
     again = {"last_resumed_at": stamp(3000), "status": "running"}
     resumed = {**entry("e1", ENGINEER, A, end=1000), **again}

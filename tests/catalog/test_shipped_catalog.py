@@ -193,7 +193,7 @@ def test_a_fault_has_its_file_line_and_column(tmp_path: Path, changes: dict[str,
     assert shipped_faults(assets(tmp_path, changes)) == told
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     """One run reports the faults of all files."""
     root = assets(tmp_path, {"agents/engineer/meta.yml": "id: engineer\n", "skills/nx-run/meta.yml": "id: [\n"})
     told = shipped_faults(root)

@@ -125,7 +125,7 @@ def test_results_before_the_deadline_are_saved(tmp_path: Path, monkeypatch: pyte
     assert read == names
 
 
-def test_a_pass_that_is_killed_leaves_what_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_pass_leaves_its_results_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What each file came to is kept as soon as some time was spent, not only at the end."""
     put(tmp_path / ".nexus", agents("a", "b", "c"))
     (tmp_path / ".nexus/state").mkdir()

@@ -112,7 +112,7 @@ def test_ambiguous_yaml_is_refused_with_its_place(data: bytes, told: str) -> Non
 
 
 @given(some.binary(max_size=200) | some.text(alphabet="[]{}:-&*!|>'\"#% \nab1~?,\t", max_size=80).map(str.encode))
-def test_any_bytes_are_read_or_told(data: bytes) -> None:
+def test_any_bytes_give_a_value_or_a_fault(data: bytes) -> None:
     """Any bytes give a value, or one fault with the file's name."""
     try:
         told = [str(yaml_file.read(data, "f.yml").shown)]

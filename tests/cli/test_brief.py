@@ -96,7 +96,7 @@ def test_brief_begins_with_the_role(some_tasks: Project, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
-def test_only_a_lead_is_told_how_to_start_agents(
+def test_only_lead_adds_the_chapters_on_starting_agents(
     some_tasks: Project, capsys: pytest.CaptureFixture[str], harness: str
 ) -> None:
     """--lead adds the chapters on starting and resuming; how to ask and what tools are called is for all."""

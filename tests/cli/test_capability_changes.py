@@ -71,7 +71,7 @@ class TestChanges:
             ),
         ],
     )
-    def test_a_list_as_it_is_shipped_goes(
+    def test_list_equal_to_the_shipped_one_is_removed(
         self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str, left: str
     ) -> None:
         """Once the list says what is shipped it goes, with what is empty then; what else there is stays."""
@@ -160,7 +160,9 @@ class TestChanges:
         )
         assert (code, out, err[: len(told)]) == (1, "", told)
 
-    def test_an_interrupt_while_it_waits(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_interrupt_during_the_wait_changes_nothing(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """Ctrl-C ends the wait for the lock: nothing is changed."""
         with patch("nexus_mcp.catalog.edits.carry_out", side_effect=WaitStopped("lock", "get", "stopped")):
             code, out, err = run(project, capsys, "add", "no_shell_exec", "--agent", "writer")

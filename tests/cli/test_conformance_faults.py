@@ -129,7 +129,7 @@ def test_unknown_expected_failure_is_reported(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("servers", [[], ["--server", "a"]])
-def test_compare_needs_two(servers: list[str]) -> None:
+def test_compare_needs_two_servers(servers: list[str]) -> None:
     """A comparison of fewer than two is none."""
     assert told(nexus("conformance", "compare", *servers)) == (
         "compare needs at least two --server options. To judge one server, use conformance run."

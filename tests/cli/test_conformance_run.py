@@ -144,7 +144,7 @@ def test_each_report_is_written_in_its_format(folder: Path) -> None:
     assert json.loads((folder / "badge.json").read_text())["message"] == "1/2 passed"
 
 
-def test_report_fails_after_all(folder: Path) -> None:
+def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
     """A report whose folder goes while the suite runs is told, after the counts, with exit code 2."""
     (folder / "out").mkdir()
     script = f"rmdir {shlex.quote(str(folder / 'out'))}; exec {SERVE}"

@@ -35,7 +35,7 @@ def test_demo_succeeds(piped: Ran) -> None:
     assert (piped.code, piped.err) == (0, "")
 
 
-def test_it_shows_every_call(piped: Ran) -> None:
+def test_demo_shows_every_call(piped: Ran) -> None:
     """Each call of the script is printed, in order, and each has an answer; one of them is an error."""
     names = "|".join(tool.name for tool in TOOLS)
     called = [step.tool for chapter in CYCLE for step in chapter.steps]
@@ -49,19 +49,19 @@ def test_the_ready_set_moves(piped: Ran) -> None:
     assert re.findall(r"ready (\[\d*\])", piped.out) == ["[1]", "[2]", "[3]"]
 
 
-def test_it_shows_what_git_sees(piped: Ran) -> None:
+def test_demo_shows_the_files_that_git_sees(piped: Ran) -> None:
     """Git sees the history and the .gitignore of .nexus, nothing else."""
     assert re.findall(r"^\?\? .*", piped.out, re.MULTILINE) == ["?? .nexus/.gitignore", "?? .nexus/history.json"]
 
 
-def test_it_ends_with_the_mounting(piped: Ran) -> None:
+def test_demo_ends_with_the_lines_to_mount(piped: Ran) -> None:
     """The last chapter has the lines for the three clients."""
     last = piped.out.rpartition("Mount it ")[2]
     for text in ("claude mcp add nexus -- ", '"mcpServers"', "[mcp_servers.nexus]", "required = true", '"mcp"'):
         assert text in last
 
 
-def test_it_removes_the_project(piped: Ran, temporary: Path) -> None:
+def test_demo_removes_the_project(piped: Ran, temporary: Path) -> None:
     """Nothing is left of the temporary project, and the output says where it was."""
     assert re.search(rf"{re.escape(str(temporary))}/nexus-demo-\w+ is removed", piped.out)
     assert list(temporary.iterdir()) == []

@@ -28,7 +28,7 @@ def _closed(app: App) -> Any:
 
 
 @pytest.mark.parametrize("gone", [".nexus", ".nexus/state", ".nexus/state/txn.json"])
-def test_a_change_whose_journal_is_gone_is_told_as_perhaps_lost(app: App, tmp_path: Path, gone: str) -> None:
+def test_change_without_a_journal_is_reported_as_possibly_lost(app: App, tmp_path: Path, gone: str) -> None:
     """The answer says so and names the calls that show it; it promises nothing."""
 
     def cleaned(*_: object) -> None:
@@ -43,7 +43,7 @@ def test_a_change_whose_journal_is_gone_is_told_as_perhaps_lost(app: App, tmp_pa
     assert "Do not repeat it" not in told
 
 
-def test_a_change_whose_journal_is_there_is_told_as_recorded(app: App) -> None:
+def test_change_with_a_journal_is_reported_as_recorded(app: App) -> None:
     """The next call completes it."""
     with patch.object(journal, "apply", side_effect=OSError(5, "Input/output error")):
         told = _closed(app)["error"]
@@ -51,7 +51,7 @@ def test_a_change_whose_journal_is_there_is_told_as_recorded(app: App) -> None:
     assert app.call("history_search", {}).result["structuredContent"]["total"] == 1
 
 
-def test_a_journal_removed_once_all_is_done_is_not_missed(app: App, tmp_path: Path) -> None:
+def test_journal_removed_after_the_change_is_no_error(app: App, tmp_path: Path) -> None:
     """The change was carried out: it is answered as such."""
     real = journal.apply
 
@@ -65,7 +65,7 @@ def test_a_journal_removed_once_all_is_done_is_not_missed(app: App, tmp_path: Pa
     assert app.call("history_search", {}).result["structuredContent"]["total"] == 1
 
 
-def test_a_change_removed_once_all_is_done_is_told_as_perhaps_lost(app: App, tmp_path: Path) -> None:
+def test_removed_workspace_is_reported_as_possibly_lost(app: App, tmp_path: Path) -> None:
     """With `.nexus` the history went, too: nothing completes the change, though it had been applied."""
     real = journal.apply
 

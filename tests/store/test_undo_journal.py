@@ -36,7 +36,7 @@ def record_of(root: Path) -> dict[str, Any]:
 
 @pytest.mark.requirement("storage.pending", "undo.all-or-nothing")
 @pytest.mark.parametrize("tool", ["context", "task_list", "plan_start"])
-def test_any_call_completes_it(recorded: tuple[Path, Files], tool: str) -> None:
+def test_any_call_completes_an_interrupted_undo(recorded: tuple[Path, Files], tool: str) -> None:
     """Whichever call comes next, the files are back before it is answered, and the note is there."""
     root, before = recorded
     there = record_of(root)

@@ -106,7 +106,7 @@ def keyword(project: Project) -> None:
         (keyword, REWRITTEN),
     ],
 )
-def test_a_note_that_git_cannot_give_back_stays(
+def test_note_that_git_cannot_restore_stays(
     real_repository: Project, damage: Callable[[Project], None], problem: str
 ) -> None:
     """Nothing is deleted, no commit is made, and the reason is told."""

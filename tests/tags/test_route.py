@@ -172,7 +172,7 @@ def test_unknown_variant_gets_near_names(project: Project, message: str, advice:
 
 
 @pytest.mark.requirement("tags.preview")
-def test_actions_are_told_and_not_done(project: Project) -> None:
+def test_actions_are_predicted_and_not_carried_out(project: Project) -> None:
     """What they would come to, and why one would not be done."""
     project.put("rules/general.md", "Be kind.\n")
     would = [
@@ -189,7 +189,7 @@ def test_actions_are_told_and_not_done(project: Project) -> None:
     ]
 
 
-def test_a_broken_file_stops_only_who_needs_it(project: Project) -> None:
+def test_broken_file_affects_only_tags_that_need_it(project: Project) -> None:
     """A plan that cannot be read is told for [d]; [m] and [sync] go on."""
     project.put("state/plan.json", "{")
     tags = routed(project, "[d] x [sync] [m] Slow locks")

@@ -33,7 +33,7 @@ def test_decide_one_of_two(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("plan_decide.complete")
-def test_decide_the_last(call: Client, project: Project) -> None:
+def test_last_decision_answers_with_the_next_step(call: Client, project: Project) -> None:
     """When all are decided the answer says what comes next."""
     project.put("state/plan.json", plan(issues=[issue(1, "One")]))
     answer = call("plan_decide", issue_id=1, decision="Yes")

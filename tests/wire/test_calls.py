@@ -97,7 +97,7 @@ def test_long_line_waits_for_room(fake: FakeApp) -> None:
     assert left.index("q") > left.index(1), "a long line was looked at while there was no room for it"
 
 
-def test_room_is_given_back(fake: FakeApp) -> None:
+def test_finished_calls_free_their_room(fake: FakeApp) -> None:
     """Calls that are done or cancelled take no room: any number of long ones can follow each other."""
     talk = Talk(fake.as_app(), serve)
     talk.ask(initialize())

@@ -67,7 +67,7 @@ def aside_of(reader: Reader, stop: Stop) -> SideReader:
     return SideReader(Source(reader.fd, stop), stop, reader.read_on, reader.is_over.release)
 
 
-def test_only_while_it_lasts(reader: Reader, stop: Stop) -> None:
+def test_side_thread_reads_only_during_its_context(reader: Reader, stop: Stop) -> None:
     """What is there, and what comes, is read as long as it lasts, time and again; all else is left to others."""
     aside = aside_of(reader, stop)
     assert not aside.is_constant

@@ -37,7 +37,7 @@ def test_list_prepares_calls_once(messages: list[object], at_hand: bool, count: 
 
 
 @pytest.mark.parametrize("content", [None, "{", tasks(task(1))])
-def test_it_changes_nothing(make_app: Callable[..., App], project: Project, content: object) -> None:
+def test_warm_up_changes_no_file(make_app: Callable[..., App], project: Project, content: object) -> None:
     """Whatever lies there, it is left as it is, and the first call is answered as without it."""
     if content is not None:
         project.put("state/tasks.json", content)
@@ -49,7 +49,7 @@ def test_it_changes_nothing(make_app: Callable[..., App], project: Project, cont
     assert app.call("task_list", {}).result == again
 
 
-def test_it_fails_nothing(make_app: Callable[..., App], project: Project) -> None:
+def test_warm_up_hides_import_errors(make_app: Callable[..., App], project: Project) -> None:
     """When something cannot be loaded, that is told by the call that needs it."""
     app = make_app(project.root)
     with patch.dict(sys.modules, {"nexus_mcp.store.commit": None}):
@@ -73,7 +73,7 @@ def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project:
         assert all(hasattr(schema, "_keeps") for schema in shapes.change_schemas())
 
 
-def test_it_goes_on_where_it_left(make_app: Callable[..., App], project: Project) -> None:
+def test_warm_up_continues_where_it_stopped(make_app: Callable[..., App], project: Project) -> None:
     """Each request ends it after a step, and the next time it continues with another step, until all is done."""
     app, steps = make_app(project.root), 1
     while not app.warm_up(lambda: True):
