@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.record import Record
 
 _WAIT_S = 5
+_UNKNOWN = "of an unknown version"
 _HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -62,10 +63,12 @@ def find_version(harness: Harness, path: str) -> str:
         done = subprocess.run(  # noqa: S603 - the program of the harness, as the PATH has it
             [program, "--version"], capture_output=True, text=True, timeout=_WAIT_S, check=False
         )
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return "does not start"
+    except subprocess.TimeoutExpired:  # a first start on a busy machine, perhaps
+        return _UNKNOWN
     words = [word for word in done.stdout.split() if word[:1].isdigit()]
-    return words[0] if words else "of an unknown version"
+    return words[0] if words else _UNKNOWN
 
 
 def drift(site: Site, record: Record, harness: str) -> list[str]:

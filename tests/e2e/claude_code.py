@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import shlex
 import threading
@@ -51,7 +52,8 @@ class ClaudeCode:
     @property
     def env(self) -> dict[str, str]:
         own = {"ANTHROPIC_BASE_URL": self.model.url, "CLAUDE_CONFIG_DIR": str(self.folder)}
-        return {**self.scratch.env, **_QUIET, **own}
+        path = os.pathsep.join((str(self.program.parent), self.scratch.env["PATH"]))
+        return {**self.scratch.env, **_QUIET, **own, "PATH": path}
 
     def install(self, *words: str) -> str:
         """Install nexus-mcp with its own command."""

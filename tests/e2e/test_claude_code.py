@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e import clients
 from tests.e2e.claude_code import ID, ClaudeCode
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.cycle import WORK, tool
@@ -84,7 +85,7 @@ def cycle(make: Make) -> Run:
     scratch.write(".claude/agents/mine.md", "---\nname: mine\ndescription: Mine.\n---\nMine.\n")
     scratch.write(".gitignore", "*.log\n")
     run.kept["before"] = scratch.project_bytes()
-    run.kept["said"] = claude.install()
+    claude.install()
     script.on("DO-THE-WORK", *WORK, {"text": "WORK-DONE"})
     script.on("Stop hook feedback", {"text": "NOT-YET"})
     script.on("ANYTHING-ELSE", {"text": "NOTHING"})
@@ -94,6 +95,8 @@ def cycle(make: Make) -> Run:
         run.kept["else"] = session.ask("ANYTHING-ELSE")
         run.kept["close"] = session.ask("CLOSE-IT")
         run.kept["sessions"] = scratch.state(f"state/{ID}/remembered.extension.json")
+    run.kept["listed"] = json.loads(scratch.nexus("install", ID, "--list", "--json", env=claude.env))
+    run.kept["checked"] = claude.install("--check")
     run.kept["after"] = scratch.project_bytes()
     run.kept["history"] = scratch.state("history.json")
     claude.uninstall()
@@ -107,6 +110,16 @@ def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
     first = cycle.requests[0].conversation
     assert len([one for one in first.tools if one.name.startswith("mcp__nexus__")]) == 11
     assert "Call context first" in first.text
+
+
+@pytest.mark.shows("install")
+def test_installation_is_listed_and_whole_after_the_session(cycle: Run) -> None:
+    """--list finds the client and its version, all four parts and an answering server; --check finds no difference."""
+    listed = cycle.kept["listed"]["harnesses"][0]
+    project = listed["scopes"]["project"]
+    assert clients.listed()[ID].version in listed["version"]
+    assert (sorted(project["parts"]), project["answers"]) == (["agents", "hooks", "server", "skills"], True)
+    assert "Everything is installed as it should be." in cycle.kept["checked"]
 
 
 @pytest.mark.shows("cycle")

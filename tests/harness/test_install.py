@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.cli import main
-from nexus_mcp.harness import HARNESSES, files
+from nexus_mcp.harness import HARNESSES, files, load
+from nexus_mcp.harness.status import find_version
 from tests.support import Project
 
 NAMES = tuple(HARNESSES)
@@ -286,3 +288,16 @@ def test_stored_bytes_are_for_the_owner_only(at: Path) -> None:
     assert (vault / "claude-code/before.json").stat().st_mode & 0o777 == 0o600
     assert run("uninstall", "claude-code") == 0
     assert not vault.exists()
+
+
+def test_slow_program_is_not_called_broken(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the first start of a client takes seconds; its version is then unknown, no more."""
+    program = at / "claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    def take_long(words: list[str], timeout: float, **_options: object) -> None:
+        raise subprocess.TimeoutExpired(words, timeout)
+
+    monkeypatch.setattr(subprocess, "run", take_long)
+    assert find_version(load("claude-code"), str(at)) == "of an unknown version"
