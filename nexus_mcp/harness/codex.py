@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.harness import files, texts
 from nexus_mcp.harness.claude_code import skill_rows
+from nexus_mcp.harness.codex_trust import untrusted
 from nexus_mcp.harness.definition import (
     AGENTS,
     HOOK_TIMEOUT_S,
@@ -104,14 +105,10 @@ class Codex:
         return found
 
     def notices(self, site: Site, record: Record) -> list[str]:
-        settings = _user_settings(site)
-        found = []
-        key = site.key(_hooks_file(site))
-        count = sum(row["owner"] == ID for row in record.entries.get(key, {}).values())
-        trusted = _trusted(settings, _hooks_file(site))
-        if count > trusted:
-            text = f"Codex trusts {trusted} of {count} hooks and skips the others: type /hooks in codex to trust them."
-            found.append(text)
+        settings, path = _user_settings(site), _hooks_file(site)
+        found: list[str] = []
+        if any(row["part"] == HOOKS and row["owner"] == ID for row in record.entries.get(site.key(path), {}).values()):
+            found += untrusted(settings, path, files.read_settings(path), ID)
         if site.scope == PROJECT and ID in record.installed and not _is_trusted(settings, site.root):
             found.append("Codex does not trust this project, and reads nothing of .codex/: start codex in it.")
         return found
@@ -175,18 +172,6 @@ def _hooks_file(site: Site) -> str:
 
 def _user_settings(site: Site) -> dict[str, Any]:
     return files.read_settings(os.path.join(_folder(site._replace(scope=USER)), "config.toml"))
-
-
-def _trusted(settings: dict[str, Any], path: str) -> int:
-    """Return how many hooks of the file the user trusted."""
-    hooks = settings.get("hooks")
-    state = hooks.get("state") if isinstance(hooks, dict) else None
-    if not isinstance(state, dict):
-        return 0
-    return sum(
-        name.startswith(f"{path}:") and isinstance(row, dict) and bool(row.get("trusted_hash"))
-        for name, row in state.items()
-    )
 
 
 def _is_trusted(settings: dict[str, Any], root: str) -> bool:
