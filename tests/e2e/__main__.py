@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.clients import RUNTIME, Client, NotHad, fetch, listed
+from tests.e2e.clients import RUNTIME, Client, NotHad, fetch, files_of, listed
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_RUN = 3
@@ -37,10 +37,9 @@ def main(words: list[str]) -> int:
         print(f"Not run: {fault}", file=sys.stderr)
     if not programs:
         return NOT_RUN
-    files = [f"tests/e2e/test_{name.replace('-', '_')}.py" for name in programs]
-    here = [name for name in files if (ROOT / name).exists()]
+    here = [str(path.relative_to(ROOT)) for name in programs for path in files_of(name)]
     if not here:
-        print(f"There are no tests yet: {' '.join(files)}", file=sys.stderr)
+        print(f"There are no tests yet for {', '.join(programs)}.", file=sys.stderr)
         return NOT_RUN
     env = {**os.environ, "NEXUS_E2E_PROGRAMS": json.dumps(programs), "NEXUS_E2E_RECORD": "" if options else "yes"}
     pytest = [sys.executable, "-m", "pytest", "--durations=8", *options, *here]

@@ -32,5 +32,10 @@ INSPECTOR_ROWS = {
 }
 """The same for MCP Inspector, which has no hooks, agents or skills."""
 
-NOT_OFFERED: dict[str, dict[str, str]] = {}
+NOT_OFFERED: dict[str, dict[str, str]] = {
+    "codex": {
+        "native-limits": "Nothing in the file of a Codex agent takes a tool from it: its `sandbox_mode` and "
+        "`disabled_tools` had no effect. The hook denies the tool instead.",
+    }
+}
 """Harness -> capability -> why the harness does not offer it."""

@@ -43,6 +43,17 @@ def listed() -> dict[str, Client]:
     }
 
 
+def files_of(client: str) -> list[Path]:
+    """Return the test files of a client: test_CLIENT.py, and test_CLIENT_PART.py for each further part."""
+    name = f"test_{client.replace('-', '_')}"
+    return sorted(path for path in LIST.parent.glob(f"{name}*.py") if path.stem.removeprefix(name)[:1] in ("", "_"))
+
+
+def client_of(file: Path) -> str:
+    """Return the client whose test file it is, "" for another file."""
+    return next((client for client in listed() if file in files_of(client)), "")
+
+
 def cache_folder() -> Path:
     """Return the folder of the clients: NEXUS_E2E_CACHE, else nexus-mcp/e2e below the user's cache folder."""
     own = os.environ.get("NEXUS_E2E_CACHE")

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e import results
+from tests.e2e import codex, results
+from tests.e2e.clients import client_of
 from tests.e2e.model.server import Model
 from tests.e2e.scratch import Scratch
 
 # client -> program; read now, because a test's environment has no NEXUS_ variable.
 PROGRAMS: dict[str, str] = json.loads(os.environ.get("NEXUS_E2E_PROGRAMS", "{}"))
 PATH = os.environ["PATH"]
-collect_ignore = [
-    name
-    for name in sorted(path.name for path in Path(__file__).parent.glob("test_*.py"))
-    if name.removeprefix("test_").removesuffix(".py").replace("_", "-") not in PROGRAMS
-]
+_FILES = sorted(Path(__file__).parent.glob("test_*.py"))
+collect_ignore = [path.name for path in _FILES if client_of(path) not in PROGRAMS]
 _OUTCOMES: dict[str, dict[str, bool]] = {}
 
 
@@ -35,7 +33,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = outcome.get_result()  # type: ignore[attr-defined]
     if report.when == "teardown" and report.passed:
         return
-    client = item.path.stem.removeprefix("test_").replace("_", "-")
+    client = client_of(item.path)
     for marker in item.iter_markers("shows"):
         for capability in marker.args:
             seen = _OUTCOMES.setdefault(client, {})
@@ -59,3 +57,19 @@ def model() -> Iterator[Model]:
 @pytest.fixture
 def scratch(tmp_path: Path) -> Scratch:
     return Scratch(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def make_codex(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], codex.Codex]]:
+    """Make Codex with a home, a project and a scripted model of its own, which Codex knows by a name."""
+    models: list[Model] = []
+
+    def one(name: str) -> codex.Codex:
+        models.append(Model().__enter__())
+        folder = Scratch(tmp_path_factory.mktemp("codex"))
+        return codex.Codex(Path(PROGRAMS[codex.ID]), folder, models[-1], name)
+
+    yield one
+    for model in models:
+        model.__exit__(None, None, None)
+    assert [model.faults for model in models if model.faults] == []

@@ -13,6 +13,7 @@ from nexus_mcp.harness.dialect import DECIDING, EVENTS, LIMIT, OTHERS, origin_of
 from nexus_mcp.lifecycle.guard import answer_event
 from nexus_mcp.lifecycle.host import Host
 from nexus_mcp.workspace import Workspace
+from tests.harness.codex_schemas import schema_of_answer
 from tests.support import Json, Project, task, tasks
 
 HERE = Path(__file__).parent
@@ -35,13 +36,6 @@ def send(project: Project, harness: str, payload: dict[str, Any], host: Host = H
     return render(payload["hook_event_name"], answer)
 
 
-def codex_schema(event: str) -> dict[str, Any] | None:
-    words = "".join(f"-{char.lower()}" if char.isupper() else char for char in event)[1:]
-    path = HERE / "codex-schemas" / f"{words}.command.output.schema.json"
-    schema: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
-    return schema
-
-
 @pytest.mark.parametrize("harness", ["claude-code", "codex"])
 def test_recorded_payloads_are_understood(project: Project, harness: str) -> None:
     """Each recorded payload is handled without a failure, and each event is known."""
@@ -59,7 +53,7 @@ def test_fault_5_codex_gets_only_fields_that_it_accepts(project: Project) -> Non
         name = payload["hook_event_name"]
         answers = [send(project, "codex", payload), *every_answer(name)]
         for answer in answers:
-            schema = codex_schema(name)
+            schema = schema_of_answer(name)
             if schema is None:
                 assert answer == {}
             else:

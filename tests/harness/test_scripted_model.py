@@ -106,6 +106,24 @@ def test_request_without_tools_gets_the_side_answer(model: Model, dialect: str) 
     assert model.with_tools() == []
 
 
+def test_task_of_an_agent_of_codex_is_a_message(model: Model) -> None:
+    """Version 2 gives it in an item of its own kind, with the text in a field for encrypted content."""
+    content = [
+        {"type": "input_text", "text": "Message Type: NEW_TASK\nPayload:\n"},
+        {"type": "encrypted_content", "encrypted_content": "SUB-TASK"},
+    ]
+    item = {"type": "agent_message", "author": "/root", "recipient": "/root/one", "content": content}
+    assert b"SUB-DONE" in ask(model, responses.ENDING, [user("Elsewhere."), item])
+
+
+def test_value_stands_behind_the_head_of_codex(model: Model) -> None:
+    """Codex writes the time of a call before its result; a value of several lines stays whole."""
+    first = ask(model, responses.ENDING, [user("BEGIN")])
+    text = 'Wall time: 0.1 seconds\nOutput:\n{"a": 1,\n"Output:": [\n2]}'
+    ask(model, responses.ENDING, [user("BEGIN"), *after(responses.ENDING, first, text)])
+    assert model.last().conversation.results("task_list")[0].value == {"a": 1, "Output:": [2]}
+
+
 def test_step_reads_the_conversation(model: Model) -> None:
     """A step may be a function, which sees the request that it answers."""
     model.script.on("COUNT", lambda conversation: {"text": f"{len(conversation.tools)} tools"})

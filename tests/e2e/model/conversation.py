@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _TURN = re.compile(r"(?:toolu|call)_t(\d+)_")
+_HEAD = re.compile(r"\A(?:[^\n]+\n)*?Output:\n")  # Codex tells the time that the call took
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Result:
 
     @property
     def value(self) -> Any:
-        """The JSON value that the text begins with; a client may add notes of its own behind it."""
-        return json.JSONDecoder().raw_decode(self.text.lstrip())[0]
+        """The JSON value of the text; a client may add notes of its own before and behind it."""
+        return json.JSONDecoder().raw_decode(_HEAD.sub("", self.text, count=1).lstrip())[0]
 
 
 @dataclass
@@ -121,6 +122,6 @@ def texts_in(value: Any) -> Iterator[str]:
         for block in value:
             yield from texts_in(block)
     elif isinstance(value, dict):
-        for member in ("text", "content"):
+        for member in ("text", "content", "encrypted_content"):
             if member in value:
                 yield from texts_in(value[member])

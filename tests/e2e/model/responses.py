@@ -45,6 +45,8 @@ def _message(item: Body) -> Message:
         return Message("tool", results=[Result(item.get("call_id", ""), text)])
     if kind == "message":
         return Message(item.get("role", "user"), list(texts_in(item.get("content", ""))))
+    if kind == "agent_message":  # the task or the report of an agent of version 2
+        return Message("user", list(texts_in(item)))
     return Message("other", list(texts_in(item)))
 
 
