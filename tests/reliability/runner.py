@@ -102,7 +102,7 @@ def run(
 
     `until_failure` ends with the first failure. `say` is called after each piece.
     """
-    _load()
+    load()
     plan = suite.plan(seed, quick)
     progress = Progress(suite.name, seed, quick, code() if resume else "", len(plan))
     if resume:
@@ -133,7 +133,7 @@ def run(
 
 
 @cache
-def _load() -> None:
+def load() -> None:
     """Load what first calls load, schemas and patterns: a fork for each piece then need not load it anew."""
     with tempfile.TemporaryDirectory(prefix="nexus-torture-", dir=MEMORY) as folder:
         for tool in ("plan_start", "task_add", "task_close", "artifact_write"):

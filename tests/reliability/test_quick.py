@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.reliability.mutants import MUTANTS, planted
-from tests.reliability.runner import STUMBLED, run
+from tests.reliability.quick import quick
+from tests.reliability.runner import STUMBLED
 from tests.reliability.suites import SUITES
 
 SEED = 1
@@ -15,9 +16,9 @@ PAIRS = [(suite.name, mutant) for suite in SUITES.values() for mutant in suite.m
 @pytest.mark.parametrize("name", SUITES)
 def test_quick_form_finds_no_violation(name: str) -> None:
     """What the suite is about holds for all that its quick form tries."""
-    progress = run(SUITES[name], SEED, quick=True, processes=1)
-    assert progress.tally.failures == []
-    assert progress.tally.counts[SUITES[name].goal[0]] > 0
+    tally = quick(name, SEED)
+    assert tally.failures == []
+    assert tally.counts[SUITES[name].goal[0]] > 0
 
 
 @pytest.mark.parametrize(("name", "mutant"), PAIRS, ids=[f"{name}-{mutant}" for name, mutant in PAIRS])
@@ -25,8 +26,7 @@ def test_planted_fault_is_detected(name: str, mutant: str) -> None:
     """The suite notices a fault planted into the server. What the suite itself stumbles over does not count."""
     failures: list[str] = []
     for seed in range(SEED, SEED + 3):  # where processes have to meet, a busy machine may keep them apart once
-        tally = run(SUITES[name], seed, quick=True, mutant=mutant, processes=1, until_failure=True).tally
-        failures = [failure for failure in tally.failures if STUMBLED not in failure]
+        failures = [failure for failure in quick(name, seed, mutant).failures if STUMBLED not in failure]
         if failures:
             break
     assert failures

@@ -1,0 +1,37 @@
+"""The quick form of a suite in a process of its own, which prints as JSON what came of it.
+
+A suite forks for each piece and again for each server of a piece. Forks of a process with ten thousand tests in it take
+twice the processor time of forks of this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from tests import conftest
+from tests.forked_commands import warm
+from tests.reliability.runner import load, run
+from tests.reliability.suite import Tally
+from tests.reliability.suites import SUITES
+
+_SECONDS = 900.0
+load()  # tests.forked_commands imports this once, and forks for each run
+
+
+def quick(suite: str, seed: int, mutant: str = "") -> Tally:
+    """What came of the quick form, or of what it did until the first failure where a fault is planted."""
+    words = (suite, str(seed), mutant, str(conftest.REAL_HOME))
+    ran = warm(__name__, words, preload=(__name__,), cwd=None, env=os.environ, limit=_SECONDS)
+    assert ran.code == 0, ran.err
+    return Tally.from_json(json.loads(ran.out))
+
+
+def main() -> int:
+    suite, seed, mutant, home = sys.argv[1:]
+    conftest.watch(Path(home))
+    done = run(SUITES[suite], int(seed), quick=True, mutant=mutant, processes=1, until_failure=bool(mutant))
+    print(json.dumps(done.tally.as_json()))
+    return 0
