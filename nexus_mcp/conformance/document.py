@@ -26,7 +26,7 @@ _WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 
 def count_values(text: bytes, enough: int) -> int:
-    """Return the largest number of JSON values that the text can hold; from `enough` on, any number as large."""
+    """Return an upper bound of the number of JSON values in the text; from `enough` on, counting may stop early."""
     most = sum(map(text.count, _STRUCTURE))
     if most < enough:
         return most + 1
@@ -35,7 +35,7 @@ def count_values(text: bytes, enough: int) -> int:
 
 
 def string_size(text: bytes) -> int:
-    """Return the bytes that the text takes as a Python string: one character beyond U+FFFF makes each take four."""
+    """Return the bytes that the text takes as a Python string: four each if a character is beyond U+FFFF."""
     if len(text) < _SMALL:
         return len(text)
     if _WIDE.search(text):

@@ -78,13 +78,13 @@ def record_exchange(
 def cut_value(value: Any, limit: int = ITEM) -> Any:
     """Return the value cut to about `limit` characters of JSON.
 
-    It holds only values that JSON can represent; MISSING stays.
+    The result holds only values that JSON can represent; MISSING stays MISSING.
     """
     return cut_to(value, Space(limit))
 
 
 def cut_to(value: Any, space: Space, levels: int = DEEPEST) -> Any:
-    """Return the value cut to `space`, and take the characters that it uses from there."""
+    """Return the value cut to `space`, and subtract the characters that it uses from `space`."""
     if value is MISSING:
         return value
     if isinstance(value, str):
@@ -100,11 +100,11 @@ def cut_to(value: Any, space: Space, levels: int = DEEPEST) -> Any:
 
 
 def cut_text_to(text: str, space: Space) -> str:
-    """Return the text cut to `space`, and take the characters that it uses from there."""
+    """Return the text cut to `space`, and subtract the characters that it uses from `space`."""
     room = max(_LEAST, space.left)
     kept = text[:room]
     if not kept.isprintable() or not kept.isascii():
-        # Escaped, a character takes up to twelve.
+        # The escape of one character has up to twelve characters.
         room = max(_LEAST, room * len(kept) // max(1, _spelled(kept)))
         kept = kept[:room]
     space.left -= _spelled(kept) + 4

@@ -12,7 +12,7 @@ _LOOKED_AT = 1 << 16
 class TargetFailure(Exception):
     """The target did not answer, or broke a rule.
 
-    `subject` is the acting part, and the message continues the sentence.
+    `subject` begins a sentence, and the message of the exception is the rest of it.
     """
 
     def __init__(self, did: str, subject: str = "the target") -> None:
@@ -40,14 +40,14 @@ def describe_garbage(line: bytes) -> str:
 
 
 def unwrap_group(error: BaseException) -> BaseException:
-    """Return the first single error in a group of exception groups."""
+    """Return the first error in nested exception groups that is not itself a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def first_line(text: str, limit: int = 300) -> str:
-    """Return the first line that is not blank, cut after `limit` characters. Unprintable ones are replaced."""
+    """Return the first line that is not blank, cut after `limit` characters. Unprintable characters are replaced."""
     text = text[:_LOOKED_AT]
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     shown = "".join(char if char.isprintable() else "·" for char in line[:limit])
@@ -83,7 +83,7 @@ class Reply:
 
     @property
     def failed(self) -> bool:
-        """Return whether it is an error: marked as one, a protocol error, or a payload with `error`."""
+        """Return whether the reply is an error: marked as one, a protocol error, or a payload with `error`."""
         in_payload = isinstance(self.payload, dict) and "error" in self.payload
         return self.is_error or bool(self.protocol_error) or in_payload
 

@@ -35,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True)
 class WriteFile:
-    """A change of a file by the runner: to `content` (bytes), to a link, or its deletion (both None)."""
+    """A file that the runner writes (`content`, bytes), replaces by a link, or deletes (both None)."""
 
     path: str
     content: bytes | None = None
@@ -54,7 +54,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Restart:
-    """An end of the server by closing its stdin, and a new start."""
+    """A restart of the server: the runner closes its stdin, waits for its end and starts it again."""
 
 
 @dataclass(frozen=True)

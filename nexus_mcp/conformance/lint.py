@@ -38,7 +38,7 @@ STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", 
 _TYPO = 0.87
 """The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""
 _MOST = 500
-"""Names that are compared; each is compared with each."""
+"""Names that are compared, at most: every pair of them is compared."""
 
 
 def lint(paths: Sequence[str] = ()) -> list[str]:

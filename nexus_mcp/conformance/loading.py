@@ -18,7 +18,7 @@ from nexus_mcp.errors import HarnessFault
 from nexus_mcp.packaged import data_path
 
 BOUND = " at most "
-"""Words that the message of each exceeded bound contains."""
+"""Text that every message about an exceeded bound contains."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def run(
                 killing.kill_marked(mark)
                 left = _remove(root, ending)
             if left and found is None:
-                on_left(left)  # without a result nothing else holds the leftovers
+                on_left(left)  # without a result, nothing else holds the remaining paths
     return replace(found, left=left)
 
 

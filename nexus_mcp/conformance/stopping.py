@@ -158,8 +158,9 @@ class Ending:
 def handle_signals(*, instead: bool = False) -> Iterator[Ending]:
     """Raise SystemExit within the block for a signal that would end this process at once, KeyboardInterrupt for Ctrl-C.
 
-    SystemExit has the exit code that shells report. While `Ending.run` runs, it raises the exception. In another thread
-    than the main thread it does nothing. It also does nothing if the caller has its own handler, unless `instead`.
+    SystemExit has the exit code that shells report. While `Ending.run` runs, `Ending.run` raises the exception. Outside
+    of the main thread this context manager does nothing. For a signal with a handler of the caller it does nothing
+    either, unless `instead`.
     """
     ending = Ending()
     before = {number: signal.getsignal(number) for number in (*_ENDINGS, signal.SIGINT) if _main()}

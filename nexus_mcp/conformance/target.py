@@ -37,7 +37,7 @@ class Target(ABC):
     is_process = False
     """Whether a session has a process of its own, which can be killed and started again."""
     kind = ""
-    """The kind of target, for the reason why a fixture cannot be run."""
+    """The kind of target, as messages name it in the reason why a fixture cannot be run."""
     command: tuple[str, ...] = ("",)
     """The words that start it, when it is a process."""
     project: str | None = None

@@ -25,7 +25,7 @@ def expand_path(path: str, harness_id: str) -> str:
 
 
 def path_fault(path: str, *, git: bool = True) -> str:
-    """Return the fault of a path of a fixture, "" without one. `git`: it may be in `.git`."""
+    """Return the fault of a path of a fixture, "" without one. With `git` the path may be in `.git`."""
     if "{{" in path or "}}" in path:
         return f"has doubled braces; a token is written with single ones, such as {PATH_TOKENS[0]}"
     unknown = [token for token in _TOKEN.findall(path) if token not in PATH_TOKENS]

@@ -8,8 +8,8 @@ A parameter of a call or an event counts as asserted when one of these holds:
 - An expected value is the parameter's value, or a scalar inside it, or a text or a pattern that has it as a whole word.
   Blank texts, booleans, null, 0, 1 and -1 match by chance and do not count, nor does the expected number of a
   `.length`.
-- Its value is expected for a key with which the parameter's name ends: for `issue_id`, a key `id`.
-- The path of an asserted file ends with its value, or has {HARNESS_ID} for `harness_id`.
+- An assertion expects the parameter's value at a key that ends the parameter's name, such as `id` for `issue_id`.
+- The path of an asserted file ends with the parameter's value; for `harness_id` the path may have {HARNESS_ID} instead.
 - The expected message of an error names it or shows its value.
 
 Values and messages are searched only in the call's own answer and in files: in another answer they prove nothing.
@@ -50,7 +50,7 @@ def state_schemas() -> tuple[str, ...]:
 
 @functools.cache
 def fields_of(schema_file: str) -> tuple[str, ...]:
-    """Return every field of a schema, in its order, without those of other files that it refers to."""
+    """Return every field of a schema file in the file's order, without the fields of other files that it refers to."""
     return tuple(dict.fromkeys(field for field, _ in _places(schema_file) if field and not field.endswith("]")))
 
 
@@ -66,7 +66,7 @@ def schema_of(path: str) -> str:
 def touched_fields(path: str, query: str, expected: Any) -> set[Field]:
     """Return the fields that an assertion on a file checks: those on its JSONPath and those that `keys` names.
 
-    An expected null also matches a missing node, so it touches nothing unless the schema allows null for the field.
+    An expected null also matches a missing node, so it checks no field unless the schema allows null for the field.
     """
     schema_file = schema_of(path)
     if not schema_file:
@@ -84,7 +84,7 @@ def touched_fields(path: str, query: str, expected: Any) -> set[Field]:
 
 
 def touched_members(query: str, expected: Any) -> set[str]:
-    """Return the keys of an answer that an assertion checks, written like fields; none if it expects null."""
+    """Return the keys of an answer that an assertion checks, written like fields; an expected null checks none."""
     compiled = jsonpath.compile(query)
     segments = compiled.segments[:-1] if compiled.wants_length else compiled.segments
     found = set()
@@ -99,7 +99,7 @@ def touched_members(query: str, expected: Any) -> set[str]:
 
 
 def _ways(segments: tuple[str | int, ...], expected: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield the path, and the path of each key that the expected value names, each with its expected value."""
+    """Yield the asserted path, and those of expected array items and of names in `keys`, each with its value."""
     yield segments, expected
     if isinstance(expected, list):
         for index, item in enumerate(expected):
@@ -116,9 +116,10 @@ def _joined(at: str, segment: str | int) -> str:
 
 
 def _walk(starts: list[Place], segments: tuple[str | int, ...], *, nothing: bool) -> list[Place]:
-    """Return every place on the path; it ends where the schema knows no such key.
+    """Return the places along a path, up to the first key that the schema does not have.
 
-    `nothing`: null is expected at the end, and there are no places unless the schema allows null there.
+    With `nothing` the assertion expects null at the end of the path: no place counts unless the schema allows null
+    there.
     """
     passed: list[Place] = []
     places = [opened for start in starts for opened in _opened(start)]
@@ -139,7 +140,7 @@ def _types(schema: Schema) -> list[str]:
 
 
 def _opened(place: Place) -> Iterator[Place]:
-    """Yield the place with references and alternatives resolved; for a reference to another file its places there."""
+    """Yield the places to which the references and alternatives of a place lead, perhaps in another schema file."""
     file, field, schema = place
     for branch in schema.get("anyOf", ()):
         yield from _opened((file, field, branch))
@@ -158,7 +159,7 @@ def _opened(place: Place) -> Iterator[Place]:
 
 @functools.cache
 def _places(schema_file: str) -> tuple[tuple[str, str], ...]:
-    """Return the field of every node of a file, with the local definition that it refers to, or ""."""
+    """Return the field of each node of a schema file, with the local definition that the node refers to, or ""."""
 
     def below(schema: Schema, field: str) -> Iterator[tuple[str, str]]:
         other, _, name = schema.get("$ref", "").partition("#/$defs/")
@@ -208,7 +209,7 @@ def parameters(fixture: Fixture) -> dict[str, list[Any]]:
 
 
 def answers(fixture: Fixture) -> Iterator[tuple[Action | Event, list[Asserts]]]:
-    """Yield each request with all assertions on its answer; the postcondition is about the last one not in a lane."""
+    """Yield each request with all assertions on its answer; the postcondition is about the last one outside lanes."""
     found = [(step, *one) for step in fixture.steps for one in _answers_of(step)]
     last = next((step for step, *_ in reversed(found) if not isinstance(step.do, Parallel)), None)
     for step, request, asserts in found:
@@ -273,7 +274,7 @@ def _equal(expected: Any, value: Any) -> bool:
 
 
 def _distinctive_scalars(value: Any) -> Iterator[str | int | float]:
-    """Yield the scalars of a value that hardly match by chance."""
+    """Yield the scalars in a value that are unlikely to match by chance."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):

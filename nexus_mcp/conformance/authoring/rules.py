@@ -251,7 +251,7 @@ def _requests(raw: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _count(value: dict[str, Any], name: str) -> int:
     count = value.get(name, 1)
-    # The schema reports more than _MOST_TIMES.
+    # The schema reports a larger number than _MOST_TIMES.
     return int(min(count, _MOST_TIMES)) if is_integer(count) and count >= 1 else 1
 
 

@@ -49,7 +49,7 @@ def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
     branches: list[Schema] = node["anyOf"]
     if all(set(branch) == {"required"} for branch in branches):
         wanted = [branch["required"][0] for branch in branches]
-        # A mistyped name of one of these keys is reported at its own place.
+        # If one of these keys is only mistyped, another fault already reports the unknown key.
         if not any(nearest(name, wanted) for name in set(value) - set(node.get("properties", {}))):
             yield Fault(pointer, f"must have {_or(wanted)}")
         return

@@ -1,7 +1,7 @@
-"""Talk to a target with the official client: a connection, and a session, which knows the process behind it too.
+"""Talk to a target with the official client: a connection, and a session, which adds the process behind the connection.
 
-A connection lives in a task of its own. The client's scopes must be left where they were entered, and an error inside
-them cancels the task around them; a fixture must survive both when its server is killed. A fault that the process shows
+A connection lives in a task of its own. The task that entered the client's scopes has to leave them, and an error
+inside them cancels that task. A fixture must survive both when its server is killed. A fault that the process shows
 takes precedence over one that the client reports.
 """
 
@@ -50,7 +50,7 @@ _LEAVING = 5.0
 # Messages of the client itself when there was no response.
 _NO_ANSWERS = {"Connection closed", "Server returned an error response", "Session terminated"}
 _PLACE = 2000
-"""Characters of a pydantic error that are searched for its place."""
+"""Characters at the start of a pydantic error in which `_place` looks for the location of the fault."""
 
 
 class Manner(NamedTuple):
@@ -217,12 +217,13 @@ async def ask(
     """Call a tool. Return its result, or the message of a protocol error, and the seconds it took.
 
     Raises TargetFailure for a missing response or one without the protocol's shape. `ended` returns whether the
-    connection may be over: a server may send the client's own words for that as an error message.
+    connection may be over: an error message of a server may have the same words as the client's message about a closed
+    connection.
     """
     request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
     started = time.perf_counter()
     try:
-        # Not Client.call_tool: it drops an answer that breaks the output schema, but a report has to show it.
+        # Client.call_tool would drop an answer that breaks the output schema, but a report has to show it.
         result = await client.session.send_request(request, Whole)
     except MCPError as error:
         if error.error.message in _NO_ANSWERS and ended():

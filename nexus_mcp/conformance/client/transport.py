@@ -80,7 +80,7 @@ class PipeTransport:
         self._read.close()
 
     async def send(self, item: SessionMessage) -> None:
-        """Send a message; part of the client's write stream, as is `aclose`."""
+        """Send a message. The client calls `send` and `aclose` of its write stream."""
         if isinstance(item.message, types.JSONRPCRequest):
             self._pending.add(str(item.message.id))
         self.process.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")

@@ -120,7 +120,7 @@ class Family:
     def kill(self, pid: int) -> None:
         """Kill `pid`, a session leader that was not reaped, and its family. Return when they are gone.
 
-        Each round looks again, for a process may be born while its parent dies.
+        Each round lists the family again, because a process may start a child while it dies.
         """
         import psutil
 
@@ -138,7 +138,7 @@ class Family:
 
 
 def kill_marked(run: str) -> None:
-    """Kill every process with the mark `run`, or one that begins with it and a dot."""
+    """Kill every process whose mark is `run`, or begins with `run` and a dot."""
     import psutil
 
     for pid in psutil.pids():
@@ -265,7 +265,7 @@ def _session(pid: int) -> int:
 
 def _bears(pid: int, marks: tuple[str, ...], beginning: str = "") -> bool:
     """Return whether the initial environment of a process has one of the marks; False when it may not be read."""
-    # Read by hand, since psutil takes ten times as long.
+    # psutil would take ten times as long.
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             items = os.fsdecode(file.read()).split("\0")

@@ -224,7 +224,7 @@ class ServerProcess:
         self._finish(drain=True)
 
     def _finish(self, *, drain: bool) -> None:
-        """End the lines after those that are in the pipe."""
+        """Report the end of the lines; with `drain`, deliver the lines that are still in the pipe first."""
         if self.ended:
             return
         while drain and self._read_stdout():
@@ -269,7 +269,7 @@ class Allowance:
         self._unrequested_left = unrequested
 
     def sent(self) -> None:
-        """Count a message to the process, which allows one more line."""
+        """Count a message to the process: the process may print one more line in reply."""
         self._unrequested_left += 1
 
     def printed(self, size: int, lines: int, partial: int) -> None:
@@ -299,7 +299,7 @@ class Allowance:
 class Feed:
     """The writing end of a pipe. It never waits, and buffers bytes that the reader does not take yet.
 
-    `on_broken` is called when the reader closed its end, which closes this one.
+    When the reader closes its end, this end closes too and calls `on_broken`.
     """
 
     def __init__(self, pipe: IO[bytes], on_broken: Callable[[], None]) -> None:

@@ -25,7 +25,7 @@ def to_json(run: RunResult) -> str:
 
 def json_text(value: Any) -> str:
     """Return the text of a JSON file with this value."""
-    # Escaped as in JSON: lone surrogates for UTF-8's sake, other characters for readers of the file in a terminal.
+    # Escaped as in JSON: lone surrogates, which UTF-8 cannot encode, and characters that could mislead a terminal.
     return escaped(json.dumps(value, ensure_ascii=False, indent=2), "\n") + "\n"
 
 
@@ -78,7 +78,7 @@ def _result(result: FixtureResult) -> dict[str, Any]:
 def _assertion(assertion: Assertion) -> dict[str, Any]:
     members = ("kind", "passed", "message", "step", "file", "path")
     value: dict[str, Any] = {name: getattr(assertion, name) for name in members}
-    # Without a checked value, None would read as the JSON null.
+    # Some assertions check no value: for these, `expected: null` would read as an expected null.
     if assertion.path or assertion.expected is not None or assertion.seen is not None:
         value["expected"] = plain(assertion.expected)
         missing = assertion.seen is MISSING

@@ -32,7 +32,7 @@ def escaped(text: str, keep: str = "") -> str:
     """Return the text with every unprintable character escaped, except those in `keep`."""
     if text.isprintable():
         return text
-    # In pieces: a list of all characters takes eight times as much memory as the text.
+    # Escape in pieces: a list of all characters takes eight times as much memory as the text.
     pieces = (text[place : place + _PIECE] for place in range(0, len(text), _PIECE))
     return "".join(_escaped(piece, keep) for piece in pieces)
 
@@ -116,7 +116,7 @@ def note(assertion: Assertion) -> str:
 
 
 def format_leftovers(left: Sequence[Leftover]) -> list[str]:
-    """Return a line for each thing that a run left behind, and the next step; nothing when all is deleted."""
+    """Return a line for each path that a run left behind, and the next step; no lines when everything is deleted."""
     if not left:
         return []
     return ["Left behind, because it could not be deleted:", *(f"  {_line(one)}" for one in left), _ADVICE]

@@ -101,7 +101,7 @@ class Sandbox:
         self.project = folder.path
         self.clear = clear
         self.in_company = False
-        """Whether another sandbox of the run was there at the same time."""
+        """Whether another sandbox of the run existed at the same time."""
         self._folder = folder
         self._around = around
         self._beside = beside
@@ -234,7 +234,7 @@ class Sandbox:
 
 @contextmanager
 def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder, below the open folder `root`, of a path's last part, and yield its descriptor and that part.
+    """Open the parent folder of a path below the open folder `root`; yield its descriptor and the path's last part.
 
     `make` creates missing folders. A path that ends in /. is that of a folder. Raises OSError for a link or a file on
     the way, or for too long a path.

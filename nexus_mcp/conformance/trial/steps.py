@@ -72,7 +72,7 @@ class Steps:
         self._session: Session | None = None
 
     async def do(self, step: Step, label: str) -> list[Answer]:
-        """Execute one step and return its answers: none for a step without any, or for a call that was killed before.
+        """Execute one step and return its answers, [] if the step has no answer or the kill came first.
 
         Raises TargetFailure when the target breaks a rule, HarnessFault when an event cannot be sent at all.
         """

@@ -107,7 +107,7 @@ class Trial:
             raise TargetFailure(stray)
 
     def _accept(self, path: str, before: Snapshot) -> None:
-        """Record a path and its parent folders, as they are now, as written by the fixture."""
+        """Record that the fixture wrote the present content of a path, and made its parent folders."""
         now = self._sandbox.snapshot()
         above = [path[:place] for place, char in enumerate(path) if char == "/"]
         new = {**{folder: now[folder] for folder in above if folder in now}, **part(now, path)}
@@ -120,8 +120,8 @@ class Trial:
 def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion]:
     """Return the outcomes for a step's answer.
 
-    An error counts as expected if `postcondition`, which is about the same answer, expects it; None if it is about
-    another.
+    `postcondition` is None if it is about another answer. If it is about this answer and expects an error, an error is
+    no fault here.
     """
     found = answer_checks(answer.asserts, answer.reply, answer.label)
     if postcondition is not None and _asserts_error(postcondition) and not _asserts_error(answer.asserts):

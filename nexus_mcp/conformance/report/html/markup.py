@@ -11,7 +11,7 @@ _LONGEST_ATTRIBUTE = 500
 
 
 class Html(str):
-    """Markup that is inserted as it is."""
+    """Markup that is inserted without escaping."""
 
     __slots__ = ()
 
