@@ -25,7 +25,7 @@ def _loader(name: str) -> Callable[[], Command | Group]:
     return load
 
 
-# The file of a command has its name. Only the command that runs is imported.
+# Each command has a file of the same name. Only the file of the command that runs is imported.
 COMMANDS = {
     name: _loader(name)
     for name in (

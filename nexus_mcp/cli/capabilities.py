@@ -30,7 +30,7 @@ HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: eac
 
 
 def harnesses(values: Values, catalog: Catalog) -> list[str]:
-    """Return the harness of the command line, or all with a map. Raise NexusError for one without a map."""
+    """Return the harness that the command line names, else all with a map. Raise NexusError for one without a map."""
     if HARNESS.name not in values:
         return list(catalog.maps)
     harness = check_harness_id(values[HARNESS.name])
@@ -51,7 +51,7 @@ def capability(word: str, catalog: Catalog) -> str:
 
 
 def class_(values: Values, catalog: Catalog) -> str:
-    """Return the class of the command line. Raise NexusError for an unknown class."""
+    """Return the semantic class that the command line names. Raise NexusError for an unknown class."""
     known = owners(catalog)
     word = values[CLASS.name]
     if word not in known:
@@ -60,7 +60,7 @@ def class_(values: Values, catalog: Catalog) -> str:
 
 
 def tool_(values: Values) -> str:
-    """Return the tool of the command line. Raise UsageError for an empty name."""
+    """Return the tool that the command line names. Raise UsageError for an empty name."""
     word = values[TOOL.name]
     if not word.strip():
         raise UsageError(f"{TOOL.name} needs the name of a tool.")
@@ -87,7 +87,7 @@ _MORE = " " * 4  # the indent of continuation lines
 
 
 def _show(values: Values) -> int:
-    """Print the agents, one agent or one class. Raise UsageError, NexusError."""
+    """Print all agents, one agent or one class. Raise UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
 
     if JSON.name not in values:
@@ -318,7 +318,7 @@ def _edit_of_agent(values: Values, catalog: Catalog, below: dict[str, Any], *, a
 
 
 def _instead(catalog: Catalog, name: str) -> str:
-    """Return the advice for a capability that stays: the agents that may do the work."""
+    """Return the next step for a capability that cannot be removed: the agents that may do the work instead."""
     from nexus_mcp.catalog.capabilities import all_capabilities
 
     able = [other for other, entry in catalog.agents.items() if name not in all_capabilities(entry)]

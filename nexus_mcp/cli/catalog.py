@@ -193,7 +193,7 @@ def _manifest(values: Values) -> int:
     from nexus_mcp.catalog.manifest import manifest
     from nexus_mcp.store.codec import pretty
 
-    # Bytes, because JSON is UTF-8 whatever the terminal is.
+    # Write bytes: JSON is UTF-8, whatever the encoding of the terminal is.
     sys.stdout.buffer.write(pretty(manifest(load(workspace_from(values).root))).encode() + b"\n")
     sys.stdout.buffer.flush()
     return exits.OK

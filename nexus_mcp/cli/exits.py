@@ -17,7 +17,7 @@ OK = 0
 FAILED = 1
 USAGE = 2
 EDITED = 3
-"""`install` and `uninstall`: a file was edited by hand since, and nothing was changed."""
+"""`install` and `uninstall`: a user edited an installed file by hand, so the command changed nothing."""
 HUNG_UP = 129
 """The demo's terminal was closed: the code that shells report for SIGHUP."""
 INTERRUPTED = 130

@@ -61,7 +61,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
     if command.options:
         rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]
         parts += ["", "Options:", _table(rows)]
-    # Compare options, not names: another command's option of the same name may have no variable.
+    # Compare option objects, not names: another command's option of the same name may read no variable.
     variables = [(name, text) for name, option, text in ENVIRONMENT if option in command.options]
     if variables:
         parts += ["", "Environment:", _table(variables)]

@@ -69,7 +69,7 @@ def _command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[],
 
 
 def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
-    """Return the error for an unknown `word` after the group `prog`, "" standing for none."""
+    """Return the error for an unknown `word` after the group `prog`; "" means that no word follows."""
     problem = f"{prog} has no command {word!r}" if word else f"{prog} needs a command"
     return UsageError(f"{problem}{_subcommand(word, prog, known)}", next_step=f"See {prog} --help.")
 

@@ -26,15 +26,15 @@ FROM = Option("--from", "COMMIT", "restore the cycles of a git commit, e.g. HEAD
 
 FILE = ".nexus/history.json"
 _ONLY_THE_FILE = (
-    "Only what is in the file can be kept, because git has no conflict of it (any more): compare it with the branches, "
-    "if old cycles were changed there."
+    "git records no conflict for this file, so the repair uses only the cycles in it. If a branch changed old cycles, "
+    "compare the result with that branch."
 )
-_MIXED = "A cycle in neither was changed by hand, or git made it of lines of both: check it."
+_MIXED = "Check each cycle in neither side: it was changed by hand, or git made it from lines of both sides."
 _BROUGHT_BACK = {
-    "REVERT_HEAD": "A revert is under way: the cycles that it was to remove are among them.",
-    "CHERRY_PICK_HEAD": "Their side is the whole file of the commit that is picked, with what came before it there.",
+    "REVERT_HEAD": "A revert is in progress: the result still has the cycles that the revert removes.",
+    "CHERRY_PICK_HEAD": "A cherry-pick is in progress: their side has the picked commit's older cycles, too.",
 }
-_UNMERGED = f"git still has a conflict for it: run git add {FILE}, then continue the merge or rebase."
+_UNMERGED = f"git still has a conflict for this file: run git add {FILE}, then continue the merge or rebase."
 _ADDED = f"If it was added to git with the markers, git add {FILE} again."
 _MOST = 10  # unreadable parts and missing commas that are listed
 _MOST_ORIGINS = 40
@@ -48,7 +48,7 @@ def describe_diagnosis(diagnosis: Diagnosis) -> list[str]:
 
     if isinstance(diagnosis, Healthy):
         if diagnosis.absent:
-            return [f"There is no {FILE}: nothing was closed here yet."]
+            return [f"There is no {FILE}: no cycle was closed here yet."]
         whole = f"{FILE} is whole, with {_cycles(diagnosis.cycles)}: nothing to repair."
         return [whole, *([_UNMERGED] if diagnosis.is_unmerged else ())]
     if isinstance(diagnosis, Conflict):
@@ -66,7 +66,7 @@ def _conflict(diagnosis: Conflict) -> list[str]:
         sides += f", {_cycles(diagnosis.others)} in neither"
     what = f"{FILE} has git conflict markers"
     if diagnosis.readable is not None:
-        what = f"{FILE} can be read, with {_cycles(diagnosis.readable)}, but git has a conflict of it"
+        what = f"{FILE} can be read, with {_cycles(diagnosis.readable)}, but git has a conflict for it"
     return [
         f"{what}: {sides}, {_cycles(diagnosis.cycles)} in all.",
         *([_ONLY_THE_FILE] if diagnosis.others is None else [_MIXED] if diagnosis.others else ()),
@@ -81,7 +81,7 @@ def _damaged(diagnosis: Damaged) -> list[str]:
     if salvaged.is_cut and not salvaged.rests:
         lines.append("All complete cycles are readable; the end of the file is missing.")
     if diagnosis.unsure:
-        lines.append(f"Whether HEAD has cycles that cannot be read here is not known: {diagnosis.unsure}.")
+        lines.append(f"It is unknown whether HEAD has cycles that cannot be read here: {diagnosis.unsure}.")
     elif diagnosis.lacking is not None:
         missing = _cycles(diagnosis.lacking) if diagnosis.lacking else "no cycle"
         lines.append(f"The copy in HEAD has {missing} that cannot be read here.")
@@ -97,7 +97,7 @@ def _lacking(diagnosis: Lacking) -> list[str]:
 def describe_origins(diagnosis: Diagnosis) -> list[str]:
     """Return the source of each cycle of the result, one line for each run of cycles with the same source."""
     sources: list[Origin] = getattr(diagnosis, "origins", [])
-    lines = ["What is kept, and where it comes from:"] if sources else []
+    lines = ["Cycles of the result, with their sources:"] if sources else []
     for one in sources[:_MOST_ORIGINS]:
         first, last = map(_time, one.times)
         numbers = f"cycle {one.first}" if one.first == one.last else f"cycles {one.first} to {one.last}"
@@ -132,7 +132,7 @@ def note_reverts(root: str, diagnosis: Diagnosis) -> list[str]:
 def _unreadable(rests: list[Rest]) -> list[str]:
     if not rests:
         return []
-    lines = [f"What cannot be read ({count_noun(len(rests), 'part')}):"]
+    lines = [f"Unreadable ({count_noun(len(rests), 'part')}):"]
     return [*lines, *(f"  {line}" for line in list_first(rests, _MOST, _part))]
 
 
@@ -148,13 +148,13 @@ def describe_repair(done: Repair) -> list[str]:
     lines = ["Repaired."]
     if done.backup:
         lines[0] += (
-            f" The file as it was is kept as {done.backup}, which git does not ignore: "
+            f" The previous file is kept as {done.backup}, which git does not ignore: "
             "delete it when you no longer need it."
         )
     if isinstance(done.diagnosis, Conflict):  # git reports no conflict for a damaged file
         lines.append(_UNMERGED if done.diagnosis.others is not None else _ADDED)
     if done.interrupted:
-        lines.append("A change that was interrupted waits in .nexus/state/txn.json: the next call completes it.")
+        lines.append("An interrupted change is recorded in .nexus/state/txn.json: the next call completes it.")
     return lines
 
 
@@ -209,7 +209,7 @@ def _repair(values: Values) -> int:
     if dry:
         done = examine(root, revision)
     else:
-        done = repair(root, damage=YES.name in values, revision=revision, carried=defer_interrupt)
+        done = repair(root, damage=YES.name in values, revision=revision, interrupt_guard=defer_interrupt)
     good = done.is_mended or isinstance(done.diagnosis, Healthy)
     result = describe_repair(done) if done.is_mended else [] if good else describe_refusal(done, dry=dry)
     seen = done.diagnosis
@@ -235,7 +235,7 @@ REPAIR = Command(
 
 FILES = Argument("%O %A %B", "three files: the common ancestor, our side, their side", count=3)
 _DIGITS = 3
-_HINT = "; nexus-mcp history repair --dry-run tells what can be kept."
+_HINT = "; nexus-mcp history repair --dry-run shows the possible repair."
 MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
 
 

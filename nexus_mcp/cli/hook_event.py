@@ -43,7 +43,7 @@ PLUGIN = Option("--plugin", "", "say nothing where an installed hook answers")
 
 
 def host_of(values: Values, **more: Any) -> Host:
-    """Return the host that the options describe, with `more` of its fields."""
+    """Return the host that the options describe; `more` sets further fields of it."""
     return Host(values.get(GATE.name, BLOCK), has_skills=SKILLS.name in values, **more)
 
 
@@ -123,7 +123,7 @@ def write_line(value: dict[str, Any], on_error: Callable[[Exception], dict[str, 
         import json  # this module is already imported
 
         line = json.dumps(on_error(error)).encode()
-    # Bytes, because the encoding of the terminal is not that of JSON.
+    # Write bytes: JSON is UTF-8, whatever the encoding of the terminal is.
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 

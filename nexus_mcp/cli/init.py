@@ -119,7 +119,7 @@ def _register(workspace: Workspace) -> int:
 
 
 def _unregister(workspace: Workspace) -> int:
-    """Take the registration back and return 0. Raise NexusError."""
+    """Undo the registration and return 0. Raise NexusError."""
     from nexus_mcp.merging.driver import unregister
     from nexus_mcp.merging.repository import Repository
 

@@ -55,7 +55,10 @@ def site_of(values: Values) -> Site:
 
 
 def chosen(values: Values, verb: str) -> list[str]:
-    """Return the harness that the command line names, else the found ones that the user confirms. Raise UsageError."""
+    """Return the harnesses that the command line names, else the installed ones that the user confirms.
+
+    Raise UsageError.
+    """
     import shutil
 
     from nexus_mcp.harness import HARNESSES, load

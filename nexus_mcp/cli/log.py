@@ -79,7 +79,7 @@ def _clip(text: str) -> str:
 
 
 def _file_change(file: dict[str, Any]) -> str:
-    """Return the change of a file, for entries without a description by their tool."""
+    """Return the change of a file in words, for an entry to which its tool added no description."""
     if file["after"] is None:
         verb = "removes"
     elif "before" in file:

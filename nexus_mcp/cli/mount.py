@@ -73,6 +73,6 @@ def _claude_line(words: Sequence[str]) -> str:
 
 
 def _entry(section: str, server: dict[str, str]) -> str:
-    """Return a JSON document with one server, whose values are JSON already."""
+    """Return a JSON document with one server; the values in `server` are JSON texts."""
     fields = ",\n".join(f'      "{name}": {value}' for name, value in server.items())
     return f'{{\n  "{section}": {{\n    "{SERVER_NAME}": {{\n{fields}\n    }}\n  }}\n}}'

@@ -74,7 +74,7 @@ class NativeEvent(Event):
         return {ours: found[theirs] for theirs, ours in dialect.NAMES.items() if theirs in found}, is_whole
 
     def _is_second(self) -> bool:
-        """Return whether an installed hook answers the event, so that this one of a plugin is too much."""
+        """Return whether an installed hook answers the event, so that this hook of a plugin stays silent."""
         from nexus_mcp.harness.second_hook import is_answered
 
         root = os.getcwd() if self.workspace is None else self.workspace.root
@@ -89,7 +89,8 @@ class NativeEvent(Event):
         from nexus_mcp.state.times import stamp
         from nexus_mcp.store import harness_files
 
-        is_name = self.native_name.isidentifier() and len(self.native_name) <= _NAME  # else it may hold data
+        # Any other text may be data of the user.
+        is_name = self.native_name.isidentifier() and len(self.native_name) <= _NAME
         name = self.native_name if is_name else "unknown"
         fault = f"nexus-mcp does not know this event of the harness. {_NEXT_STEP}"
         harness_files.log_hook_error(self.workspace, stamp(time.time()), name, fault)
@@ -99,7 +100,7 @@ _NEXT_STEP = "Run nexus-mcp install again, so that the hooks fit this version."
 
 
 def _top(folder: str) -> str:
-    """Return the project that holds `folder`, as for a working directory."""
+    """Return the project root for the working directory `folder`, whatever the environment names."""
     from nexus_mcp.workspace import find_root
 
     return find_root(None, {}, folder)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 MANY = 10**9
-"""The result for any larger number where no bound is named."""
+"""The result for any larger number when the caller sets no bound."""
 _SHOWN = 40  # characters of a wrong number that an error quotes
 
 
@@ -40,8 +40,8 @@ def count_noun(number: int, word: str) -> str:
 class Values(dict[str, str]):
     """The values of a command line: option name -> its value, the last one of a repeated option.
 
-    A switch that is present has the value "". A positional argument is under its name. `lists` has every value, in
-    order, of the argument and of each repeatable option; an empty list when it is absent.
+    A switch that is present has the value "". The value of the positional argument is under the argument's name.
+    `lists` has every value, in order, of the argument and of each repeatable option; an empty list when it is absent.
     """
 
     __slots__ = ("lists",)
@@ -206,7 +206,7 @@ def _split_at_dashes(argv: Sequence[str], argument: Argument | None) -> tuple[Se
 
 
 def _no_value(name: str, word: str, option: Option, known: Container[str]) -> UsageError:
-    """Return the error for an option-like `word` in place of the value of `name`."""
+    """Return the error for a `word` that looks like an option, where the value of the option `name` should be."""
     written = "" if word.partition("=")[0] in known else f" One that begins with - is written {name}={word}."
     return UsageError(f"{name} needs a value: {name} {option.metavar}.{written}")
 

@@ -67,7 +67,7 @@ def _write(package: Package, values: Values) -> int:
 
 
 def _order(values: Values, package: Package) -> Order:
-    """Return the order that the options describe. Raise UsageError, CatalogError."""
+    """Return the Order that the options describe. Raise UsageError, CatalogError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.harness.definition import DEFAULT_GATE, PARTS, Request
     from nexus_mcp.harness.models import Models, read_models

@@ -180,7 +180,7 @@ def _checked(site: Source, entry: Entry, schema: str) -> Document:
         return Document(None, findings)
     (value,) = parsed
     full = schemas.faults(schemas.load(schema), value, most=50 * CAP)
-    if not full:  # the checks of the value find nothing in a malformed file
+    if not full:  # nothing else can be wrong
         newer = _check_version(value, entry.path)
         return Document(value, [] if newer is None else [newer])
     broken = validate(schemas.readable(schema), value, entry.path)
@@ -227,7 +227,7 @@ def validate(
 
 
 def allow_unknown_fields(schema: Any) -> Any:
-    """Return the schema without its ban of unknown fields."""
+    """Return the schema with unknown fields allowed."""
     if not isinstance(schema, dict):
         return schema
     out = {key: member for key, member in schema.items() if (key, member) != ("additionalProperties", False)}

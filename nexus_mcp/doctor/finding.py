@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return a key that one finding has in every pass: without `problem`, whose numbers change."""
+        """Return a key that is the same in every pass: it leaves out `problem`, whose numbers change."""
         return (self.code, self.file, self.pointer, self.line, self.identity)
 
 
@@ -80,7 +80,7 @@ class Findings:
             self._count(finding.code, 1)
 
     def intersect(self, other: Findings) -> Findings:
-        """Return the findings that the other pass has, too."""
+        """Return the findings that both passes have."""
         both = Findings(finding for key, finding in self.kept.items() if key in other.kept)
         codes = {finding.code for finding in both.kept.values()}
         both.more = {code: min(n, other.more.get(code, 0)) for code, n in self.more.items() if code in codes}

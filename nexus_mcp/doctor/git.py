@@ -34,10 +34,10 @@ _PROBES = tuple(
 class Facts:
     """The facts about the project that git reports.
 
-    `answered`: git answered. `reason`: why it did not although there is a repository, "" without a repository.
-    `not_ignored`: session files, existing or not, that git does not ignore. `tracked`: those in its index.
-    `history_unmerged`: history.json has an unresolved conflict. `merge`: the merge attribute of history.json.
-    `driver`: the registered command of our merge driver, "" when there is none.
+    `answered`: git answered. `reason`: why git did not answer about an existing repository, else "". `not_ignored`:
+    session files, existing or not, that git does not ignore. `tracked`: session files in git's index.
+    `history_unmerged`: history.json has an unresolved conflict. `merge`: the merge attribute of history.json. `driver`:
+    the registered command of our merge driver, "" when there is none.
     """
 
     answered: bool = False

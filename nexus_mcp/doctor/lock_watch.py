@@ -1,7 +1,7 @@
 """Detect a holder of the workspace lock, without creating or changing a file.
 
-Takes a shared lock on an existing lock file, without waiting, and releases it soon: with it no writer is inside a
-change, and two doctors do not block each other.
+Takes a shared lock on an existing lock file, without waiting, and releases it soon: while doctor holds it, no process
+can begin a change, and two doctors do not block each other.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ class _Walk:
         below: list[str] = []
         fd: int | None = None
         try:
-            # A new descriptor: listing moves its position, and opening it checks the search permission.
+            # Open a second descriptor: listing moves a descriptor's position, and the opening checks the search
+            # permission.
             fd = folder.open(".", _OPEN) if AT else None
             if depth == 0:
                 here = os.stat(folder.path if fd is None else fd)

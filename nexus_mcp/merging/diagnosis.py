@@ -40,7 +40,7 @@ class Healthy:
 class Conflict:
     """The file has a git conflict between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
 
-    `origins`: which cycles came from which side. `readable`: number of cycles in a readable file that lacks some of a
+    `origins`: which cycles came from which side. `readable`: number of cycles in a readable file that lacks cycles of a
     side; None when it has conflict markers. `others`: number of cycles that are in the file but in neither side of the
     index; None when the index has no sides.
     """
@@ -70,7 +70,7 @@ class Damaged:
 
     `fault`: why reading it fails. `salvaged`: the readable part. `data`: its cycles and those that only HEAD has,
     `lacking` in number; None when git has no copy. `unsure`: why git's copy could not be read; nothing is repaired
-    then. `origins`: which cycle of `data` came from where.
+    then. `origins`: the source of each cycle of `data`.
     """
 
     def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
@@ -86,8 +86,8 @@ class Damaged:
 class Lacking:
     """The file lacks `lacking` cycles of a commit, or is unreadable while the commit has it.
 
-    `data` has the cycles of both. `fault`: why the file is unreadable, "" when it is not. `origins`: which of the
-    `cycles` came from where. `revision`: the commit, as the user named it.
+    `data` has the cycles of both. `fault`: why the file is unreadable, "" when it is not. `origins`: the source of each
+    of the `cycles`. `revision`: the commit, as the user named it.
     """
 
     def __init__(self, fault: str, revision: str, made: Restored) -> None:
@@ -200,8 +200,8 @@ def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
         return Conflict(
             merged, _count(merged), ours=_count(sides[0]), theirs=_count(sides[1]), origins=origins, others=None
         )
-    # Outside the markers git merged by lines, so cycles of one side may be missing there. And cycles that were resolved
-    # by hand are in the file only. So the result has the cycles of the file and of both sides.
+    # Outside the markers git merged by lines, so cycles of one side may be missing there. Cycles that a user resolved
+    # by hand are only in the file. So the result has the cycles of the file and of both sides.
     found = settle(merged, *kept)
     origins = origins_of_sides(found.data, kept)
     return Conflict(

@@ -1,8 +1,8 @@
 """The git merge driver for history.json: register it, and merge the three files that git hands to it.
 
-It is a line in .gitattributes, which is shared, and a command in .git/config, which is not. Unregistering restores both
-files to the byte. git reads our side whatever the exit code of the driver is, so that file is replaced as a whole or
-not at all.
+The registration is a line in .gitattributes, which git shares, and a command in .git/config, which it does not.
+Unregistering restores both files to the byte. git reads our side whatever the exit code of the driver is, so that file
+is replaced as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DRIVER_KEY = f"merge.{DRIVER}.driver"
 NAME = "cycles of a Nexus history"
 _LIMIT = 4 << 20
 _BOM = b"\xef\xbb\xbf"  # git skips a byte order mark, too
-_SPECIAL = "\\*?["  # of a pattern, anywhere
-_FIRST = "#!"  # at its beginning
+_SPECIAL = "\\*?["  # characters with a meaning anywhere in a pattern
+_FIRST = "#!"  # characters with a meaning at the beginning of a pattern
 _C = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 MARKER_SIZE = 7
 _LABELS = ("-L", "ours", "-L", "the common past", "-L", "theirs")
@@ -122,7 +122,7 @@ def driver_command(words: Sequence[str]) -> str:
     """
     from shlex import quote
 
-    # git replaces %O and its like, and %% by %.
+    # git replaces %O and its other placeholders, and %% by %.
     own = " ".join(quote(word) for word in words).replace("%", "%%")
     by_git = "git merge-file --marker-size=%L -L ours -L base -L theirs %A /dev/null %B"
     return (
@@ -152,7 +152,7 @@ def unregister(repository: Repository) -> Registration:
     changed = _edit(
         repository.top,
         lambda data: None if data is None else remove_line(data, line),
-        gone=lambda data: is_own(data, line),
+        deletable=lambda data: is_own(data, line),
     )
     shared = names_driver(_read(repository.top) or b"")
     config = False
@@ -168,11 +168,12 @@ def _read(top: str) -> bytes | None:
 
 
 def _edit(
-    top: str, edit: Callable[[bytes | None], bytes | None], gone: Callable[[bytes], bool] = lambda _: False
+    top: str, edit: Callable[[bytes | None], bytes | None], deletable: Callable[[bytes], bool] = lambda _: False
 ) -> bool:
-    """Replace .gitattributes with the result of `edit`, or delete it when `gone`. Returns whether it changed.
+    """Replace .gitattributes with the result of `edit`. Returns whether the file changed.
 
-    `edit` runs again when another program changed the file meanwhile.
+    A file for whose content `deletable` returns True is deleted instead. `edit` runs again when another program changed
+    the file meanwhile.
     """
 
     def once() -> bool:
@@ -180,7 +181,7 @@ def _edit(
         before = original.content()
         after = edit(before)
         if after is not None:
-            Replacement(root, FILE, original).put(None if before is not None and gone(before) else after)
+            Replacement(root, FILE, original).put(None if before is not None and deletable(before) else after)
         return after is not None
 
     with Folder.root(top) as root:

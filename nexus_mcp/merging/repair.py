@@ -143,14 +143,14 @@ def repair(
     *,
     damage: bool = False,
     revision: str = "",
-    carried: Callable[[], AbstractContextManager[None]] = nullcontext,
+    interrupt_guard: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Repair:
     """Diagnose the history, and repair it when it is safe.
 
     A conflict with both sides is always repaired, damage only with `damage`. With a `revision` the cycles of that
     commit are restored in every case. The journal of an interrupted change is left to the next call: completing it
-    takes a readable history. Writing happens inside the context `carried`. Raises as `examine` does, LockTimeout, and
-    NotConfirmed.
+    takes a readable history. The writing is inside the context manager `interrupt_guard`. Raises as `examine` does,
+    LockTimeout, and NotConfirmed.
     """
     before, seen = _examine(root, revision)
     if _repaired_data(seen.diagnosis, damage=damage) is None:
@@ -164,23 +164,23 @@ def repair(
         if repaired is None:  # another process repaired the file meanwhile
             return Repair(found, "", interrupted=_has_journal(state))
 
-        with carried():
+        with interrupt_guard():
             at.begin()
-            kept = "" if data is None else nexus.show(write_backup(nexus, data, at.held.check))
+            backup = "" if data is None else nexus.show(write_backup(nexus, data, at.held.check))
             try:
                 Replacement(nexus, HISTORY, original).put(repaired, at.held.check)
             except ChangedMeanwhile as error:  # git does not take our lock: its write would not be in the result
-                step = f"Run it again.{_backup_note(kept)}"
+                step = f"Run it again.{_backup_note(backup)}"
                 raise StateError(SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
             except (NotConfirmed, StateError, StorageError) as error:
-                error.next_step += _backup_note(kept)
+                error.next_step += _backup_note(backup)
                 raise
             at.is_kept = True
-        return Repair(found, kept, interrupted=_has_journal(state), is_mended=True)
+        return Repair(found, backup, interrupted=_has_journal(state), is_mended=True)
 
 
-def _backup_note(kept: str) -> str:
-    return f" The file as it was is kept in {kept}." if kept else ""
+def _backup_note(backup: str) -> str:
+    return f" The previous file is in {backup}." if backup else ""
 
 
 def _repaired_data(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:

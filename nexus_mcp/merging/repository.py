@@ -76,7 +76,8 @@ def query(
 ) -> tuple[int, bytes]:
     """Run git in `folder`. Returns (exit code, stdout).
 
-    Raises Undecided when the exit code is not `allowed`, with `question`, the unknown fact, and `advice`.
+    Raises Undecided for an exit code that is not in `allowed`; the error names `question`, the unknown fact, and
+    `advice`.
     """
     try:
         code, data, complaint = run_git(folder, *words)
@@ -154,9 +155,9 @@ def run_git(
 ) -> tuple[int, bytes, str]:
     """Run git in `folder`. Returns (exit code, stdout, reason of a failure).
 
-    Runs no program that the repository names; paths are not patterns. `data` is stdin. `index` is a file that replaces
-    the repository's index. The timeout is `seconds`, or SECONDS. Raises UsageError without git and after the timeout.
-    Ctrl-C at a terminal does not reach git: it would interrupt a change.
+    Runs no program that the repository names, and takes paths literally, not as patterns. `data` is stdin. `index` is a
+    file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raises UsageError without git and
+    after the timeout. Ctrl-C at a terminal does not reach git: it would interrupt a change.
     """
     import subprocess
 

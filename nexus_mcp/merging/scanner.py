@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CYCLES = re.compile(r'"cycles"[ \t\r\n]*:[ \t\r\n]*\[')
-_HEADS = 20  # maximum number of candidates for the start of the cycles
-_NEAR = 200  # characters that are examined before a candidate
+_HEADS = 20  # maximum number of candidates for the start of the cycles.
+_NEAR = 200  # Characters that are examined before a candidate.
 _START = re.compile(r'\{[ \t\r\n]*"')
 _STARTS = 1000  # maximum number of candidates for the start of a next cycle, in all
 _TIMES = 4  # the total parsed length, as a multiple of the text's length
@@ -73,7 +73,7 @@ class Pieces:
             at = following
 
     def _end(self, at: int, *, like_ours: bool = False) -> int | None:
-        """Return the end of the cycle at `at`, None without one; with `like_ours` it needs the fields of our cycles."""
+        """Return the end of the cycle at `at`, None without one; `like_ours` demands our fields in it."""
         try:
             value, end = _DECODER.raw_decode(self.text, at)
             self._left -= end - at
@@ -101,7 +101,7 @@ class Pieces:
             self._starts -= 1
             start, at = found.start(), found.start() + 1
             before = self.text[max(begin, start - _NEAR) : start]
-            # After a colon it is the value of a field.
+            # A bracket after a colon begins the value of a field.
             if before.rstrip(_WHITE)[-1:] == ":" or self._end(start, like_ours=True) is None:
                 continue
             if _OF_CYCLES.search(before):

@@ -154,7 +154,7 @@ def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list
     same = same_prefix if base is None else min(same_prefix, common(ours, base))
     have, offered = _counted(ours, same), _counted(theirs, same)
     past = _counted(base, same)
-    had = past & (have | offered)  # a cycle that both sides removed is gone
+    had = past & (have | offered)  # without the cycles that both sides removed
     _check_grown(theirs, offered, had)
     if descends:
         _check_grown(ours, have, had)
@@ -190,9 +190,9 @@ def _check_agreed(ours: Side, theirs: Side, base: Side, start: int, stayed: Set[
     `stayed`: keys of the cycles that all three have; the cycles between two of them are compared.
     """
     parts = zip_longest(*(_parts(side, start, stayed) for side in (base, ours, theirs)), fillvalue=())
-    for gone, own, other in parts:
-        # Newly closed cycles come after these.
-        if own[: len(gone)] != other[: len(gone)]:
+    for removed, own, other in parts:
+        # Cycles that a side closed later come after the removed ones, and do not count here.
+        if own[: len(removed)] != other[: len(removed)]:
             raise Undecided("both sides removed or changed a cycle of the common ancestor, and differ in its place")
 
 

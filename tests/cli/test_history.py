@@ -37,13 +37,13 @@ def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines() == [
         f"{FILE} has git conflict markers: 2 cycles on our side, 2 cycles on theirs, 3 cycles in all.",
-        "Only what is in the file can be kept, because git has no conflict of it (any more): "
-        "compare it with the branches, if old cycles were changed there.",
-        "What is kept, and where it comes from:",
+        "git records no conflict for this file, so the repair uses only the cycles in it. If a branch changed old "
+        "cycles, compare the result with that branch.",
+        "Cycles of the result, with their sources:",
         "  cycle 1: 1970-01-01T00:01:00.000Z, our side and their side",
         "  cycle 2: 1970-01-01T00:02:00.000Z, our side",
         "  cycle 3: 1970-01-01T00:03:00.000Z, their side",
-        "Repaired. The file as it was is kept as .nexus/history.backup.json, which git does not ignore: "
+        "Repaired. The previous file is kept as .nexus/history.backup.json, which git does not ignore: "
         "delete it when you no longer need it.",
         f"If it was added to git with the markers, git add {FILE} again.",
     ]
@@ -91,7 +91,7 @@ def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Cap
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert lines[0].startswith(f"{FILE} (line 27, byte 26) is not UTF-8")
-    assert lines[1:3] == ["1 cycle can be read.", "What cannot be read (1 part):"]
+    assert lines[1:3] == ["1 cycle can be read.", "Unreadable (1 part):"]
     assert lines[3].startswith('  line 19, column 5: 337 bytes, beginning with {\\n      "schema_version": "0.5"')
     assert lines[4:] == [
         f"Nothing was changed. A whole copy may be in git: git log -- {FILE} lists the copies.",
@@ -112,7 +112,7 @@ def test_first_ten_unreadable_parts_are_shown(project: Project, capsys: Capture)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:4] == [
         "13 cycles can be read.",
-        "What cannot be read (12 parts):",
+        "Unreadable (12 parts):",
         "  line 1, column 48: 1 bytes that are all NUL",
     ]
     assert lines[13] == "  and 2 more"
@@ -147,7 +147,7 @@ def test_a_comma_is_called_a_comma(project: Project, capsys: Capture, data: str,
 @pytest.mark.parametrize(
     ("data", "code", "told"),
     [
-        (None, 0, f"There is no {FILE}: nothing was closed here yet."),
+        (None, 0, f"There is no {FILE}: no cycle was closed here yet."),
         (ONE, 0, f"{FILE} is whole, with 2 cycles: nothing to repair."),
         (b"", 1, "It cannot be repaired: it does not begin like a history."),
         (MARKED[:-16], 1, f"the conflict markers are not those of one merge (line {MARKED[:-16].count(N)})."),
@@ -222,7 +222,7 @@ def test_undecided_merge_exits_with_1(three: list[str], capsys: Capture) -> None
     assert capsys.readouterr() == (
         "",
         "nexus-mcp: The histories are not merged, because their side lacks or has changed a cycle of the common "
-        "ancestor. It is left to you as a conflict; nexus-mcp history repair --dry-run tells what can be kept.\n",
+        "ancestor. It is left to you as a conflict; nexus-mcp history repair --dry-run shows the possible repair.\n",
     )
     assert b"\n<<<<<<<<< ours\n" in Path("A").read_bytes()
 

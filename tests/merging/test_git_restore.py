@@ -53,7 +53,7 @@ def test_lost_file_is_restored_with_from(repo: Repo, capsys: Capture, broken: by
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == [
         "HEAD has 3 cycles that the file lacks.",
-        "What is kept, and where it comes from:",
+        "Cycles of the result, with their sources:",
     ]
     assert lines[3:4] == ["  cycles 1 to 3: 1970-01-01T00:01:00.000Z to 1970-01-01T00:03:00.000Z, HEAD"]
     assert run(repo, "--from", "HEAD") == 0
@@ -69,7 +69,7 @@ def test_newer_cycles_come_after_those_of_the_commit(repo: Repo, capsys: Capture
     assert titles(repo.history.read_bytes()) == [1, 2, 3, 4]
     assert capsys.readouterr().out.splitlines()[1:6] == [
         "HEAD~1 has 1 cycle that the file lacks.",
-        "What is kept, and where it comes from:",
+        "Cycles of the result, with their sources:",
         "  cycle 1: 1970-01-01T00:01:00.000Z, the file and HEAD~1",
         "  cycle 2: 1970-01-01T00:02:00.000Z, HEAD~1",
         "  cycles 3 to 4: 1970-01-01T00:03:00.000Z to 1970-01-01T00:00:00.000Z, the file",
@@ -111,7 +111,7 @@ def test_yes_is_refused_where_git_does_not_answer(
     repo.history.write_bytes(torn)
     assert run(repo, "--yes") == 1
     told = capsys.readouterr().out
-    assert "Whether HEAD has cycles that cannot be read here is not known: git does not report" in told
+    assert "It is unknown whether HEAD has cycles that cannot be read here: git does not report" in told
     assert "Nothing was changed, also with --yes" in told
     assert repo.history.read_bytes() == torn
     assert not (repo.project / BACKUP).exists()

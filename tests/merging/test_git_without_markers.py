@@ -37,9 +37,9 @@ def test_repair_adds_what_the_file_lacks(repo: Repo, capsys: Capture) -> None:
     assert main([*words, "--dry-run"]) == 1
     assert repo.numbers() == [1, 2]
     assert capsys.readouterr().out.splitlines() == [
-        f"{HISTORY} can be read, with 2 cycles, but git has a conflict of it: "
+        f"{HISTORY} can be read, with 2 cycles, but git has a conflict for it: "
         "2 cycles on our side, 2 cycles on theirs, 3 cycles in all.",
-        "What is kept, and where it comes from:",
+        "Cycles of the result, with their sources:",
         "  cycle 1: 1970-01-01T00:01:00.000Z, our side and their side",
         "  cycle 2: 1970-01-01T00:02:00.000Z, our side",
         "  cycle 3: 1970-01-01T00:03:00.000Z, their side",
@@ -81,8 +81,8 @@ def test_damaged_side_is_reported(repo: Repo, damaged: str, capsys: Capture) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("cherry-pick", "theirs"), "Their side is the whole file of the commit that is picked, "),
-        (("revert", "HEAD^"), "A revert is under way: the cycles that it was to remove are among them."),
+        (("cherry-pick", "theirs"), "A cherry-pick is in progress: their side "),
+        (("revert", "HEAD^"), "A revert is in progress: the result still has the cycles that the revert removes."),
         (("merge", "theirs"), "Nothing was changed."),
     ],
 )
@@ -99,7 +99,7 @@ def test_repair_names_the_operation_in_progress(repo: Repo, words: tuple[str, ..
 def test_repair_names_the_remaining_git_command(repo: Repo, capsys: Capture) -> None:
     """After a repair, and of a file that is whole, it is told that git waits for git add; not once it was done."""
     repo.git("merge", "theirs", code=1)
-    waits = f"git still has a conflict for it: run git add {HISTORY}, then continue the merge or rebase."
+    waits = f"git still has a conflict for this file: run git add {HISTORY}, then continue the merge or rebase."
     for told in ("Repaired.", "nothing to repair."):
         assert main(["history", "repair", "--project", str(repo.path)]) == 0
         lines = capsys.readouterr().out.splitlines()

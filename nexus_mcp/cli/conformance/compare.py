@@ -32,7 +32,10 @@ JSON = Option("--json", "FILE", "write the comparison there, too")
 
 
 def run(values: Values) -> int:
-    """Run the fixtures against each server and print the table. Return 0 when all pass everywhere, else 1."""
+    """Run the fixtures against each server and print the table.
+
+    Return 0 when every fixture passes on every server, else 1.
+    """
     from nexus_mcp.conformance import settings
     from nexus_mcp.conformance.processes.starting import check_platform
     from nexus_mcp.conformance.report import files

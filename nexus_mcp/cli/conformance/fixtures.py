@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _lint(values: Values) -> int:
-    """Print a line for each fault and their number. Return 1 when there are any."""
+    """Print a line for each fault, then the number of faults. Return 1 when there are any."""
     from nexus_mcp.conformance.lint import lint
     from nexus_mcp.conformance.loading import read
     from nexus_mcp.log import printable

@@ -37,7 +37,7 @@ EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the
 
 
 def run(values: Values) -> int:
-    """Run the fixtures and return 0 when all is well, 1 when not. Raises UsageError and HarnessFault, for 2."""
+    """Run the fixtures; return 0 when the run passes, else 1. Raises UsageError and HarnessFault (exit code 2)."""
     from nexus_mcp.conformance.processes.starting import check_platform
     from nexus_mcp.conformance.report import files
 
@@ -95,7 +95,7 @@ def _list(fixtures: list[Fixture]) -> int:
 
 
 def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
-    """Write the reports and return the faults; one that cannot be written does not stop the others."""
+    """Write the reports and return the faults; a report that cannot be written does not stop the other reports."""
     from nexus_mcp.conformance.report import files
 
     faults = []

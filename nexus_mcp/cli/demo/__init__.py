@@ -23,7 +23,7 @@ def run(values: Values) -> int:
     from nexus_mcp.conformance.processes.starting import check_platform
 
     check_platform("demo")
-    # Before the slow imports: the client library alone takes a second to load.
+    # Print before the slow imports: the client library alone takes a second to load.
     print(f"nexus-mcp {__version__} at work on a new project", flush=True)
     from nexus_mcp.cli.demo.project import temporary_folder
 

@@ -38,7 +38,7 @@ FILES = {
 def temporary_folder(*, keep: bool) -> Iterator[str]:
     """Create a temporary folder for the block, and print afterwards whether it was removed or kept.
 
-    A signal leaves the block with SystemExit, with the exit code that shells report. Call this in the main thread.
+    A signal raises SystemExit in the block, with the exit code that shells report. Call this in the main thread.
     """
     with handle_signals(instead=True):
         folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))

@@ -1,6 +1,6 @@
 """Check kinds, names and permissions of files, and the encoding of notes and `.gitignore`.
 
-Permissions are our own, those of all users, and those of the group in a shared project.
+The checks compare our own permissions, those of all users and, in a shared project, those of the group.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ def _of(entry: Entry) -> Iterator[Finding]:
 
 
 def _closed_to_group(site: Site) -> Iterator[Finding]:
-    """Yield entries that the group of a shared folder cannot use. Session files are replaced, so reading is enough."""
+    """Yield entries that the group of a shared folder cannot use.
+
+    A session file is never written in place, so permission to read it is enough.
+    """
     entries = site.survey.entries
     for entry in entries.values():
         role = places.role(entry.path, entry.kind)

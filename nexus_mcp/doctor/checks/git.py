@@ -26,7 +26,7 @@ def check_ignored(site: Site) -> Iterator[Finding]:
     """Yield a finding when git does not ignore the session files, or when that is unknown."""
     there = any(site.entries(places.IGNORE_FILE))
     if not there and not any(site.entries(places.STATE_FOLDER)):
-        return  # the first write creates both
+        return  # the first write creates the folder and .gitignore
     if site.git.answered:
         if site.git.not_ignored:
             yield Finding("not-ignored", FILE, f"does not make git ignore {site.git.not_ignored[0]}")
@@ -73,7 +73,7 @@ def check_merge_driver(site: Site) -> Iterator[Finding]:
     facts = site.git
     if (
         facts.history_unmerged and site.history.file is not None
-    ):  # an unreadable one has its own finding, with the same advice
+    ):  # an unreadable history has a finding of its own, with the same advice
         yield Finding("history-unmerged", SHOWN_HISTORY, "is unmerged in git and may lack cycles of one side")
     if facts.merge == DRIVER:
         if not facts.driver:

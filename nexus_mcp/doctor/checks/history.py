@@ -47,7 +47,7 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
     for index, cycle in enumerate(cycles):
         pointer = f"/cycles/{index}"
         has_plan = isinstance(cycle.get("plan"), dict)
-        # Validated by itself: a failing anyOf does not say where the value breaks it.
+        # The plan is validated separately: the fault of an anyOf does not name the place inside the plan.
         found = schemas.faults(envelope, {**cycle, "plan": None} if has_plan else cycle, pointer, _MOST)
         if has_plan and len(found) < _MOST:
             found += schemas.faults(plan, cycle["plan"], f"{pointer}/plan", _MOST)

@@ -112,7 +112,7 @@ def _leftovers(site: Site, left: list[Entry]) -> Iterator[Finding | More]:
     for entry in left:
         yield Finding("leftover", entry.path, "was left by an interrupted process", advice=_advice(entry.path))
     others = site.survey.temporaries - len(site.survey.temporary)
-    if left and others:  # only the first ones are checked; the rest is as old
+    if left and others:  # only the first ones are checked: the rest counts as leftover, too
         yield More("leftover", others)
 
 
