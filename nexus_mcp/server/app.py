@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 
-# Codex shows a model the first line only, and repeats the whole text for each tool: the call to action stands first.
+# Codex shows a model the first line only, and repeats the whole text for each tool, so the call to action stands first.
 # At most 500 characters, and fewer than 120 tokens (docs/tokens.md).
 _INSTRUCTIONS = "\n".join(
     (
@@ -36,7 +36,7 @@ _INSTRUCTIONS = "\n".join(
 _HOOK = "hook"
 _OF_A_PROJECT = ("resources/read", "prompts/get")
 _NOTE_WAIT = 0.25
-"""Seconds to wait for the lock to count a read: the response waits too."""
+"""Seconds that counting a read waits for the lock: the response waits too."""
 
 
 class Answer:
@@ -96,9 +96,9 @@ class Answer:
 class App:
     """The tools of one workspace.
 
-    `prefix` goes before each tool name; `now` returns seconds since 1970, for tests. `outside` is the folder of plugins
-    in which the client started the server, if it did: then every call fails, because the project is unknown.
-    `has_hook_tool` offers the tool of hook_tool.py, too.
+    `prefix` goes before each tool name; `now` returns seconds since 1970, for tests. `outside` is the plugin folder in
+    which the client started the server, "" if it started the server elsewhere: in a plugin folder every call fails,
+    because the project is unknown. `has_hook_tool` offers the tool of hook_tool.py, too.
     """
 
     def __init__(

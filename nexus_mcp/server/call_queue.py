@@ -62,8 +62,8 @@ class CallQueue:
         self._waiting: deque[_Job] = deque()
         self._begun: _Job | None = None
         self._bytes = 0
-        # By correlation key, the newest job of each: two requests in flight with one id are both run and
-        # both answered, and a cancellation means the later of them, as with the official SDK.
+        # The newest job of each correlation key. Two requests in flight with one id both run and both get a response,
+        # and a cancellation applies to the later one, as with the official SDK.
         self._known: dict[str | int, _Job] = {}
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -106,7 +106,7 @@ class CallQueue:
                     self._give_room(job.size)
 
     def begin(self) -> bool:
-        """Take the next waiting call. Return False if none waits, or the server is to stop."""
+        """Take the next waiting call. Return False if no call waits, or the server is to stop."""
         with self._lock:
             return self._begin()
 

@@ -24,7 +24,9 @@ MOST = 100
 
 
 def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
-    """Return the result of a request for one of METHODS, without the fields of an era. Raises Fault, without an id."""
+    """Return the result of a request for one of METHODS, without the fields that only one protocol era has. Raises
+    Fault, without an id.
+    """
     return METHODS[method](ctx, params)
 
 

@@ -186,5 +186,7 @@ def modern_shape(method: str) -> dict[str, Any] | None:
 
 
 def _token(method: str) -> str:
-    """Return the token's key in a shape. As in the SDK, it may be null only for methods that are not served."""
+    """Return the key of the progress token in the shape of a method. As in the SDK, the token may be null only for
+    methods that are not served.
+    """
     return "progressToken~" if method in HANDLED else "progressToken?"

@@ -39,11 +39,11 @@ class Lines:
         return next(self._cut, None) if line is None else line
 
     def put_back(self, line: bytes | Fault) -> None:
-        """Make this line the next one again."""
+        """Put this line back, as the next one to return."""
         self._put_back = line
 
     def read(self) -> None:
-        """Read the next chunk, once no line is at hand. An unterminated last line counts as a line."""
+        """Read the next chunk, after all complete lines were taken. An unterminated last line counts as a line."""
         chunk = self._source.read()
         if chunk:
             self._cut = self._splitter.feed(chunk)
@@ -174,7 +174,7 @@ class Source:
             return chunk
 
     def is_closed(self) -> bool:
-        """Return whether the client has closed its end, though there may be something left to read. From any thread."""
+        """Return whether the client has closed its end, even if input is left to read. From any thread."""
         if self._ended or not hasattr(select, "poll"):
             return self._ended
         poll = select.poll()
@@ -198,7 +198,7 @@ class Sink:
         self.broken = False
 
     def send(self, message: dict[str, Any], before_waiting: Callable[[], None] | None = None) -> bool:
-        """Write a message as one line; False when it did not go out.
+        """Write a message as one line; return False if it was not written whole.
 
         A failed write may leave part of a line out, so the server then stops. A message that cannot be encoded becomes
         an error response. `before_waiting` is called each time before waiting for the client or another thread.
@@ -264,7 +264,7 @@ class Sink:
 
 
 def _do_nothing() -> None:
-    """Stand in for `before_waiting`."""
+    """Do nothing: the default of `before_waiting`."""
 
 
 def _unread_bytes(fd: int) -> int | None:

@@ -40,7 +40,8 @@ _LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": Tru
 CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING}}
 """Server capabilities, by whether the era is 2026-07-28."""
 
-# These results stay the same while a server runs and hold nothing of a user or project. The others may change any time.
+# Stable results never change while a server runs, and contain no data of a user or project. Volatile results may change
+# at any time.
 _STABLE = ("server/discover", "tools/list", "resources/templates/list")
 _VOLATILE = ("prompts/list", "resources/list", "resources/read")
 CACHE: dict[str, tuple[int, Literal["public", "private"]]] = {

@@ -48,7 +48,7 @@ class _Session:
         self._reading = Lock()  # guards the lines, the connection and the subscriptions
         self._connection = Connection(app)
         self._calls: CallQueue | None = None
-        # Preparation to run when no input is at hand.
+        # Preparation to run while no input waits.
         self._preparation: Callable[[], None] | None = None
         self._subscriptions: Subscriptions | None = None
 
@@ -70,7 +70,7 @@ class _Session:
                 self._subscriptions.finish()
 
     def _begin(self) -> bool:
-        """Read until a call has begun. False when no further call will come."""
+        """Read until a call has begun. Return False when no further call will come."""
         while not self._stop.requested:
             calls = self._calls
             if calls is not None and calls.has_constant_reader:
@@ -109,7 +109,7 @@ class _Session:
             from nexus_mcp.server import call_queue  # noqa: F401
 
     def _read_on(self, *, constantly: bool) -> bool:
-        """Read while a call runs; called on the side thread. False when it must stop reading."""
+        """Read while a call runs; called on the side thread. Return False when that thread must stop reading."""
         if constantly:
             with self._reading:
                 self._take_lines(wait=True)
@@ -129,7 +129,7 @@ class _Session:
             self._reading.release()
 
     def _take_lines(self, *, wait: bool = False) -> bool:
-        """Handle the lines at hand. False when the queue has no room for one, unless `wait`."""
+        """Handle the lines that were read. Return False when the queue has no room for one; with `wait`, wait for room."""
         while not self._stop.requested and (line := self._lines.at_hand()) is not None:
             if self._calls is not None and not self._calls.has_room(_size(line)):
                 if not wait:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdout_fd: int) -> int:
     """Serve one connection with `run`; signals only request a stop. Returns the exit code, 0."""
-    # The environment can lift Python's limit, and then one line of input could keep the reader busy for minutes.
+    # An environment variable can lift Python's limit of digits in an integer; then one line of input could keep the
+    # reader busy for minutes.
     digits = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(min(digits or MAX_DIGITS, MAX_DIGITS))
     try:

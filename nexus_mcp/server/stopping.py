@@ -76,7 +76,8 @@ class Stop:
             return  # full of earlier requests: every poll returns already
 
     def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None, even_so: bool = False) -> bool:
-        """Wait until `fd` can be read (or written), has failed, or the time is over; True for the first two.
+        """Wait until `fd` can be read (or written), has failed, or the time is over; return True in the first two
+        cases.
 
         A stop request ends the wait too (False), unless `even_so`.
         """
@@ -117,7 +118,7 @@ class Watch:
     """
 
     def __init__(self, stop: Stop, act: Callable[[], None]) -> None:
-        import threading  # stopping itself needs none, and is imported first
+        import threading  # stopping.py itself needs no threads, and is imported first
 
         self._stop = stop
         self._act = act

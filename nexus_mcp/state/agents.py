@@ -1,13 +1,14 @@
 """The agents of all sessions of a harness: the entries of the tracker, and data for which it has no field.
 
-The tracker has no field for an agent's session, nor for names that its schema refuses. Both are kept beside it, by the
-agent's id and its started_at, which no two entries share (store/agents.py writes them).
+The tracker has no field for an agent's session, nor for names that its schema refuses. store/agents.py stores both in
+agents.extension.jsonl, under the agent's id and started_at: no two entries share this pair.
 
-agents.extension.jsonl holds them as lines. A hook that cannot get the lock in time appends an event (`spawn`, `resume`,
-`complete`). The next lock holder puts it into the tracker: it first appends a `fold` line, which has the checksum of
-the tracker that it is about to write, the ids of all events in that tracker, and the data for which the tracker has no
-field. A fold line counts only while the tracker has its checksum. So a lock holder that dies between the two writes has
-changed nothing, and no event is counted twice. A `seen` line has the time of an event that changed no agent.
+Each line of agents.extension.jsonl is an object with a kind. A hook that cannot get the lock in time appends an event
+(`spawn`, `resume`, `complete`). The next lock holder applies the event to the tracker: it first appends a `fold` line
+with the checksum of the tracker that it is about to write, the ids of all events in that tracker, and the data for
+which the tracker has no field. A fold line counts only while the tracker has its checksum. So a lock holder that dies
+between the two writes has changed nothing, and no event is counted twice. A `seen` line has the time of an event that
+changed no agent.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class Records:
         """Return (`names_of` each agent that an event may mean; whether the session itself has such an agent; whether
         one of them may have a name that was not stored).
 
-        An event means the agent of its session. Without one, or without a session in the event, the agents of all
-        sessions with this id add their restrictions.
+        An event refers to the agent of its session. If that session has no such agent, or the event names no session,
+        the restrictions of the agents with this id in all sessions apply together.
         """
         every = self.all(agent_id)
         own = [entry for entry in every if self.session_of(entry) == session]
@@ -136,7 +137,7 @@ class Records:
 
 
 class _Working:
-    """A copy of the records that events change in place. `_own` has the number of each session's entry of an agent."""
+    """A copy of the records that events change in place. `_own` maps (agent_id, session) to the index of the entry."""
 
     def __init__(self, records: Records, harness_id: str) -> None:
         self._harness_id = harness_id
@@ -245,8 +246,8 @@ def is_event(line: Line) -> bool:
 def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
     """Return (the fold line of this tracker, its number).
 
-    If there is none, another program wrote the tracker, or nothing was stored beside it. Then the line is derived from
-    the last fold line.
+    A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then the line is derived
+    from the last fold line.
     """
     folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
     exact = [number for number in folds if lines[number]["tracker"] == checksum]

@@ -206,7 +206,7 @@ def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
 
 
 def check_names(names: Collection[str]) -> None:
-    """Raise UndoRefused if a file would have to be the folder of another one: no change leaves both."""
+    """Raise UndoRefused if one file's path would be the folder of another file: no change can have left both."""
     import unicodedata
 
     # Compare names as a file system does that ignores case and Unicode composition.

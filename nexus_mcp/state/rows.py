@@ -44,7 +44,7 @@ class Rows(list):  # type: ignore[type-arg]
         return b"[%b]" % b",".join([row.answered()[0] for row in self])
 
     def quoted(self) -> bytes:
-        """Return the same text escaped for the inside of a JSON string, without quotes around it."""
+        """Return the array as JSON text, escaped for the inside of a JSON string, without quotes around it."""
         return b"[%b]" % b",".join([row.answered()[1] for row in self])
 
 

@@ -93,7 +93,7 @@ def part(name: str) -> dict[str, Any]:
 
 
 def _closed(name: str) -> schemas.Schema:
-    """Return the closed schema for some or all fields of such a part."""
+    """Return the closed schema for some or all fields of a plan, issue, task or cycle."""
     if name not in _fields:
         _fields[name] = schemas.Schema({**part(name), "required": []})
     return _fields[name]

@@ -49,17 +49,21 @@ class Access:
         self.swept = False
 
     def folders(self) -> Folders:
-        """Return (`.nexus`, `.nexus/state`) as they are, None if absent. Raises PathRefused, StorageError."""
+        """Return (`.nexus`, `.nexus/state`), each None if absent, without completing an interrupted change. Raises
+        PathRefused, StorageError.
+        """
         return Folders(self.root, ".nexus", "state")
 
     @contextmanager
     def innermost(self, *names: str) -> Iterator[Folder | None]:
-        """Return the folder that these names lead to from the project, as it is."""
+        """Return the folder at the path `names` below the project, None if absent, without completing an interrupted
+        change.
+        """
         with Folders(self.root, *names) as found:
             yield found[-1]
 
     def state(self) -> AbstractContextManager[Folder | None]:
-        """Return `.nexus/state` as it is."""
+        """Return `.nexus/state`, None if absent, without completing an interrupted change."""
         return self.innermost(".nexus", "state")
 
     @contextmanager
@@ -125,8 +129,8 @@ class Access:
 
 
 class Folders:
-    """A context with the folders `names`, each in the one before and the first in that at `path`, as they are; None if
-    absent. Raises PathRefused, StorageError.
+    """A context with the folders `names`, each inside the one before it, the first inside the folder `path`; None for
+    an absent one. Raises PathRefused, StorageError.
     """
 
     __slots__ = ("_names", "_open", "_path")

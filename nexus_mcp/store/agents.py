@@ -1,4 +1,4 @@
-"""The agents of a harness on disk: agent-tracker.json, as the contract has it, and agents.extension.jsonl beside it.
+"""The agents of a harness on disk: agent-tracker.json (its format is in the contract) and agents.extension.jsonl.
 
 Readers take no lock and complete no interrupted change: the journal never holds these files.
 """
@@ -39,11 +39,12 @@ _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
 class Agents:
     """The result of `read`: the `records`, and the reasons not to rely on them.
 
-    `fault` says why the tracker cannot be used, or not all of it, and `extension_fault` says the same of the file
-    beside it. `is_sure` is False if a part of that file could not be read: then an agent without a known session may
-    belong to any. `data` is the tracker as it was read, `entries` its entries. `events`, `bad` and `size` are of the
-    file beside it: the ids of the events, the number of malformed lines, and the bytes. `base` is the fold line of the
-    tracker, made if events wait and the file has no such line.
+    `fault` is the reason why all or a part of the tracker is unusable, `extension_fault` the same for
+    agents.extension.jsonl. `is_sure` is False if a part of agents.extension.jsonl could not be read: then an agent
+    without a known session may belong to any session. `data` is the tracker in bytes, `entries` its entries. `events`
+    are the ids of the events in agents.extension.jsonl, `bad` is the number of its malformed lines, `size` its size in
+    bytes. `base` is the fold line (state/agents.py) of the tracker, made if events wait and agents.extension.jsonl has
+    no such line.
     """
 
     __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
@@ -143,8 +144,8 @@ def load(own: Folder, harness_id: str) -> Agents:
 def write(
     own: Folder, held: HeldLock, found: Agents, records: Records, *, is_made: bool = False, is_last: bool = False
 ) -> None:
-    """Write the lines beside the tracker, then the tracker. `is_made`: write a tracker without agents, too; `is_last`:
-    remove the tracker.
+    """Append to agents.extension.jsonl, then write the tracker. With `is_made` a tracker without agents is written,
+    too; with `is_last` the tracker is removed.
 
     Needs the lock. Raises as `record` does.
     """
@@ -287,7 +288,8 @@ def _is_due(store: Store, last: str) -> bool:
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
-    """Return (the agents, the new path of a tracker that could not be read). The file beside it is renamed too.
+    """Return (the agents, the new path of a tracker that could not be read). Rename an unreadable
+    agents.extension.jsonl, too.
 
     Raises PathRefused, StorageError, NotConfirmed.
     """
@@ -298,7 +300,8 @@ def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
             continue
         if not isinstance(fault, StateError):
             raise fault
-        # Its content is unknown, so it is kept. But it must not stop every session from now on.
+        # The content of the unreadable file is unknown, so it is kept under a new name. Under its old name it would
+        # stop every session from now on.
         file = fault.file.rpartition("/")[2]
         kept = own.show(atomic.set_aside(own, file, f"conflict-{name}"))
     if found.fault is not None:

@@ -69,7 +69,7 @@ def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
     Raises StateError if the file would have more than `most` bytes, PathRefused, StorageError: then all or some of the
     bytes may be in the file.
     """
-    # The newline before them ends a truncated line; readers skip blank lines.
+    # The first newline ends a line that a crash truncated; readers skip blank lines.
     data = b"\n" + b"\n".join(encode_utf8(compact(line)) for line in lines) + b"\n"
     try:
         for _ in range(_TRIES):
@@ -95,7 +95,7 @@ def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
 
 
 def shorten(event: Event) -> tuple[Event, bool]:
-    """Return (the event as it may wait in the file, whether it was truncated)."""
+    """Return (the event with its texts truncated to the limits of this file, whether any text was truncated)."""
     message, files = event.get("last_message", ""), event.get("files_touched", [])
     kept: list[str] = []
     size = 0
@@ -112,7 +112,7 @@ def shorten(event: Event) -> tuple[Event, bool]:
 
 
 def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
-    """Shorten the file to this line, or remove it. Needs the lock, after the tracker has the `events`.
+    """Shorten the file to the line `fold`, or remove it for None. Needs the lock, after the tracker has the `events`.
 
     Malformed lines are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
     """
@@ -127,7 +127,7 @@ def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
 
 
 def _absorb(own: Folder, events: Set[str]) -> None:
-    """Remove the renamed file, and append its events again that came too late for the tracker."""
+    """Remove the renamed file, after appending those of its events that the tracker does not have."""
     data = own.read(OLD, READ_LIMIT)
     if data is None:
         return

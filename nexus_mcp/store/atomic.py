@@ -1,4 +1,4 @@
-"""Replace files atomically: readers see the old bytes or the new ones, and a power cut cannot undo an answered change.
+"""Replace files atomically: readers see the old bytes or the new ones, and a reported change survives a power cut.
 
 Also the file operations for this: read and copy ranges of open files, exchange two names in one step.
 """
@@ -58,7 +58,7 @@ def copy_range(source: int, target: int, size: int) -> None:
 
 
 def _copy_by_kernel(source: int, target: int, size: int) -> int:
-    """Return how many bytes the kernel copied; fewer than `size` if the rest has to be copied otherwise."""
+    """Return how many bytes the kernel copied; fewer than `size` if the caller has to copy the rest in another way."""
     done = 0
     while done < size:
         try:
@@ -108,9 +108,9 @@ def load_renameat2() -> Call | None:
 
 
 def place(folder: Folder, temporary: str, name: str) -> None:
-    """Give the file `temporary` the name `name`, which no file has. Raises FileExistsError, OSError.
+    """Give the file `temporary` the name `name`, which no file may have yet. Raises FileExistsError, OSError.
 
-    By a hard link, which never replaces a file; on a file system without links, by a check and a rename.
+    This uses a hard link, which never replaces a file; on a file system without links, a check and a rename.
     """
     try:
         os.link(temporary, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor, follow_symlinks=False)
@@ -176,9 +176,10 @@ except ImportError:  # Windows
 PREFIX = ".nexus-tmp-"
 """Prefix of the names of temporary files."""
 MOST_ASIDE = 8
-"""Unusable files that are kept under numbered names: the program that damages a file may do so in every session."""
+"""Limit of the damaged files kept under numbered names: the program that damages them may run in every session.
+"""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-_PART = 1 << 20  # bytes: more at once would be allocated whole, however little there is
+_PART = 1 << 20  # bytes in one read: os.pread allocates the requested size, even for a short file
 
 
 class Unsynced(Exception):
@@ -198,15 +199,16 @@ def replace(
     mode: os.stat_result | Copy | None = None,
     confirmed: bool = True,
 ) -> None:
-    """Replace the file `name` by `parts`, one after the other. The change is durable when this returns.
+    """Replace the file `name` by a file that consists of `parts`.
 
-    Unless `confirmed` is false: then the caller syncs the folder before the change is answered.
+    The change is durable when this returns. If `confirmed` is false, the caller has to sync the folder before the
+    response is sent.
 
     Raises OSError with the old file untouched, Unsynced after the rename, PathRefused if the target is a link or a
     folder. A failed fsync is never repeated on the same descriptor: the second one may report success for pages that
     were dropped.
     """
-    there = folder.plain(name)  # and no link or folder
+    there = folder.plain(name)  # refuses a link or a folder
     temporary = prepare(folder, parts, there if mode is None else mode)
     try:
         if check is not None:
@@ -289,8 +291,9 @@ def prepare(
 ) -> str:
     """Write `parts` to a new temporary file, sync it, and return its name. Leaves nothing behind on failure.
 
-    A part is bytes, or a function that writes some to the descriptor that it gets.
-    `mode` is a file with its permissions, or what it copies; None for those of any new file.
+    A part is bytes, or a function that is called with the descriptor and writes bytes to it.
+    `mode` is the stat of a file whose permissions the new file gets, or the Copy that limits them; None for the usual
+    ones.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, mode)
@@ -320,7 +323,7 @@ def sync_file(folder: Folder, name: str) -> None:
 
 
 def _sync(fd: int) -> None:
-    # On macOS fsync leaves the data in the drive's own cache, and this asks for more (fcntl(2) there).
+    # On macOS fsync leaves the data in the drive's own cache; F_FULLFSYNC flushes that cache, too (fcntl(2)).
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:
         os.fsync(fd)

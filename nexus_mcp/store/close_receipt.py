@@ -36,19 +36,21 @@ except ImportError:  # Windows
 
 
 MOST_FILES = 1000
-"""Receipts that are checked under the lock: a clone may contain any number of such files."""
+"""Limit of the receipts that one call checks under the lock: a clone may contain any number of such files."""
 MOST_LEFT = 16
-"""Receipts that are held at a time. Each change of plan or tasks removes the others, so there are few."""
+"""Limit of the receipts that a process holds at a time. Each change of plan or tasks removes older receipts, so there
+are few.
+"""
 READ_ANYHOW = 1 << 20
-"""Bytes of all receipts together that are parsed whatever they hold. Beyond that a file has to begin as a journal of
-nexus-mcp does, and up to journal.HISTORY_LIMIT bytes are read in all: no journal is larger (commit.py), so no close is
-overlooked.
+"""Bytes of all receipts together that are parsed without a check of their beginning. Beyond this limit only files that
+begin as a journal of nexus-mcp are parsed, up to journal.HISTORY_LIMIT bytes in all: no journal is larger (commit.py),
+so no close is overlooked.
 """
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 class Receipt:
-    """A receipt that this process holds until its answer was written out, or is certain not to be."""
+    """A receipt that this process holds until its answer was written to the client, or certainly never will be."""
 
     __slots__ = ("_fd", "_name", "_open_state")
 
@@ -58,7 +60,7 @@ class Receipt:
         self._open_state = open_state
 
     def __del__(self) -> None:
-        # In any case, a receipt without an owner must not look like that of a living process.
+        # A receipt without an owner must not stay locked: it would look like the receipt of a living process.
         self.undelivered()
 
     def delivered(self) -> None:
@@ -71,7 +73,7 @@ class Receipt:
                     state.unlink(self._name)
         except (OSError, NexusError) as error:
             log.warning(f"could not remove {self._name}: {error}")
-        # Only now: between release and removal, another close could take the receipt for an abandoned one.
+        # Released only after the removal: in between, another close could take the receipt for an abandoned one.
         self.undelivered()
 
     def undelivered(self) -> None:
@@ -84,7 +86,7 @@ class Receipt:
 class Receipts:
     """The receipts that dead processes left, as one change sees them. Needs the lock.
 
-    `repeated` is the receipt whose answer `answer` returned, None before that.
+    `repeated` is the receipt whose answer the method `answer` returned, None if it returned none.
     """
 
     def __init__(self, state: Folder, open_state: OpenState, is_answer: IsAnswer) -> None:
@@ -96,7 +98,8 @@ class Receipts:
     def answer(self, history: Archive) -> dict[str, Any] | None:
         """Return the answer of the newest undelivered close, and take it over so that no other process returns it too.
 
-        Only if its cycle still is in `history`: git may have removed it. Raises StorageError, PathRefused.
+        A close whose cycle is no longer in `history` is skipped: git may have removed the cycle. Raises StorageError,
+        PathRefused.
         """
         newest_first = sorted(find_undelivered(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None
@@ -105,7 +108,8 @@ class Receipts:
             if answer is None and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.repeated = entry["answer"], marker
             else:
-                marker.delivered()  # it does not fit the history, or is older: no client waits for it
+                # No client waits for this answer: the history lacks its cycle, or a later close exists.
+                marker.delivered()
         return answer
 
 
@@ -118,17 +122,21 @@ def forget(state: Folder, open_state: OpenState, confirm: Callable[[], None]) ->
     try:
         left = find_undelivered(state, open_state, whole=False)
     except Exception as error:  # noqa: BLE001
-        # The change is made and must be answered as such. At worst an old answer is returned once more.
+        # The change is on disk, so its client must get a success. At worst a later close returns an old answer once
+        # more.
         log.warning(f"could not look for unanswered closes: {error}")
         return
     if left:
         confirm()
-    for _, marker in sorted(left, key=_age):  # if we die meanwhile, the newest remains, which is the one to return
+    # If this process dies meanwhile, the newest receipt remains: its answer is the one to return.
+    for _, marker in sorted(left, key=_age):
         marker.delivered()
 
 
 def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
-    """Hold the receipt of a close that was just applied. Never raises: the close is done and must be answered."""
+    """Hold the receipt of a close that was just applied. Never raises: the close is on disk, so its client must get a
+    success.
+    """
     try:
         fd = _lock_free(state, name)
     except (OSError, NexusError) as error:
@@ -141,8 +149,8 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
     """Return (journal, receipt) of each close whose process is gone; they are held now. Raises StorageError,
     PathRefused.
 
-    Files of such a name that we did not write are skipped: neither answered nor removed. Without `whole` the journal
-    may be None: a large file is not read if it begins like ours.
+    A file with the name of a receipt that nexus-mcp did not write is skipped and stays. Without `whole` the journal
+    may be None: a large file that begins like a journal is not parsed.
     """
     found: list[tuple[Any, Receipt]] = []
     anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
@@ -209,7 +217,7 @@ def _begins_as_ours(name: str, fd: int) -> bool:
 
 
 def _lock_free(state: Folder, name: str) -> int | None:
-    """Return a descriptor that locks the receipt; None if a living process has it, it is gone, or it is no plain file.
+    """Return a descriptor that locks the receipt; None if a living process has locked it, or no such plain file exists.
 
     Raises StorageError, and PathRefused for a link. Only a lock error counts as held: an abandoned receipt that is
     taken for held would let a close happen twice.

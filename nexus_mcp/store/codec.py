@@ -31,7 +31,7 @@ MAX_DIGITS = 4300  # the most digits that Python turns into an int
 class Invalid(ValueError):
     """JSON that the grammar or Python's reader allows, and nexus-mcp does not.
 
-    The text is the reason. `kind` selects the search of `locate` for the place, "" if the fault has no single place.
+    The text is the reason. `kind` is the kind of fault that `locate` searches for, "" if the fault has no single place.
     """
 
     def __init__(self, problem: str, kind: str = "") -> None:
@@ -159,7 +159,7 @@ def is_too_deep(value: object, limit: int) -> bool:
 
 
 def encode(value: object) -> bytes:
-    """Return `value` as a state file holds it: two spaces, non-ASCII readable, one newline at the end.
+    """Return `value` as a state file holds it: indented by two spaces, non-ASCII unescaped, one newline at the end.
 
     Lone surrogates, which only a file of another program can contain, stay escapes.
     """
@@ -218,13 +218,15 @@ def without_surrogates(text: str) -> str:
 
 
 KEY, CONSTANT, NUMBER, DIGITS, DEPTH = "key", "constant", "number", "digits", "depth"
-# Possessive: without that a long string costs a hundred bytes a character, and one that never ends quadratic time.
+# Possessive quantifiers: with greedy ones a long string takes a hundred bytes of memory per character, and an
+# unterminated one quadratic time.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
 
 
 def locate(text: str, kind: str, depth: int) -> int | None:
-    """Return the position of the first repeated KEY, NaN or infinite CONSTANT, NUMBER that no float holds, integer of
-    too many DIGITS, or container DEPTH below `depth` levels; None if there is none before the text stops being JSON.
+    """Return the position of the first fault of this `kind`: a repeated KEY, a CONSTANT that is NaN or infinite, a
+    NUMBER that no float holds, an integer with too many DIGITS, or a container at a DEPTH below `depth` levels. Return
+    None if the text has no such fault, or stops being JSON before it.
     """
     keys: list[set[str] | None] = []  # for each open container: the keys of an object, None for an array
     previous = ""

@@ -37,12 +37,11 @@ def carry_out(
 ) -> str | None:
     """Write the requests of `change`; return the name of the receipt with `answer`, None if there is none.
 
-    Only a change with a cycle keeps an answer. Raises StorageError and others when nothing was changed,
-    ChangedMeanwhile among them: another program saved one of the files since it was read. NotAppliedYet and
-    NotConfirmed when it was.
+    Only a change with a cycle stores its answer. Raises NotAppliedYet and NotConfirmed if files were changed, other
+    errors if none was: StorageError, or ChangedMeanwhile if another program saved one of the files since it was read.
     """
-    # One file needs no journal, except for an undo: if that died before its entry was written, the log would not match
-    # the file, and every later undo would refuse. The journal has the entry.
+    # A change of one file needs no journal, except for an undo: if the process died before it added the undo's entry to
+    # the log, the log would not match the file, and every later undo would be refused. The journal contains the entry.
     if change.cycle is None and change.undoes is None and len(change.writes) <= 1:
         for name, (_, after) in change.writes.items():
             original = change.originals[name]
@@ -72,8 +71,9 @@ def write_one(
 
     `read` is its name, and the file as it was read; `forward` as for Replacement.
 
-    The name of a file in `state` is synced after the lock is released, so that others need not wait for the disk: every
-    later change syncs that folder, too, before it is answered, and so never outlives this one.
+    The name of a file in `state` is synced after the lock is released, so that other processes need not wait for the
+    disk. Every later change syncs that folder, too, before its response is sent, so a power cut cannot keep it and undo
+    this one.
     """
     if folder is not state:
         # An unsynced removal of a journal could be undone, and the old journal could overwrite the next change.
@@ -146,7 +146,7 @@ def write_journaled(
                         (change.originals.get(name) or Original()).check(folder, last)
 
             doing = journal.SHOWN
-            # It becomes a receipt, too. Both have content that other users may not be allowed to read.
+            # The journal may become a receipt. Both contain text that other users may not be allowed to read.
             atomic.replace(state, journal.NAME, [recorded], check, mode=Copy(copied))
         except (OSError, NexusError) as error:
             for folder, made in temporary.values():

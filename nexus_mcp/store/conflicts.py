@@ -55,7 +55,7 @@ def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, old
 
 
 def _fingerprint(info: os.stat_result) -> int:
-    """Return 32 bits that identify a file and its last write: the new file may have been saved, too."""
+    """Return 32 bits that identify a file and its last write: another program may have saved the new file, too."""
     import zlib  # imported late: a shared library
 
     return zlib.crc32(b"%d %d %d" % (info.st_ino, info.st_size, info.st_mtime_ns))
@@ -248,10 +248,10 @@ def mark_of(fd: int, kind: str) -> Mark:
 
 
 def sweep_all(nexus: Folder, state: Folder, *, notes: bool) -> None:
-    """Remove temporary files in both folders, and with `notes` in those of the notes. Needs the lock.
+    """Remove temporary files in both folders, and with `notes` in the folders of the notes. Needs the lock.
 
-    git tracks the notes and would add files beside them, so this does not wait for the next change of a note. Raises
-    StorageError, but never for the notes: the change does not need that.
+    git tracks the folders of the notes and would also track a temporary file there, so a change of other files sweeps
+    them, too. Raises StorageError, but never for the folders of the notes: the change does not need them.
     """
     sweep(nexus)
     sweep(state)

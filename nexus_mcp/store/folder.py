@@ -1,11 +1,12 @@
 """Open folders and files below the project without following a link, and choose the permissions of new ones.
 
 If the platform supports it, every call uses a descriptor of the folder (openat and similar), so that another process
-cannot lead it outside by replacing a folder with a link. Elsewhere lstat checks each step first. No open waits for a
-pipe. With O_NOATIME opening a file updates no access time: the next sync would wait for that write.
+cannot lead the call outside the project by replacing a folder with a link. Elsewhere lstat checks each step first. No
+open waits for a pipe. With O_NOATIME opening a file updates no access time: the next sync would wait for that write.
 
 A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file in it gives the group the same
-permissions as the folder, whatever the umask is. Nothing is more open than its folder (docs/decisions/0054).
+permissions as the folder, whatever the umask is. No new file or folder gives a user permissions that its parent folder
+does not give (docs/decisions/0054).
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ class Folder:
         return found[0]
 
     def hold(self, name: str, limit: int) -> tuple[bytes, int, os.stat_result] | None:
-        """Return (its bytes, a descriptor of it, its stat before the read), None if absent. Raises StateError if it is
-        larger than `limit` bytes, PathRefused, StorageError.
+        """Return (the bytes of the file `name`, its open descriptor, its stat before the read), None if absent. Raises
+        StateError if it is larger than `limit` bytes, PathRefused, StorageError.
         """
         shown, fd = self.show(name), -1
         try:
@@ -128,7 +129,7 @@ class Folder:
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1] and len(chunks[0]) != info.st_size:  # fewer than requested: the end
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # one byte more was requested: the file ends
                 chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks), fd, info
         except BaseException as error:
@@ -143,8 +144,8 @@ class Folder:
     def open(self, name: str, flags: int, wanted: os.stat_result | Copy | None = None) -> int:
         """Open the file `name` and return a descriptor. Raises PathRefused, StorageError, OSError.
 
-        With O_CREAT an absent file is created. `wanted` is a file with its permissions, or the files that it copies,
-        or None for those of any new file. An existing file keeps its own.
+        With O_CREAT an absent file is created. `wanted` is the stat of a file whose permissions it gets, or the Copy
+        that limits them, or None for the usual ones. An existing file keeps its permissions.
         """
         if not flags & os.O_CREAT:
             return self.open_as(name, flags, 0)
@@ -183,7 +184,7 @@ class Folder:
         return seen
 
     def rename(self, old: str, new: str) -> None:
-        """Replace `new` by `old`, at once for every reader. Raises OSError."""
+        """Rename `old` to `new`; readers see the old or the new file `new`, never none. Raises OSError."""
         if AT:
             os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         else:
@@ -203,7 +204,7 @@ class Folder:
         return True
 
     def is_current(self) -> bool:
-        """Return whether this folder is still at its path. Raises StorageError when that cannot be seen."""
+        """Return whether this folder is still at its path. Raises StorageError if that cannot be checked."""
         if self.descriptor is None:
             return os.path.isdir(self.path)
         try:
@@ -276,8 +277,8 @@ _no_atime = [getattr(os, "O_NOATIME", 0)]
 
 def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> int:
     """Open the file or folder `name` in the folder with the descriptor `within`. Raises OSError."""
-    # A new file may belong to another user (CIFS), and would stay when refused.
-    undated = 0 if flags & os.O_CREAT else _no_atime[0]  # another thread may switch it off meanwhile
+    # Not with O_CREAT: on CIFS a new file may belong to another user, and would stay after the refused call.
+    undated = 0 if flags & os.O_CREAT else _no_atime[0]  # read once: another thread may set it to 0 meanwhile
     try:
         return os.open(name, flags | undated, mode, dir_fd=within)
     except OSError as error:
@@ -291,7 +292,7 @@ def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> 
 def open_folders(opened: list[Folder], path: str, *names: str) -> list[Folder | None]:
     """Return the project folder at `path`, the folder `names[0]` in it, and so on; None from the first absent one on.
 
-    `opened` gets each as soon as it is open. Raises PathRefused, StorageError.
+    Each folder is added to `opened` as soon as it is open. Raises PathRefused, StorageError.
     """
     last: Folder | None = Folder.root(path)
     found = [last]
@@ -312,7 +313,7 @@ def close_all(opened: list[Folder]) -> None:
 
 
 def refusal(shown: str, mode: int, wanted: str) -> PathRefused:
-    """Return the error for an entry that is not `wanted`, a file or a folder."""
+    """Return the error for an entry of another kind than `wanted`, which is "a file" or "a folder"."""
     kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
     seen = kinds.get(stat.S_IFMT(mode), "a special file")
     return PathRefused(shown, f"is {seen} where {wanted} belongs", next_step=ADVICE)
@@ -349,10 +350,10 @@ def bits_for(info: os.stat_result, group: int) -> int:
 
 
 class Copy:
-    """For a new file with the content of others: it is no more open than they are.
+    """Limits the permissions of a new file that contains text of other files to the permissions of those files.
 
-    A `private` file is for its owner, and for the group if that may write in the folder: it needs the file for
-    recovery.
+    Only the owner can read a `private` file, and the group if it may write in the folder: its members need the file to
+    recover an interrupted change.
     """
 
     __slots__ = ("_sources", "is_private")
@@ -423,7 +424,7 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
     else:  # a mount that assigns files to another group
         shared = bits & ~_GROUP | bits & _GROUP & (allowed & _OTHERS) << 3
     if shared != bits:
-        # A mount without permission bits refuses that; the bits that the file has then are those of the mount.
+        # A mount without permission bits refuses the call; every file there has the bits of the mount.
         with suppress(PermissionError):
             os.fchmod(fd, shared)
 

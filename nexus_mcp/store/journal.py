@@ -58,7 +58,7 @@ def record(
 ) -> dict[str, Any]:
     """Return a journal. `files` maps the path of each file to its bytes before and after (None: absent).
 
-    `answer` is stored for a caller that comes back after a crash; None if it is not needed. The journal has the id of
+    `answer` is stored for a client that retries after a crash; None if it is not needed. The journal has the id of
     `log_entry`, which is added to the operation log after the change is applied. Without it, as in journals of an older
     nexus-mcp, an entry is made from the known facts.
     """
@@ -285,8 +285,8 @@ class JournalGone(NotAppliedYet):
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
     """Complete the change in the journal, if there is one. Needs the lock. Raises JournalError.
 
-    It is another call's change, and the caller must not take it for its own. For a change without a cycle, return the
-    entry, which shows whether it was an undo.
+    The completed change belongs to an earlier call, not to the caller. For a change without a cycle, return the entry,
+    which shows whether it was an undo; else None.
     """
     entry = read_pending(state)
     if entry is None:
@@ -296,7 +296,7 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
     left = _find_removable(nexus, state)
     try:
         _confirm_journal(state)
-        # Its process may have added the entry before it died.
+        # The process that made the change may have added the entry before it died.
         finish(nexus, state, entry, lambda: oplog.skip_if_logged(state, log_entry(entry)))
     except NotAppliedYet as error:
         cause = error.__cause__
@@ -390,7 +390,9 @@ def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:
 
 
 def _keep_answer(state: Folder, id_: str) -> None:
-    """Rename the journal to the receipt of its answer. A removed journal is no error: all is done."""
+    """Rename the journal to the receipt of its answer. A removed journal is no error: another process has completed the
+    change.
+    """
     try:
         state.rename(NAME, receipt_name(id_))
     except FileNotFoundError:

@@ -2,19 +2,20 @@
 
 With flock, where the platform has it (2 µs, and the kernel wakes a waiting process at once), the file stays after the
 release; only a first write that fails removes it, while holding it. After taking a lock, a process checks that its file
-is still the one that others find, so a removed file (git clean) never lets two holders in. Without flock, `filelock`
-polls.
+is still the one that other processes open, so a removed file (git clean) never lets two holders in. Without flock,
+`filelock` polls.
 
-Waiting processes are served nearly in order: a free lock goes to the call that comes first, also while others are being
-woken. About one turn in a hundred is passed by a later call; no call was seen to starve (docs/decisions/0007).
+Waiting processes are served nearly in order: a free lock goes to the first call that requests it, even while the kernel
+wakes waiting ones. A later call overtakes in about one turn of a hundred; no call was seen to starve
+(docs/decisions/0007).
 
-flock has no timeout, so a thread waits in our place. A thread whose caller gave up cannot be called back: it keeps its
+flock has no timeout, so a separate thread waits. A thread whose caller gave up cannot be interrupted: it keeps its
 place in the queue, and the next wait of this process for the same file takes over that place. So there are never more
 threads and descriptors than there were waits at once. An idle thread stays for IDLE seconds: starting one takes long
 enough to lose the place in the queue.
 
 There is no weaker fallback: without the lock nothing is written. Each transaction opens a new descriptor, because a
-shared one would let two threads of a process in together.
+shared one would let two threads of a process hold the lock together.
 """
 
 from __future__ import annotations
@@ -403,7 +404,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class FilelockLock(HeldLock):
-    """The same lock without flock. Nothing is written into its file."""
+    """The workspace lock where flock is missing. Nothing is written into its file."""
 
     __slots__ = ("_lock",)
 

@@ -74,7 +74,7 @@ def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:
     """Return the entry, None if the log has it already. Raises as `read` does."""
     data = state.read(NAME, READ_LIMIT) or b""
     wanted = entry["id"].encode()
-    # Most often it is not there, and no other text has the id, so nothing is parsed.
+    # Most often the log lacks the id, and then nothing has to be parsed.
     there = [line for line in data.split(b"\n") if wanted in line] if wanted in data else []
     return None if any(found["id"] == entry["id"] for found in map(_entry_in, there) if found) else entry
 

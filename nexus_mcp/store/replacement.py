@@ -154,7 +154,7 @@ class Original:
         if data is ... or data is None:
             return os.fstat(self._fd).st_mtime_ns == self.info.st_mtime_ns and _end(self._fd) == self._end
         if size <= _CHUNK:
-            return os.pread(self._fd, size + 1, 0) == data  # open files are held only where this call exists
+            return os.pread(self._fd, size + 1, 0) == data  # where `os` lacks pread, the file is not held open
         return os.fstat(self._fd).st_size == size and all(
             atomic.read_up_to(self._fd, at, _CHUNK) == data[at : at + _CHUNK] for at in range(0, size, _CHUNK)
         )
@@ -442,5 +442,5 @@ def _holds(folder: Folder, name: str, new: New) -> bool:
         return conflicts.mark(folder, name, conflicts.END) == new
     try:
         return folder.read(name, len(new)) == new
-    except StateError:  # larger
+    except StateError:  # the file is larger than `new`
         return False

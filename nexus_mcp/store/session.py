@@ -1,12 +1,13 @@
-"""Read and write plan.json and tasks.json, and cache them as this process parsed them last.
+"""Read and write plan.json and tasks.json, and cache their last parsed state.
 
-Each read compares all bytes of the file with the cached ones; only parsing and checking are saved. Times, sizes and
-inodes may be the same for two contents, bytes are not: so nothing here can be stale, whichever program wrote meanwhile.
+Each read compares all bytes of the file with the cached ones; only parsing and checking are saved. Two contents may
+have the same times, size and inode, but never the same bytes: so nothing in the cache can be stale, whichever program
+wrote the file.
 
 A file is written whole. Rows (the issues of a plan, the tasks of a list) that did not change keep their JSON text,
-because Python takes 10 µs to encode one. By these texts the unchanged rows of a file that another process wrote are
-recognized, too: only the others are parsed. msgspec does without the texts, but it writes floats in another way,
-refuses long integers, and takes longer to load than a short change takes.
+because Python takes 10 µs to encode one. These texts also identify the unchanged rows of a file that another process
+wrote, so that only changed rows are parsed. msgspec would be fast enough without the texts, but it writes floats in
+another way, refuses long integers, and takes longer to load than a short change takes.
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASK
 
 
 class Document:
-    """The bytes of a session file and the checked value that they mean. Neither is ever changed.
+    """The bytes of a session file and the checked value parsed from them. Neither is ever changed.
 
-    `frame` is None for a file that may be laid out otherwise than we do. `mark` is that of the bytes for the operation
-    log, None if it was not computed.
+    `frame` is None for a file that may have another layout than ours. `mark` is the checksum of the bytes for the
+    operation log, None if it was not computed.
     """
 
     __slots__ = ("data", "frame", "kind", "mark", "value")
@@ -171,7 +172,7 @@ class SessionSnapshot:
 
 
 def read(name: str, data: bytes, known: Document | None = None) -> Document:
-    """Return the document of the file `name` with the bytes `data`, whatever is `known`. Raises StateError."""
+    """Return the document of the file `name` with the bytes `data`; `known` only saves work. Raises StateError."""
     kind = KINDS[name]
     if known is not None:
         if known.data == data:

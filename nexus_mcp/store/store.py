@@ -39,8 +39,9 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 
     Returns `undone`: their entries, newest first, and `files`: path from `.nexus/state` -> whether the file exists
     afterwards. Raises UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
-    NotConfirmed. With `dry_run` nothing is changed at all. An interrupted undo is completed first, as by any call. Then
-    this call is refused once, because repeating an undo asks for no second one, and there is no redo.
+    NotConfirmed. With `dry_run` nothing is changed at all. An interrupted undo is completed first, as by any call. This
+    call then raises UndoRefused, because the user may only be repeating the interrupted undo, and an undo too many
+    cannot be taken back.
     """
 
     def change(now: Transaction) -> dict[str, Any]:
@@ -195,15 +196,19 @@ class Store:
         return self._access.recovered_state()
 
     def state_as_it_is(self) -> AbstractContextManager[Folder | None]:
-        """Open the same folder. An interrupted change stays: it may belong to the lock holder."""
+        """Open the folder `.nexus/state`, None if absent. An interrupted change stays: it may belong to the lock
+        holder.
+        """
         return self._access.state()
 
     def own_as_it_is(self, harness_id: str) -> AbstractContextManager[Folder | None]:
-        """Open the folder of a harness in that one, in the same way."""
+        """Open the folder of a harness in `.nexus/state` as `state_as_it_is` does."""
         return self._access.innermost(".nexus", "state", harness_id)
 
     def nexus(self) -> AbstractContextManager[Folder | None]:
-        """Open the folder `.nexus` as it is, None if absent: for the notes. Raises PathRefused, StorageError."""
+        """Open the folder `.nexus`, None if absent, and complete no interrupted change: for the notes. Raises
+        PathRefused, StorageError.
+        """
         return self._access.innermost(".nexus")
 
     @contextmanager
@@ -215,7 +220,7 @@ class Store:
 
     @contextmanager
     def locked_nexus(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
-        """Open `.nexus` itself in the same way: for the notes."""
+        """Open `.nexus` as `locked_state` opens `.nexus/state`: for the notes."""
         with self._access.writing() as at:
             at.begin()
             yield at.nexus, at.held
@@ -248,7 +253,7 @@ class Store:
             at.is_kept = True
             self._done = change
             if at.has_receipts and (change.cycle is not None or not change.writes.keys().isdisjoint(SESSION)):
-                # Not for an artifact: another client may wait for the answer.
+                # Not after a change of artifacts only: the client that retries the close may be another one.
                 close_receipt.forget(at.state, self._access.state, at.held.end)
             return answer, kept
 

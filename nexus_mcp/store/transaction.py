@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """The state as it is, and the requested changes. Nothing is written here.
+    """The files as a change reads them, and the writes that it requests. Nothing is written here.
 
     `plan`, `tasks` and `history` are read and checked at first use, and raise StateError if they are malformed. For the
     operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
-    changes that it takes back; `completed` is the result of roll_forward. `originals`: the files as they were read. A
-    context, which closes the history.
+    changes that it takes back; `completed` is the result of roll_forward. `originals` holds the files as they were
+    read. Use it in `with`, which closes the history.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Transaction:
             original.close()
 
     def recovered(self) -> dict[str, Any] | None:
-        """Return the answer of a close whose client did not get it because of a crash, None if there is none. Return it
-        once.
+        """Return the answer of a close whose client did not get it because of a crash, None if there is none. Each
+        answer is returned only once.
         """
-        history = self.history  # a malformed one is an error in any case
+        history = self.history  # raises for a malformed history, even without a receipt
         return None if self._recovered is None else self._recovered(history)
 
     def stamp(self) -> str:
@@ -154,7 +154,9 @@ class Transaction:
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
-        """Return (its bytes, None if absent; whether its folder exists). Read once: later saves do not count."""
+        """Return (the file's bytes, None if absent; whether its folder exists). The file is read once: later saves are
+        ignored.
+        """
         if name not in self.originals:
             if self._state is None:
                 return None, False
@@ -180,7 +182,8 @@ class Transaction:
                 shapes.check_writable(shapes.check(decode(data, shown), KINDS[name].schema, shown), shown)
         before, has_folder = self._current(name)
         if data is not None and not has_folder:
-            # The folder existed when the file was last written. A new one could be in the place of another file.
+            # The folder existed when the file was last written. A new folder could take the name of a file that exists
+            # now.
             raise StorageError(shown, "write", "its folder is gone")
         self.marks.pop(name, None)
         self.writes[name] = (before, data)

@@ -52,7 +52,7 @@ def bullet_list(lines: list[str]) -> str:
 
 
 def user_words(arguments: Arguments, before: str = "") -> str:
-    """Return the section with the user's text, after a word `before` it that was parsed as another argument."""
+    """Return the section with the user's text; `before` is its first word, if that was parsed as another argument."""
     return own_words(_WORDS, f"{before} {arguments['text']}".strip())
 
 

@@ -1,8 +1,8 @@
 """Write prompts as templates, for clients that put the typed words in later.
 
-OpenCode 1.18 asks for a prompt with `$1`, `$2` … as the values of its arguments. In the answer it replaces each by one
-word that the user typed, and the last one by all further words. So the answer cannot depend on the words; it explains
-to the model how to read them.
+OpenCode 1.18 asks for a prompt with `$1`, `$2` … as the values of its arguments. In the result it replaces each
+placeholder by one word that the user typed, and the last placeholder by all further words. So the result cannot depend
+on the words; it explains to the model how to read them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Define what all resources share: URI template, read context, content, list entry, kind, and files below .nexus.
 
-Of RFC 6570 only what our URIs use is supported: at most one variable at the end, `{name}` (one segment) or `{+path}`
-(with slashes), or one list of query parameters, `{?a,b}`.
+Only the forms of RFC 6570 that our URIs use are supported: at most one variable at the end, `{name}` (one segment) or
+`{+path}` (with slashes), or one list of query parameters, `{?a,b}`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ SIZED = 1 << 20
 
 
 class Missing(Exception):
-    """There is no such resource. `detail` is the reason, or ""."""
+    """The resource does not exist. `detail` is the reason, or ""."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(detail)

@@ -83,7 +83,7 @@ class Poller:
             self._tell(self._poll())
 
     def _wait(self) -> bool:
-        """Wait until the next poll is due; False when it is the last one."""
+        """Wait until the next poll is due; return False when it is the last one."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._is_called or not self._wanted, self._pause)
             self._is_called = False

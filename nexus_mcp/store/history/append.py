@@ -59,8 +59,8 @@ class Growth:
     def parts(self) -> list[Part]:
         """Return the parts of the new file: bytes, or functions that write to a descriptor. The old cycles come first.
 
-        The last part writes nothing: it checks that the old file still is the copied one, and dates the new file.
-        Raises ChangedMeanwhile if it is not.
+        The last part writes nothing: it checks that the old file still is the copied one, and sets the times of the new
+        file. Raises ChangedMeanwhile if it is not.
         """
         return [self._copy, self._added, self._rest, self._finish]
 
@@ -118,7 +118,7 @@ class Growth:
         else:
             same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise ChangedMeanwhile(SHOWN)  # or it lost a second name that an earlier call could not remove
+            raise ChangedMeanwhile(SHOWN)  # or only its number of names changed, which also changes a time
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)

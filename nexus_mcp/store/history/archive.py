@@ -74,7 +74,7 @@ class Archive:
             self.cache.close()
 
     def release(self) -> None:
-        """Close the file; nothing is read any more. Windows replaces no open file."""
+        """Close the file; nothing is read any more. Windows cannot replace an open file."""
         if self.fd is not None:
             close_fd(self.fd)
             self.fd = None
@@ -135,7 +135,7 @@ class Archive:
         return search(self, query, self._memory)
 
     def newest(self, query: str, most: int, make: Callable[[dict[str, Any]], Found]) -> tuple[int, list[Found]]:
-        """Return (how many cycles match the query, all for ""; what `make` returns for the `most` newest).
+        """Return (how many cycles match the query, all for ""; the results of `make` for the `most` newest).
 
         Raises as `matches` and `cycle` do.
         """
@@ -270,7 +270,9 @@ def _catch_up(archive: Archive) -> bool:
 
 
 def _unstored(archive: Archive, wanted: bytes) -> list[int]:
-    """Return the matching cycles among the others. Their texts are made now, and cached if possible."""
+    """Return the matching cycles among those without a text in the cache. Their texts are made now, and cached if
+    possible.
+    """
     index = archive.index
     if index.lined == len(index):
         return []
@@ -342,7 +344,7 @@ def _build(fd: int, size: int, known: Index | None) -> Index:
             try:
                 return parse.build(fd, size, digests=digests, known=known.beginning(count))
             except parse.Unreadable:
-                pass  # as for any other file: the change may be before the cycles
+                pass  # parsed as a new file: the change may be before the cycles
     return parse.build(fd, size, digests=digests)
 
 

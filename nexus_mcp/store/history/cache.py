@@ -120,7 +120,7 @@ class Cache:
 
 
 def remove(state: Folder) -> None:
-    """Remove all of it from a folder that no other process uses yet. Raises OSError, NexusError."""
+    """Remove the whole cache from a folder that no other process uses yet. Raises OSError, NexusError."""
     folder = state.child(FOLDER)
     if folder is not None:
         with folder:
@@ -178,7 +178,7 @@ def _sweep(folder: Folder, texts: str) -> None:
 
 
 def _plain(folder: Folder, name: str, flags: int) -> int:
-    """Open a plain file that has only this name. Raises OSError, NexusError, ValueError."""
+    """Open a plain file that has no second name. Raises OSError, NexusError, ValueError."""
     fd = folder.open(name, flags)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:

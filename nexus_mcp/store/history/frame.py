@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Frame:
     """Walks a text that begins as history.json does. `members` are the fields of the file beside its cycles.
 
-    A truncated text raises JSONDecodeError, as invalid JSON does. Then start again with more of it.
+    A truncated text raises JSONDecodeError, as invalid JSON does: the caller then starts again with more text.
     """
 
     __slots__ = ("_decoder", "_names", "floats", "members")

@@ -39,8 +39,8 @@ def of(info: os.stat_result) -> Identity:
 
 def is_settled(identity: Identity) -> bool:
     """Return whether any write from now on would change `identity`."""
-    # No program can set the last one, so a file with a date in the future is settled too. On Windows it is the
-    # time of creation.
+    # No program can set the time of the last change, so a file with a modification time in the future can be settled,
+    # too. On Windows that field is the time of creation.
     newest = identity[4] if os.name == "posix" else max(identity[3:])
     return newest < time.time_ns() - (_TICK if newest % _SECOND else _COARSE_TICK)
 
@@ -79,7 +79,7 @@ def is_as_read(before: Identity, after: Identity) -> bool:
 
 
 def set_apart(fd: int) -> bool:
-    """Set the time of a new file back by a nanosecond, so that it is no clock tick; return whether that worked.
+    """Set the time of a new file back by a nanosecond, so that it equals no clock tick; return whether that worked.
 
     A later write within the same tick sets the time to the tick, which differs. Raises OSError.
     """

@@ -93,12 +93,12 @@ class Index:
         return begin, end
 
     def stamp(self, number: int) -> str:
-        """Return its `completed_at`, "" if that is no stamp of 24 characters."""
+        """Return `completed_at` of the cycle `number`, "" if that is no stamp of 24 characters."""
         found: bytes = RECORD.unpack_from(self.records, number * RECORD.size)[4]
         return found.decode() if any(found) else ""
 
     def digest(self, number: int) -> bytes:
-        """Its digest."""
+        """Return the digest of the cycle `number`."""
         found: bytes = RECORD.unpack_from(self.records, number * RECORD.size)[5]
         return found
 
@@ -151,7 +151,7 @@ class Index:
         return made
 
     def beginning(self, count: int) -> Index:
-        """Return a new index of the first `count` cycles; of none if their highest plan id is not known."""
+        """Return a new index of the first `count` cycles, an empty one if their highest plan id is not known."""
         kept = self.copy()
         kept.identity, kept.settled = None, False
         del kept.records[count * RECORD.size :]
@@ -171,7 +171,7 @@ class Memory:
     """The index and texts that this process remembers. Each field is replaced as a whole, because threads may share it.
 
     `index` is the newest one found. `short` are the lines (texts.py) of a short history and their index. For a long
-    history `verified` says how much of which file of texts is known to be whole: (identity, bytes, checksum).
+    history `verified` is (identity, bytes, checksum) of the part of the file of texts that was found undamaged.
     """
 
     __slots__ = ("index", "short", "verified")

@@ -53,7 +53,7 @@ def check_cycle(data: bytes) -> tuple[str | None, int] | None:
     try:
         cycle = _decode(data)
         text = msgspec.json.format(data, indent=-1)
-        text.decode()  # msgspec does not check them in values that it skips
+        text.decode()  # msgspec does not check UTF-8 in values that it skips
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     plan, tasks = cycle.get("plan"), cycle.get("tasks", ())

@@ -114,8 +114,8 @@ class Unreadable(Exception):
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
     """Return the index of the file `fd` with its `size` bytes, without digests unless `digests`.
 
-    `known` is the index of cycles that the file is known to begin with; it is added to. Raises Unreadable when the file
-    is no history, and OSError (atomic.Shrunk when it is shorter than that).
+    `known` is the index of the cycles with which the file is known to begin; it is extended. Raises Unreadable when the
+    file is no history, and OSError (atomic.Shrunk when it is shorter than that).
     """
     window = Window(fd, size)
     try:
@@ -189,7 +189,7 @@ def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
 
 
 def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
-    """Return whether the text only ended too early. Otherwise it is wrong, and nothing more has to be read."""
+    """Return whether the text only ended too early. Otherwise it is malformed, and nothing more has to be read."""
     return error.pos >= len(text) - _NEAR_THE_END or error.msg.startswith("Unterminated string")
 
 

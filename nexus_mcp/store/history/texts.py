@@ -42,7 +42,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
-    """Return the result of `normalize`, from the parsed value where possible; `floats`: some numbers are no ints.
+    """Return the result of `normalize`, from the parsed value where possible; with `floats` some numbers are no ints.
 
     A float or a minus zero can be written in many ways. For everything else this is ten times faster.
     """
@@ -145,8 +145,8 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
 def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tuple[list[int], Verified]:
     """Return the numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
-    `verified` says how many bytes of which file of texts are known to be whole, and their checksum. The second result
-    is its new value; it covers no file that could be written again within the same clock tick. Raises CorruptTexts.
+    `verified` is the part of the file of texts that was found undamaged (Memory.verified). The second result is its new
+    value, which never covers a file that could be written again within the same clock tick. Raises CorruptTexts.
     """
     ends, found, after = index.line_ends(), [], 0
     try:
