@@ -129,7 +129,9 @@ class _Session:
             self._reading.release()
 
     def _take_lines(self, *, wait: bool = False) -> bool:
-        """Handle the lines that were read. Return False when the queue has no room for one; with `wait`, wait for room."""
+        """Handle the lines that were read. Return False when the queue has no room for a call; with `wait`, wait for
+        room.
+        """
         while not self._stop.requested and (line := self._lines.at_hand()) is not None:
             if self._calls is not None and not self._calls.has_room(_size(line)):
                 if not wait:
