@@ -32,13 +32,21 @@ _TAKEN = ("artifacts", "cache", "lock")  # names in .nexus/state that are common
 
 
 class Workspace:
-    """One project and the harness that works in it. `root` is absolute, with links resolved."""
+    """One project and the harness that works in it. `root` is absolute, with links resolved.
 
-    __slots__ = ("harness_id", "root")
+    `state_root` is the folder whose `.nexus` has the state and the history: `root`, or the main worktree (worktree.py).
+    """
 
-    def __init__(self, root: str, harness_id: str = DEFAULT_HARNESS_ID) -> None:
+    __slots__ = ("harness_id", "root", "state_root")
+
+    def __init__(self, root: str, harness_id: str = DEFAULT_HARNESS_ID, state_root: str = "") -> None:
         self.root = root
         self.harness_id = harness_id
+        self.state_root = state_root or root
+
+    def of_harness(self, harness_id: str) -> Workspace:
+        """Return the same project for another harness."""
+        return Workspace(self.root, harness_id, self.state_root)
 
     def branch(self) -> str:
         """Return the branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "nexus_mcp"
 MAX_LINES = 450
 
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
-BASE = ("errors", "log", "packaged", "program", "quoting", "schemas", "wording", "workspace")
+BASE = ("errors", "log", "packaged", "program", "quoting", "schemas", "wording", "workspace", "worktree")
 RULES = (*BASE, "state", "store")
 TABLES = (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "lifecycle", "harness")
 PARTS = {
@@ -28,6 +28,7 @@ PARTS = {
     "schemas": ("packaged",),
     "wording": (),
     "workspace": ("errors",),
+    "worktree": (),
     "state": BASE,
     "store": (*BASE, "state"),
     "catalog": (*RULES, "tools"),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from contextlib import contextmanager
 
 TYPE_CHECKING = False
@@ -45,6 +43,9 @@ def defer_interrupt(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
     Every wait in the block has to obey `stop`: a store then ends its wait for the lock with WaitStopped, which `main`
     reports.
     """
+    import signal  # imported late: a hook pays for its imports
+    import threading
+
     is_main = threading.current_thread() is threading.main_thread()
     # An ignored signal stays ignored: nohup and background jobs of a shell rely on that.
     if not is_main or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

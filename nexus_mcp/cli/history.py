@@ -201,7 +201,7 @@ def _repair(values: Values) -> int:
     from nexus_mcp.merging.diagnosis import Healthy
     from nexus_mcp.merging.repair import examine, repair
 
-    root = workspace_from(values).root
+    root = workspace_from(values).state_root
     dry = DRY_RUN.name in values
     revision = values.get(FROM.name, "")
     if FROM.name in values and not revision:

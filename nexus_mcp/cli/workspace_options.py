@@ -46,7 +46,21 @@ def workspace_from(values: Values) -> Workspace:
         raise UsageError(
             "The working directory is gone.", next_step="Change to a folder that exists, then start again."
         ) from None
-    return Workspace(find_root(values.get("--project"), os.environ, here), harness_id)
+    root = find_root(values.get("--project"), os.environ, here)
+    return Workspace(root, harness_id, shared_state(root))
+
+
+def shared_state(root: str) -> str:
+    """Return the main worktree whose state and history the linked worktree `root` uses; "" where it uses its own."""
+    from nexus_mcp.worktree import is_linked
+
+    if not is_linked(root):
+        return ""
+    from nexus_mcp.tags.config import worktree_mode
+    from nexus_mcp.worktree import state_root
+
+    found = state_root(root, worktree_mode(root))
+    return "" if found == root else found
 
 
 def check_prefix(value: str) -> str:

@@ -19,7 +19,9 @@ from nexus_mcp.doctor.places import NEXUS
 from nexus_mcp.doctor.site import Site
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.journal import SHOWN_HISTORY
+from nexus_mcp.tags.config import worktree_mode
 from nexus_mcp.wording import line_and_column
+from nexus_mcp.worktree import is_linked, main_of, state_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,12 +39,18 @@ def examine(root: str, patience: float = PATIENCE_S) -> Report:
     with Folder.root(root) as top:
         nexus = top.child(NEXUS)
         if nexus is None:
-            return Report(root, 0, (), {})
+            return Report(root, 0, (), {}, _state_root(root))
         with nexus:
             site, found = _examine_until_stable(Queries(root), nexus, LockWatch(patience))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
     findings = sorted(_with_positions(site, found), key=lambda finding: order[finding.severity])
-    return Report(root, len(site.survey.entries) + site.survey.temporaries, tuple(findings), found.more)
+    count = len(site.survey.entries) + site.survey.temporaries
+    return Report(root, count, tuple(findings), found.more, _state_root(root))
+
+
+def _state_root(root: str) -> str:
+    """Return the folder whose state the linked worktree `root` uses; "" for any other project."""
+    return state_root(root, worktree_mode(root)) if is_linked(root) and main_of(root) else ""
 
 
 def _examine_until_stable(queries: Queries, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:

@@ -110,13 +110,15 @@ class Report:
     """The result for a project.
 
     `entries`: number of files and folders checked, `.nexus` included; 0 without `.nexus`. `findings`: the worst first.
-    `more`: code -> number of findings that are not listed.
+    `more`: code -> number of findings that are not listed. `state_root`: for a linked worktree the folder with the
+    plan, tasks and history that it uses, itself or the main worktree; else "".
     """
 
     project: str
     entries: int
     findings: tuple[Finding, ...]
     more: dict[str, int]
+    state_root: str = ""
 
     @property
     def totals(self) -> dict[str, int]:

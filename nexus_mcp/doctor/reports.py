@@ -31,7 +31,7 @@ _PLAIN = "\x1b[0m"
 
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
     """Return the report as lines of at most `width` columns (long names excepted), without a final newline."""
-    lines = [inert(report.project)]
+    lines = [inert(report.project), *_state_lines(report)]
     if not report.entries and not report.findings:
         return "\n".join([*lines, "Healthy: there is no .nexus/ yet. nexus-mcp init creates it."])
     for group, more in _groups(report):
@@ -40,6 +40,16 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
         first, *rest = _group_lines(group, more, width)
         lines += ["", word + first[len(severity) :], *rest]
     return "\n".join([*lines, "", _summary(report)])
+
+
+def _state_lines(report: Report) -> list[str]:
+    """Return whose plan, tasks and history a linked worktree uses; nothing for any other project."""
+    if not report.state_root:
+        return []
+    if report.state_root == report.project:
+        return ["Plan, tasks and history: this worktree's own."]
+    main = inert(report.state_root)
+    return [f"Plan, tasks and history: those of the main worktree, {main}. Check them with nexus-mcp doctor there."]
 
 
 def _groups(report: Report) -> Iterator[tuple[list[Finding], int]]:
@@ -100,6 +110,7 @@ def document(report: Report) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "project": report.project,
+        "state_root": report.state_root or report.project,
         "healthy": report.healthy,
         "entries": report.entries,
         "totals": report.totals,

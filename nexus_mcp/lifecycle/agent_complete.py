@@ -32,7 +32,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """
     fields = _complete(ctx, params)
     if ctx.host.is_deaf and ctx.warnings:
-        from nexus_mcp.lifecycle.session_context import SessionMemory
+        from nexus_mcp.lifecycle.session_memory import SessionMemory
 
         memory = SessionMemory(ctx, params.get("session_id", ""))
         memory.carry(ctx.warnings)

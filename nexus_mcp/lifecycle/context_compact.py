@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.session_context import COMPACTED, give
+from nexus_mcp.lifecycle.session_context import give
+from nexus_mcp.lifecycle.session_memory import COMPACTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def begin(
     """
     event = EVENTS[name].load()
     values = check_params(event, params)
-    own = Workspace(workspace.root, harness_of(values.pop(HARNESS_ID, None), workspace))
+    own = workspace.of_harness(harness_of(values.pop(HARNESS_ID, None), workspace))
     return event, EventContext(own, Store(own, now, wait, in_all=True), host), values
 
 
@@ -164,6 +164,6 @@ def _own(workspace: Workspace, params: object) -> Workspace:
     """Return the workspace for the harness in the params, else `workspace`."""
     harness_id = params.get("harness_id") if isinstance(params, dict) else None
     try:
-        return Workspace(workspace.root, harness_of(harness_id, workspace))
+        return workspace.of_harness(harness_of(harness_id, workspace))
     except InvalidArguments:
         return workspace

@@ -123,15 +123,22 @@ _TRIMMED += "\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
 class Kinds:
-    """The kinds of `paths` in the project at `root`: `of` maps each path, `is_whole` says that all were resolved."""
+    """The kinds of `paths` in the project at `root`: `of` maps each path, `is_whole` says that all were resolved.
+
+    `state_root` has the state and the history: `root`, or the main worktree of a linked one.
+    """
 
     __slots__ = ("_folders", "_inodes", "_root", "_top", "is_whole", "of")
 
-    def __init__(self, root: str, paths: Iterable[str]) -> None:
+    def __init__(self, root: str, paths: Iterable[str], state_root: str = "") -> None:
         self._root = root
         self._top = [name.casefold() for name in parts(root)]
         self._folders: dict[str, str] = {}
-        self._inodes = {_inode(os.path.join(root, NEXUS, *parts(path))): path for path in reversed(_GUARDED)}
+        self._inodes = {
+            _inode(os.path.join(top, NEXUS, *parts(path))): path
+            for top in dict.fromkeys((state_root or root, root))
+            for path in reversed(_GUARDED)
+        }
         self._inodes.pop(None, None)
         self.of: dict[str, int] = {}
         self.is_whole = True

@@ -69,7 +69,7 @@ def _judge(
 ) -> None:
     """Deny an edit that the guard of .nexus/ refuses; without a task list block edits of all files except notes."""
     (paths, is_certain), tool = edit, params["tool"]
-    kinds = Kinds(ctx.workspace.root, paths)
+    kinds = Kinds(ctx.workspace.root, paths, ctx.workspace.state_root)
     is_certain = is_certain and kinds.is_whole
     known = catalog.maps[ctx.harness_id]
     may_reach_state = not is_certain and names_state(params.get("tool_input"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.session_context import SessionMemory
+from nexus_mcp.lifecycle.session_memory import SessionMemory
 from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
 from nexus_mcp.store import agents
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RESETTING = ("startup", "clear", "")
 COMPACT = "compact"
 _TITLE = 120
+_PATH = 400
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -42,9 +43,15 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             f"The record of an earlier session's agents could not be read, and is kept as {kept}. Check its content."
         )
     deleted = _delete_old_tracker(ctx)
+    if ctx.workspace.state_root != ctx.workspace.root:
+        main = quoted(ctx.workspace.state_root, _PATH)
+        ctx.give(
+            f"This is a worktree of {main}, and shares plan, tasks, artifacts and history with it: .nexus/state/ is "
+            "there. Notes, rules, agents and skills are this worktree's own."
+        )
     tell_copies(ctx)
     if reset:
-        from nexus_mcp.lifecycle.session_context import SessionMemory
+        from nexus_mcp.lifecycle.session_memory import SessionMemory
 
         SessionMemory(ctx, session).forget()
     elif source == COMPACT:
@@ -63,7 +70,8 @@ def _report_missing_map(ctx: EventContext) -> None:
 
 
 def _give(ctx: EventContext, session: str) -> None:
-    from nexus_mcp.lifecycle.session_context import STARTED, give
+    from nexus_mcp.lifecycle.session_context import give
+    from nexus_mcp.lifecycle.session_memory import STARTED
 
     give(ctx, session, by=STARTED)
 

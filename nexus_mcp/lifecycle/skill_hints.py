@@ -7,7 +7,7 @@ a message that starts a skill, nor a project in which no session of this harness
 
 from __future__ import annotations
 
-from nexus_mcp.lifecycle.session_context import HINTED, SEEN
+from nexus_mcp.lifecycle.session_memory import HINTED, SEEN
 from nexus_mcp.lifecycle.sources import catalog_of
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.lifecycle.definition import EventContext
-    from nexus_mcp.lifecycle.session_context import SessionMemory
+    from nexus_mcp.lifecycle.session_memory import SessionMemory
 
 MOST = 3
 """Maximum hints of one message."""

@@ -118,17 +118,20 @@ def list_ids(tasks: list[dict[str, Any]]) -> str:
 def tell_copies(ctx: EventContext) -> None:
     """Add a line to the context if there are copies of files that another program saved during a call."""
     try:
-        with ctx.store.nexus() as nexus:
+        with ctx.store.history_folder() as nexus:
             names = [] if nexus is None else [name for name in nexus.names() if name.startswith("conflict-")]
             state = None if nexus is None else nexus.child("state")
             copies = [f".nexus/{name}" for name in names]
+            if state is not None:
+                from nexus_mcp.store import conflicts
+
+                with state:
+                    copies += conflicts.find_all(state)
+        with ctx.store.nexus() as nexus:
             if nexus is not None:
                 from nexus_mcp.store import conflicts
 
                 copies += conflicts.find_among_notes(nexus)
-            if state is not None:
-                with state:
-                    copies += conflicts.find_all(state)
     except NexusError:
         return
     if copies:

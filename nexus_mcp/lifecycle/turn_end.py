@@ -7,7 +7,7 @@ twice in a row, so that it can always stop.
 from __future__ import annotations
 
 from nexus_mcp.lifecycle.definition import BLOCK, Event, EventContext
-from nexus_mcp.lifecycle.session_context import HELD, STOPPED, SessionMemory, digest
+from nexus_mcp.lifecycle.session_memory import HELD, STOPPED, SessionMemory, digest
 from nexus_mcp.lifecycle.settings import settings_of
 from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
 

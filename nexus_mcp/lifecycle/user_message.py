@@ -12,7 +12,7 @@ from __future__ import annotations
 from nexus_mcp.briefing.progress import HEAD, plan_text, tasks_text
 from nexus_mcp.lifecycle.budget import SKILL, STATE
 from nexus_mcp.lifecycle.definition import Event, EventContext
-from nexus_mcp.lifecycle.session_context import PLAN_TEXT, TASKS_TEXT, SessionMemory, skill_text
+from nexus_mcp.lifecycle.session_memory import PLAN_TEXT, TASKS_TEXT, SessionMemory
 from nexus_mcp.lifecycle.skill_hints import give_hints
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, snapshot_of, tell_copies
 from nexus_mcp.quoting import inert, quoted
@@ -61,6 +61,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
     message = Message(prompt, catalog.vocabulary["tags"])
     if not message.tags:
         return []
+    from nexus_mcp.lifecycle.session_context import skill_text
     from nexus_mcp.tags.act import run_steps
     from nexus_mcp.tags.actions import decide
     from nexus_mcp.tags.route import Outcomes

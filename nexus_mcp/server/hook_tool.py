@@ -90,7 +90,7 @@ def _checked(workspace: Workspace, arguments: Json) -> tuple[str, Workspace]:
     if unknown or not isinstance(event, str) or event not in NATIVE or arguments.get(_GATE, BLOCK) not in GATES:
         takes = f"event (one of {', '.join(NATIVE)}), harness, gate (one of {', '.join(GATES)}) and payload"
         raise InvalidArguments([f"The tool takes {takes}, nothing else"])
-    return event, Workspace(workspace.root, check_harness_id(harness if isinstance(harness, str) else ""))
+    return event, workspace.of_harness(check_harness_id(harness if isinstance(harness, str) else ""))
 
 
 def _object(value: object) -> Json | None:

@@ -190,7 +190,7 @@ class _Session:
         if self._subscriptions is None:
             from nexus_mcp.server.subscriptions.streams import Subscriptions  # few clients subscribe
 
-            self._subscriptions = Subscriptions(self._app.workspace.root, self._sink)
+            self._subscriptions = Subscriptions(self._app.workspace, self._sink)
         try:
             result = self._subscriptions.take(request)
         except Fault as fault:

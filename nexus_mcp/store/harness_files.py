@@ -177,7 +177,7 @@ def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> No
 
 def _state(workspace: Workspace) -> Folder:
     """Open `.nexus/state`. Raises FileNotFoundError if absent: a failure must not create a workspace."""
-    with Folder.root(workspace.root) as root:
+    with Folder.root(workspace.state_root) as root:
         nexus = root.child(".nexus")
         if nexus is None:
             raise FileNotFoundError

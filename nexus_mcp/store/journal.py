@@ -250,7 +250,7 @@ def _is_installed(growth: Growth, temporary: str) -> bool:
 def _append(nexus: Folder, state: Folder, cycle: dict[str, Any]) -> None:
     from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.history.index import Memory
+    from nexus_mcp.store.history.memory import Memory
 
     with Archive(nexus, state, Memory()) as past:
         if past.has(cycle):

@@ -23,8 +23,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import threading
 import time
+from _thread import allocate_lock
 from contextlib import suppress
 
 from nexus_mcp.errors import FolderGone, LockTimeout, StorageError, WaitStopped
@@ -34,6 +34,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from threading import Lock
     from types import TracebackType
     from typing import Self
 
@@ -269,7 +270,7 @@ THREAD = "nexus-lock"
 IDLE = 1.0
 """Seconds that an idle thread stays."""
 
-_guard = threading.Lock()
+_guard = allocate_lock()
 _abandoned: dict[tuple[int, int], list[Waiter]] = {}
 """Waiters whose caller gave up, by device and inode of the file."""
 _idle: list[_WaitThread] = []
@@ -366,6 +367,8 @@ def join_queue(fd: int) -> Waiter:
         return waiter
     if line is None:
         line = _WaitThread()
+        import threading  # imported late: most locks are free, and a hook pays for its imports
+
         threading.Thread(target=line.run, name=THREAD, daemon=True).start()
     waiter = Waiter(fd, file)
     line.call(waiter)
@@ -380,8 +383,8 @@ def _remove_waiter(left: list[Waiter], waiter: Waiter | None = None) -> Waiter:
     return taken
 
 
-def _new_locked() -> threading.Lock:
-    lock = threading.Lock()
+def _new_locked() -> Lock:
+    lock = allocate_lock()
     lock.acquire()
     return lock
 
@@ -391,7 +394,7 @@ def _reset_after_fork() -> None:
     locks.
     """
     global _guard  # noqa: PLW0603 - its holder is not here to release it
-    _guard = threading.Lock()
+    _guard = allocate_lock()
     for left in _abandoned.values():
         for waiter in left:
             close_fd(waiter.fd)

@@ -11,7 +11,7 @@ from nexus_mcp.state import oplog as changes
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic, close_receipt, lock
 from nexus_mcp.store.access import Access
-from nexus_mcp.store.history.index import Memory
+from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.paths import PLAN, SESSION, TASKS
 from nexus_mcp.store.replacement import retry
 from nexus_mcp.store.session import SessionCache, SessionSnapshot
@@ -71,7 +71,7 @@ class Store:
     lock.
     """
 
-    __slots__ = ("_access", "_done", "_memory", "_now", "_session", "_transaction", "deadline")
+    __slots__ = ("_access", "_done", "_memory", "_notes", "_now", "_session", "_transaction", "deadline")
 
     def __init__(
         self,
@@ -82,8 +82,12 @@ class Store:
         in_all: bool = False,
     ) -> None:
         self._session = SessionCache()
-        self._access = Access(workspace.root, wait, self._session.prepare, in_all=in_all)
+        self._access = Access(workspace.state_root, wait, self._session.prepare, in_all=in_all)
         self.deadline = self._access.deadline
+        # The folders that git tracks are always the project's own, also where a worktree shares the state of another.
+        is_shared = workspace.state_root != workspace.root
+        self._notes = Access(workspace.root, wait) if is_shared else self._access
+        self._notes.deadline = self.deadline
         self._memory = Memory()
         self._now = now or time.time
         self._transaction = partial(Transaction, now=self._now, session=self._session, memory=self._memory)
@@ -149,7 +153,7 @@ class Store:
 
     def stop(self) -> None:
         """End all waits for the lock: the server stops. May be called from any thread."""
-        self._access.stopping = True
+        self._access.stopping = self._notes.stopping = True
 
     def tidy(self) -> None:
         """Free the files and values of the last change, after its answer: no call waits for that."""
@@ -206,9 +210,11 @@ class Store:
         return self._access.innermost(".nexus", "state", harness_id)
 
     def nexus(self) -> AbstractContextManager[Folder | None]:
-        """Open the folder `.nexus`, None if absent, and complete no interrupted change: for the notes. Raises
-        PathRefused, StorageError.
-        """
+        """Open the folder `.nexus` as it is, None if absent: for the notes. Raises PathRefused, StorageError."""
+        return self._notes.innermost(".nexus")
+
+    def history_folder(self) -> AbstractContextManager[Folder | None]:
+        """Open the `.nexus` with state and history, None if absent: in a worktree it may be the main worktree's."""
         return self._access.innermost(".nexus")
 
     @contextmanager
@@ -220,8 +226,8 @@ class Store:
 
     @contextmanager
     def locked_nexus(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
-        """Open `.nexus` as `locked_state` opens `.nexus/state`: for the notes."""
-        with self._access.writing() as at:
+        """Open `.nexus` itself in the same way: for the notes."""
+        with self._notes.writing() as at:
             at.begin()
             yield at.nexus, at.held
 

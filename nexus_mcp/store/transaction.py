@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.append import Growth
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.store.history.index import Memory
+    from nexus_mcp.store.history.memory import Memory
     from nexus_mcp.store.replacement import Original
     from nexus_mcp.store.session import Document, SessionCache
 

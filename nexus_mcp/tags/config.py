@@ -18,7 +18,9 @@ NAME = "config.yml"
 _SCHEMA = "catalog/config"
 LIMIT = YAML_BYTES
 _LONGEST = 40
-_NEXT_STEP = "Correct it, then call again. Its settings are gates:, context_limit:, tags: and memory:."
+_NEXT_STEP = (
+    "Correct it, then call again. Its settings are gates:, worktrees:, context_limit:, models:, tags: and memory:."
+)
 
 
 def read(nexus: Folder | None) -> dict[str, Any]:
@@ -47,7 +49,26 @@ def read(nexus: Folder | None) -> dict[str, Any]:
             [document.fault_at(fault.pointer, _fault_text(fault)) for fault in found], next_step=_NEXT_STEP
         )
     # A key without a value counts as absent: everything below it may be commented out.
-    return {name: _without_nulls(part) for name, part in _without_nulls(value).items()}
+    parts = _without_nulls(value)
+    return {name: _without_nulls(part) if isinstance(part, dict) else part for name, part in parts.items()}
+
+
+def worktree_mode(root: str) -> str:
+    """Return the setting `worktrees` of the project; "own", which writes nothing elsewhere, if it cannot be read."""
+    from nexus_mcp.errors import NexusError
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.worktree import AUTO, OWN
+
+    try:
+        with Folder.root(root) as top:
+            nexus = top.child(".nexus")
+            if nexus is None:
+                return AUTO
+            with nexus:
+                mode: str = read(nexus).get("worktrees", AUTO)
+    except NexusError:  # reported by each action that needs the settings
+        return OWN
+    return mode
 
 
 def _without_nulls(part: dict[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def allows_unknown(told: Told) -> Json:
 
 
 def asks_at_each_end(told: Told) -> Json:
-    from nexus_mcp.lifecycle.session_context import FILE
+    from nexus_mcp.lifecycle.session_memory import FILE
 
     (told.tracker.parent / FILE).unlink(missing_ok=True)
     return told.right()

@@ -46,5 +46,6 @@ SERVED: dict[str, tuple[str, ...]] = {
     "lifecycle/nexus_files": (_BEFORE, _AFTER),
     "lifecycle/malformed_payload": (_BEFORE,),
     "lifecycle/session_context": (*_GIVING, _END),
+    "lifecycle/session_memory": (*_GIVING, _END),
     "briefing/progress": _GIVING,
 }

@@ -45,7 +45,7 @@ SAMPLE = (
     ),
     ("tools/plan_start", "now.put(PLAN, started, shapes.PLAN, started) left out", "first_write_by_plan_start"),
     ("tools/arguments", "value < least -> value <= least", "history_broken_leaves_the_rest_usable"),
-    ("lifecycle/session_context", "now != before -> now == before", "context_compact_is_given_again_after_a_message"),
+    ("lifecycle/session_memory", "now != before -> now == before", "context_compact_is_given_again_after_a_message"),
     ("lifecycle/post_tool_use", "'read' left out of {'read': counted[0]}", "post_tool_use_counts_each_note_of_a_call"),
     ("lifecycle/malformed_payload", "if barred: -> if not barred:", "pre_tool_use_of_nobody_knows_whom"),
 )

@@ -26,7 +26,7 @@ def file_entries(path: str, read: Read | None = None) -> Callable[[ReadContext, 
 
     def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
         if after is None:
-            seen = info(os.path.join(ctx.workspace.root, ".nexus"), path)
+            seen = info(os.path.join(ctx.workspace.state_root, ".nexus"), path)
             small = seen is None or seen.st_size <= SIZED
             size = size_of(lambda: read(ctx, {})) if read is not None and small else None
             yield Entry("", {}, size=size, modified=None if seen is None else seen.st_mtime)

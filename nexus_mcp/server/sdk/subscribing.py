@@ -157,7 +157,7 @@ class Subscribing:
 
     def _get_streams(self) -> Streams:
         if self._streams is None:
-            self._streams = Streams(self._app.workspace.root)
+            self._streams = Streams(self._app.workspace)
         return self._streams
 
     async def _poll_last(self) -> None:

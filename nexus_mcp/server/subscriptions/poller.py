@@ -26,9 +26,12 @@ Mark = object
 
 
 class Poller:
-    """Polls paths below the folder `base`. `tell` gets the changed ones, on the polling thread, and must not raise."""
+    """Polls paths, each below the folder that `base` returns for it.
 
-    def __init__(self, base: str, tell: Callable[[set[str]], None], pause: float = PAUSE) -> None:
+    `tell` gets the changed ones, on the polling thread, and must not raise.
+    """
+
+    def __init__(self, base: Callable[[str], str], tell: Callable[[set[str]], None], pause: float = PAUSE) -> None:
         self._base = base
         self._tell = tell
         self._pause = pause
@@ -45,7 +48,7 @@ class Poller:
             for path in paths:
                 self._wanted[path] += 1
                 if path not in self._marks:
-                    self._marks[path] = mark(self._base, path)
+                    self._marks[path] = mark(self._base(path), path)
             if self._wanted and self._thread is None and not self._ended:
                 thread = threading.Thread(target=self._run, name="poller")
                 thread.start()
@@ -94,7 +97,7 @@ class Poller:
     def _poll(self) -> set[str]:
         with self._changed:
             before = dict(self._marks)
-        now = {path: mark(self._base, path) for path in before}
+        now = {path: mark(self._base(path), path) for path in before}
         changed = {path for path in before if before[path] != now[path]}
         with self._changed:
             for path in changed & self._marks.keys():

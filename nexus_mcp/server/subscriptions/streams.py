@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from nexus_mcp.server.faults import Id
     from nexus_mcp.server.pipes import Sink
     from nexus_mcp.server.protocol import SubscriptionRequest
+    from nexus_mcp.workspace import Workspace
 
+_OF_THE_STATE = ("state/", "history.json")
 UPDATED = "notifications/resources/updated"
 LISTS = {
     "resourcesListChanged": "notifications/resources/list_changed",
@@ -98,14 +100,20 @@ class Stream:
         self.late: set[str] = set()
 
 
-class Streams:
-    """The subscriptions to the project at `root`. One thread calls the methods; the poller's thread delivers."""
+def _places_of(workspace: Workspace) -> Callable[[str], str]:
+    """Return a function for the `.nexus` that has a path below it: state and history may be the main worktree's."""
+    own, shared = (os.path.join(root, ".nexus") for root in (workspace.root, workspace.state_root))
+    return lambda path: shared if path.startswith(_OF_THE_STATE) else own
 
-    def __init__(self, root: str, pause: float = PAUSE) -> None:
+
+class Streams:
+    """The subscriptions to the project. One thread calls the methods; the poller's thread delivers."""
+
+    def __init__(self, workspace: Workspace, pause: float = PAUSE) -> None:
         self._lock = threading.Lock()
         self._open: list[Stream] = []
         self._by_uri: dict[str, Stream] = {}
-        self._poller = Poller(os.path.join(root, ".nexus"), self._notify_changed, pause)
+        self._poller = Poller(_places_of(workspace), self._notify_changed, pause)
 
     def subscribe(self, uri: str, deliver: Deliver) -> None:
         """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raises Fault."""
@@ -219,9 +227,9 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 class Subscriptions:
     """Subscription requests of our own loop. Called by the reading thread; notifications come from the poller's."""
 
-    def __init__(self, root: str, sink: Sink) -> None:
+    def __init__(self, workspace: Workspace, sink: Sink) -> None:
         self._sink = sink
-        self._streams = Streams(root)
+        self._streams = Streams(workspace)
         self._listening: list[tuple[SubscriptionRequest, Stream]] = []
 
     def take(self, request: SubscriptionRequest) -> dict[str, Any] | None:

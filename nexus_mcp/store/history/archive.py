@@ -16,7 +16,8 @@ from nexus_mcp.store.history import EMPTY, LIMIT, NAME, SHOWN, identity, parse, 
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.cache import UNUSABLE, Cache
 from nexus_mcp.store.history.frame import Frame, canonical
-from nexus_mcp.store.history.index import NO_DIGEST, STAMP, Index, Memory, digest
+from nexus_mcp.store.history.index import NO_DIGEST, STAMP, Index, digest
+from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.history.texts import TextWriter, open_writer
 
 TYPE_CHECKING = False

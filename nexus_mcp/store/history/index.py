@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.history.identity import Identity
 
-    Verified = tuple[tuple[str | int, ...], int, int]
-
 RECORD = struct.Struct("=QQQQ24s16s")
 """The record of a cycle: its begin and end, the end of its line of text (0 without one), the highest plan id up to
 here, `completed_at` if it has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the cycle
@@ -162,24 +160,6 @@ class Index:
         if not kept.lined:
             kept.without_lines()
         return kept
-
-
-UNVERIFIED: Verified = ((), 0, 0)
-
-
-class Memory:
-    """The index and texts that this process remembers. Each field is replaced as a whole, because threads may share it.
-
-    `index` is the newest one found. `short` are the lines (texts.py) of a short history and their index. For a long
-    history `verified` is (identity, bytes, checksum) of the part of the file of texts that was found undamaged.
-    """
-
-    __slots__ = ("index", "short", "verified")
-
-    def __init__(self) -> None:
-        self.index: Index | None = None
-        self.short: tuple[Index | None, list[bytes]] = (None, [])
-        self.verified = UNVERIFIED
 
 
 CACHE_FROM_BYTES = 256 << 10

@@ -17,7 +17,7 @@ from nexus_mcp.store.codec import compact
 from nexus_mcp.store.folder import close_fd
 from nexus_mcp.store.history import identity, parse
 from nexus_mcp.store.history.cache import UNUSABLE
-from nexus_mcp.store.history.index import UNVERIFIED
+from nexus_mcp.store.history.memory import UNVERIFIED
 
 TYPE_CHECKING = False
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.store.history.cache import Cache
-    from nexus_mcp.store.history.index import Index, Verified
+    from nexus_mcp.store.history.index import Index
+    from nexus_mcp.store.history.memory import Verified
 
 _ASCII = bytes(range(128))
 _SIGMA = "Σ"

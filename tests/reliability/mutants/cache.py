@@ -15,7 +15,8 @@ from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.append import Growth
 from nexus_mcp.store.history.archive import Archive
 from nexus_mcp.store.history.cache import Cache
-from nexus_mcp.store.history.index import Index, Memory
+from nexus_mcp.store.history.index import Index
+from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.transaction import Transaction
 from tests.reliability.mutants.definition import Mutant
 

@@ -25,7 +25,7 @@ def told() -> Told:
 @pytest.fixture
 def watch(tmp_path: Path, told: Told) -> Iterator[Poller]:
     """A lookout that does not wait between two looks, and tells what changed."""
-    made = Poller(str(tmp_path), lambda changed: told.put(changed) if changed else None, 0.001)
+    made = Poller(lambda _: str(tmp_path), lambda changed: told.put(changed) if changed else None, 0.001)
     yield made
     made.end()
 
@@ -185,7 +185,7 @@ def test_one_thread_runs_only_while_paths_are_polled(tmp_path: Path, watch: Poll
 
 def test_last_poll_reports_the_final_changes(tmp_path: Path, told: Told) -> None:
     """What has changed when it ends is still told; nothing is afterwards, and the thread is gone."""
-    watch = Poller(str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
+    watch = Poller(lambda _: str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
     watch.add(["a"])
     (tmp_path / "a").write_bytes(b"")
     watch.end()
@@ -203,7 +203,7 @@ def test_files_are_polled_four_times_a_second(tmp_path: Path) -> None:
     assert 1 / 4 <= poller.PAUSE <= 1 / 2
     waits: list[float | None] = []
     looked = threading.Semaphore(0)
-    watch = Poller(str(tmp_path), lambda _: looked.release())
+    watch = Poller(lambda _: str(tmp_path), lambda _: looked.release())
     real = watch._changed.wait_for
 
     def wait_for(predicate: Callable[[], bool], timeout: float | None = None) -> bool:

@@ -12,6 +12,7 @@ from nexus_mcp.server.faults import Fault
 from nexus_mcp.server.resources import RESOURCES
 from nexus_mcp.server.subscriptions import streams
 from nexus_mcp.server.subscriptions.streams import Streams
+from nexus_mcp.workspace import Workspace
 from tests.support import Project
 
 Told = queue.Queue[tuple[str, Any]]
@@ -26,7 +27,7 @@ def told() -> Told:
 
 @pytest.fixture
 def open_streams(project: Project) -> Iterator[Streams]:
-    made = Streams(str(project.root), 0.001)
+    made = Streams(Workspace(str(project.root)), 0.001)
     yield made
     made.end()
 

@@ -18,7 +18,7 @@ from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history import identity, parse
 from nexus_mcp.store.history import index as history_index
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history.index import Memory
+from nexus_mcp.store.history.memory import Memory
 
 Cycle = dict[str, Any]
 CYCLE: Cycle = {

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from nexus_mcp.store.history import identity
 from nexus_mcp.store.history.archive import Archive
-from nexus_mcp.store.history.index import Memory
+from nexus_mcp.store.history.memory import Memory
 from tests.store.history.generated import Cycle, Site, folder, ours, ours_of, settled, small, words
 from tests.store.history.test_archive import appended
 

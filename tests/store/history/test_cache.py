@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.store.history import identity, parse, texts
-from nexus_mcp.store.history.index import Memory
+from nexus_mcp.store.history.memory import Memory
 from tests.store.history.generated import CYCLE, OLD, Cycle, Site, ours_of, settled, small
 from tests.store.history.test_archive import appended
 

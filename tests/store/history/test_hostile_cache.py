@@ -16,7 +16,8 @@ from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.history import identity, parse
 from nexus_mcp.store.history import index as history_index
-from nexus_mcp.store.history.index import Index, Memory
+from nexus_mcp.store.history.index import Index
+from nexus_mcp.store.history.memory import Memory
 from tests.store.history.generated import CYCLE, Site, ours_of, settled, small
 
 CYCLES = [{**CYCLE, "branch": f"branch {number}"} for number in range(9)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from nexus_mcp.store.history import identity, texts
-from nexus_mcp.store.history.index import UNVERIFIED
+from nexus_mcp.store.history.memory import UNVERIFIED
 from tests.store.history.generated import Site, ours_of, settled, small
 from tests.store.history.test_cache import MANY, read
 

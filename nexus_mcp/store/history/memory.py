@@ -1,0 +1,30 @@
+"""What a process remembers of a history between calls.
+
+A file of its own, because every store has such a memory, and most hooks never read the history: they need not load the
+index (index.py) with struct, zlib and array.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.store.history.index import Index
+
+    Verified = tuple[tuple[str | int, ...], int, int]
+
+UNVERIFIED: Verified = ((), 0, 0)
+
+
+class Memory:
+    """The index and texts that this process remembers. Each field is replaced as a whole, because threads may share it.
+
+    `index` is the newest one found. `short` are the lines (texts.py) of a short history and their index. For a long
+    history `verified` says how much of which file of texts is known to be whole: (identity, bytes, checksum).
+    """
+
+    __slots__ = ("index", "short", "verified")
+
+    def __init__(self) -> None:
+        self.index: Index | None = None
+        self.short: tuple[Index | None, list[bytes]] = (None, [])
+        self.verified = UNVERIFIED

@@ -1,0 +1,94 @@
+"""Find the main worktree of a linked git worktree, if both name each other.
+
+An agent harness makes worktrees below `.claude/worktrees/`. Their sessions may use plan, tasks and history of the main
+worktree (docs/decisions/0075). These are written outside of the project then, so a file `.git` that somebody crafted
+must not choose the place: git's own files have to name the worktree back, and no link may be on the way.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+AUTO, OWN, SHARED = MODES = ("auto", "own", "shared")
+"""Whose state a linked worktree uses. auto: the main worktree's if an agent harness made the worktree."""
+_AGENTS = (".claude", "worktrees")
+"""The folder of the main worktree in which agent harnesses make worktrees."""
+_GIT, _LINKED = ".git", "worktrees"
+_LIMIT = 4096
+"""Bytes of a file of git that names a folder, at most."""
+
+
+def is_linked(root: str) -> bool:
+    """Return whether `root` has a file `.git`, as linked worktrees and submodules have it."""
+    try:
+        return stat.S_ISREG(os.lstat(os.path.join(root, _GIT)).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def main_of(root: str) -> str:
+    """Return the main worktree of the linked worktree `root`, an absolute path without links; "" in any doubt.
+
+    The main worktree has a folder `.git` of the same owner, whose entry in `.git/worktrees/` names this worktree.
+    """
+    admin = _named(os.path.join(root, _GIT), "gitdir: ")
+    linked, name = os.path.split(admin)
+    common, folder = os.path.split(linked)
+    main, git = os.path.split(common)
+    if (folder, git) != (_LINKED, _GIT) or not name or main in ("", root):
+        return ""
+    if not _are_plain((main, common, linked, admin)):
+        return ""
+    names_back = _named(os.path.join(admin, "gitdir")) == os.path.join(root, _GIT)
+    return main if names_back and _named(os.path.join(admin, "commondir")) == common else ""
+
+
+def is_of_agents(root: str, main: str) -> bool:
+    """Return whether the worktree lies where agent harnesses make them."""
+    return root.startswith(os.path.join(main, *_AGENTS, ""))
+
+
+def state_root(root: str, mode: str) -> str:
+    """Return the folder whose `.nexus` has state and history for the project `root`, an absolute path without links.
+
+    It is `root` itself, or by `mode` (MODES) the main worktree of a linked one.
+    """
+    main = "" if mode == OWN else main_of(root)
+    return main if main and (mode == SHARED or is_of_agents(root, main)) else root
+
+
+def _named(path: str, head: str = "") -> str:
+    """Return the absolute path that a file of git names behind `head`; "" for any other file.
+
+    A relative one counts from the folder of the file. It has no links: `realpath` has to be the path itself.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError, AttributeError):  # AttributeError: a system without these flags
+        return ""
+    try:
+        info = os.fstat(fd)
+        data = os.read(fd, _LIMIT + 1) if stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() else b""
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    text = os.fsdecode(data).removesuffix("\n")
+    if len(data) > _LIMIT or not text.startswith(head) or "\n" in text or "\0" in text or text == head:
+        return ""
+    named = os.path.normpath(os.path.join(os.path.dirname(path), text.removeprefix(head)))
+    return named if os.path.realpath(named) == named else ""
+
+
+def _are_plain(folders: Sequence[str]) -> bool:
+    """Return whether all are folders of this user, and no links."""
+    try:
+        found = [os.lstat(folder) for folder in folders]
+    except OSError:
+        return False
+    return all(stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() for info in found)
