@@ -103,6 +103,15 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     return _git_root(start) or start
 
 
+def git_folders(root: str) -> tuple[str, str] | None:
+    """Return (the top of the working tree around `root`, the folder of git for it); None outside of git.
+
+    Raises StorageError.
+    """
+    top = _git_root(root)
+    return None if top is None else (top, _git_dir(os.path.join(top, ".git")))
+
+
 def misplaced_in(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """Return the folder of plugins that `cwd` is in, if nothing names the project; else "".
 

@@ -26,6 +26,7 @@ HARNESS = Argument("[HARNESS]", "where to install; without it, each one that is 
 SCOPE = Option("--scope", "SCOPE", "project or user (default: project)", ("project", "user"))
 WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills (default: all)")
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
+FAST_HOOKS = Option("--fast-hooks", "", "where it works, have hooks call the running server")
 COMMAND_WORD = Option("--command", "COMMAND", "the nexus-mcp to start, a name or a path")
 LIST = Option("--list", "", "instead, print what is installed where")
 CHECK = Option("--check", "", "change nothing; exit code 1 if something differs")
@@ -102,7 +103,11 @@ def _install(values: Values, name: str) -> int:
 
     site, harness = site_of(values), load(name)
     known = read_record(site).options(name)
-    named = {one.name: values[one.name] for one in (GATE, TOOL_PREFIX, COMMAND_WORD) if one.name in values}
+    kept = (GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD)
+    named = {one.name: values[one.name] for one in kept if one.name in values}
+    if FAST_HOOKS.name in named and harness.no_fast_hooks:
+        _refuse_fast_hooks(values, harness)
+        del named[FAST_HOOKS.name]
     options = {**known, **named}
     request = _request(values, site, harness, options)
     print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
@@ -131,12 +136,16 @@ def _install(values: Values, name: str) -> int:
 def _request(values: Values, site: Site, harness: Harness, options: dict[str, str]) -> Request:
     from nexus_mcp.catalog.load import usable
     from nexus_mcp.harness.definition import DEFAULT_GATE, PARTS, Request
+    from nexus_mcp.harness.installing import read_record
     from nexus_mcp.harness.models import read_models
     from nexus_mcp.workspace import find_root
 
     parts = [part.strip() for part in values.get(WITH.name, ",".join(PARTS)).split(",")]
     if unknown := [part for part in parts if part not in PARTS]:
         raise UsageError(f"--with takes some of {', '.join(PARTS)}, not {unknown[0]!r}.")
+    if FAST_HOOKS.name in options and not {"server", "hooks"} <= {*parts, *read_record(site).parts(harness.id)}:
+        step = "Leave out --with, or name server and hooks in it."
+        raise UsageError("--fast-hooks needs the server and the hooks.", next_step=step)
     is_project = site.scope == "project"
     around = find_root(None, {}, site.root)
     own = ["--project", site.root] if is_project and around != site.root else []
@@ -145,11 +154,19 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         command=_command(options.get(COMMAND_WORD.name, ""), is_forced=FORCE.name in values),
         gate=options.get(GATE.name, DEFAULT_GATE),
         prefix=options.get(TOOL_PREFIX.name, ""),
-        fast_hooks=False,
+        fast_hooks=FAST_HOOKS.name in options,
         catalog=usable(site.root) if is_project else _shipped(),
         models=read_models(harness.id, _settings(site) if is_project else {}),
         server_options=own,
     )
+
+
+def _refuse_fast_hooks(values: Values, harness: Harness) -> None:
+    """Raise UsageError if the harness is named; if it is only found, say that its hooks stay commands."""
+    text = f"{FAST_HOOKS.name} is not offered for {harness.title}. {harness.no_fast_hooks}"
+    if values.lists[HARNESS.name]:
+        raise UsageError(text, next_step="Leave it out.")
+    print(text)
 
 
 def _shipped() -> Catalog:
@@ -268,7 +285,7 @@ COMMAND = Command(
     "every other byte; nexus-mcp uninstall takes them out again. Exit code 1:\n"
     "refused, or --check found a difference. 3: a file was edited by hand since;\n"
     "nothing was changed.",
-    (PROJECT, SCOPE, WITH, GATE, TOOL_PREFIX, COMMAND_WORD, LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
+    (PROJECT, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
     run,
     argument=HARNESS,
 )

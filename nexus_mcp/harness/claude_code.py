@@ -8,6 +8,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.catalog.load import has_text
+from nexus_mcp.catalog.tool_files import own_name
 from nexus_mcp.harness import files, texts
 from nexus_mcp.harness.definition import (
     AGENTS,
@@ -46,6 +47,16 @@ EVENTS = (
     "PreCompact",
     "SessionEnd",
 )
+HOOK_TOOL = "hook"
+"""The tool of `serve --hook-tool` (server/hook_tool.py)."""
+_TOOL = ("tool_name", "tool_input", "agent_id", "agent_type")
+_FAST = {
+    "PreToolUse": ("pre_tool_use", _TOOL),
+    "PostToolUse": ("post_tool_use", _TOOL),
+    "PostToolUseFailure": ("post_tool_use", (*_TOOL, "is_interrupt")),
+    "Stop": ("turn_end", ("stop_hook_active",)),
+}
+"""Event that can be a hook of type mcp_tool → (ours, its fields). A model could forge the others."""
 _RESULT = (
     "Your last message is the result: Claude Code hands it to the lead, as the answer of the tool `Agent` or as a "
     "message when you have ended. The user does not see it, and nothing else of this conversation reaches the lead. So "
@@ -60,6 +71,7 @@ class ClaudeCode:
     title = "Claude Code"
     program = "claude"
     package = "@anthropic-ai/claude-code"
+    no_fast_hooks = ""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []
@@ -71,6 +83,9 @@ class ClaudeCode:
         if HOOKS in request.parts:
             for event, group in hook_groups(request).items():
                 rows.append(Spliced(HOOKS, _settings(site), JSON, ("hooks", event), group, is_item=True))
+            if request.fast_hooks:  # the model does not see a tool that is denied, and hooks still call it
+                name = own_name(texts.mount(request.catalog, ID, request.prefix), HOOK_TOOL)
+                rows.append(Spliced(HOOKS, _settings(site), JSON, ("permissions", "deny"), name, is_item=True))
         if AGENTS in request.parts:
             rows += agent_rows(request, os.path.join(_folder(site), "agents"))
         if SKILLS in request.parts:
@@ -78,7 +93,7 @@ class ClaudeCode:
         return rows
 
     def recognizes(self, value: Any) -> bool:
-        return our_command(value) or our_hook(value, ID)
+        return our_command(value) or our_hook(value, ID) or _is_fast_hook(value) or _is_denied_tool(value)
 
     def next_steps(self, site: Site, request: Request) -> list[str]:
         steps = []
@@ -118,7 +133,44 @@ def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:
     """Return event → the entry for it in a table of hooks. `options` are more options of the command."""
     line = shlex.join([*request.hook_words(ID), *options])
     hook = {"type": "command", "command": line, "timeout": HOOK_TIMEOUT_S}
-    return {event: {"hooks": [hook]} for event in EVENTS}
+    fast = _fast_hooks(request)
+    return {event: {"hooks": [fast.get(event, hook)]} for event in EVENTS}
+
+
+def _fast_hooks(request: Request) -> dict[str, dict[str, Any]]:
+    """Return event → its hook of type mcp_tool; {} without --fast-hooks.
+
+    Values are filled in at the first level: `${tool_input}` arrives as JSON text, an absent field as "".
+    """
+    if not request.fast_hooks:
+        return {}
+    common = {"type": "mcp_tool", "server": SERVER_NAME, "tool": f"{request.prefix}{HOOK_TOOL}"}
+    return {
+        event: {
+            **common,
+            "input": {
+                "event": ours,
+                "gate": request.gate,
+                "hook_event_name": event,
+                **{name: f"${{{name}}}" for name in ("session_id", *fields)},
+            },
+            "timeout": HOOK_TIMEOUT_S,
+        }
+        for event, (ours, fields) in _FAST.items()
+    }
+
+
+def _is_fast_hook(value: Any) -> bool:
+    hooks = value.get("hooks") if isinstance(value, dict) else None
+    if not isinstance(hooks, list) or len(hooks) != 1 or not isinstance(hooks[0], dict):
+        return False
+    one, tool = hooks[0], hooks[0].get("tool")
+    is_ours = one.get("type") == "mcp_tool" and one.get("server") == SERVER_NAME
+    return is_ours and isinstance(tool, str) and tool.endswith(HOOK_TOOL)
+
+
+def _is_denied_tool(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(f"mcp__{SERVER_NAME}__") and value.endswith(HOOK_TOOL)
 
 
 def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: texts.Mounts = texts.SAME) -> list[Row]:

@@ -104,7 +104,8 @@ class Request(NamedTuple):
     def serve_words(self, harness: str) -> list[str]:
         """Return the words that start the server."""
         prefix = ["--tool-prefix", self.prefix] if self.prefix else []
-        return [*self.command, "serve", "--harness-id", harness, *prefix, *self.server_options]
+        tool = ["--hook-tool"] if self.fast_hooks else []
+        return [*self.command, "serve", "--harness-id", harness, *prefix, *tool, *self.server_options]
 
     def hook_words(self, harness: str, *options: str) -> list[str]:
         """Return the words that start the hook of a harness."""
@@ -156,6 +157,8 @@ class Harness(Protocol):
     program: str
     package: str
     """The npm package, whose package.json has the version."""
+    no_fast_hooks: str
+    """Why --fast-hooks is not offered for the harness; "" where it is."""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         """Return the rows of an installation. Raise InstallRefused."""

@@ -55,6 +55,7 @@ class OpenCode:
     title = "OpenCode"
     program = "opencode"
     package = "opencode-ai"
+    no_fast_hooks = "Its plugin keeps one process for all events already."
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []

@@ -6,6 +6,7 @@ import os
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import MAIN, TEXT, Event, EventContext
+from nexus_mcp.lifecycle.file_leases import logged_name
 from nexus_mcp.lifecycle.nexus_files import inside
 from nexus_mcp.lifecycle.sources import catalog_of
 from nexus_mcp.quoting import quoted_name
@@ -39,7 +40,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         files += [*(written_paths(known, tool, tool_input) or ((), True))[0], *read]
     root, status = ctx.workspace.root, params.get("status", "").strip() or OK
     line = {"timestamp": ctx.store.stamp(), "agent_id": params.get("agent_id", MAIN), "tool": tool}
-    named = dict.fromkeys(inside(root, path) or path for path in files)
+    named = dict.fromkeys(logged_name(ctx, path) for path in files)
     lines = [{**line, "file": path, "status": status} for path in named] or [{**line, "status": status}]
     if params.get("session_id"):
         from nexus_mcp.lifecycle.agent_identity import touch

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, restricted_agents
 from nexus_mcp.catalog.patches import PROGRAMS
 from nexus_mcp.catalog.tool_files import is_edit, only_reads, written_paths
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, EventContext
-from nexus_mcp.lifecycle.host import AUTO, WARN
+from nexus_mcp.lifecycle.host import AUTO, OFF, WARN
 from nexus_mcp.lifecycle.nexus_files import NOTE, Kinds, names_state, refusal
 from nexus_mcp.lifecycle.settings import gate_of
-from nexus_mcp.lifecycle.sources import catalog_of, fault_advice
+from nexus_mcp.lifecycle.sources import catalog_of, fault_advice, select_unfinished, tasks_of
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.paths import PLAN, TASKS
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 _CREATION = "nexus_task_creation"
 _PATH = 200
+_MOST = 50
+"""Files of one call that are checked for conflicts."""
+_TEXTS = ("title", "context", "approach", "acceptance", "risk")
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
@@ -77,9 +82,63 @@ def _judge(
     if reason:
         ctx.decide(DENY, reason)
         return
-    other = next((path for path, kind in kinds.of.items() if kind != NOTE), None)
-    if (other is not None or not is_certain) and not has_file(ctx, TASKS):
-        ask_gate(ctx, _reason(catalog, agents, tool, other))
+    files = [path for path, kind in kinds.of.items() if kind != NOTE]
+    if (files or not is_certain) and not has_file(ctx, TASKS):
+        ask_gate(ctx, _reason(catalog, agents, tool, next(iter(files), None)))
+    if ctx.decision not in (BLOCK, DENY) and files:
+        _check_conflicts(ctx, files)
+    if ctx.decision not in (BLOCK, DENY) and files:
+        _check_leases(ctx, params, files)
+
+
+def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
+    """Block an edit of a file that git has not merged yet, or warn, unless an unfinished task names the file."""
+    from nexus_mcp.lifecycle import merge_conflicts
+
+    root = ctx.workspace.root
+    try:
+        places = {path: os.path.realpath(os.path.join(root, path)) for path in files[:_MOST]}
+        doubtful = [path for path, place in places.items() if merge_conflicts.may_be_conflicted(root, place)]
+        conflicts = merge_conflicts.find_conflicts(root) if doubtful else None
+    except (NexusError, ValueError, OSError) as error:  # a path with a NUL, or links without end, names no file
+        if isinstance(error, NexusError):
+            ctx.warn(f"Whether files have unresolved conflicts is not known: {error}")
+        return
+    if conflicts is None or not any(merge_conflicts.is_conflicted(conflicts, places[path]) for path in doubtful):
+        return
+    gate = gate_of(ctx)
+    if gate == OFF:
+        return
+    texts = [" ".join(str(task.get(name, "")) for name in _TEXTS) for task in select_unfinished(tasks_of(ctx))]
+    for path in doubtful:
+        names = {os.path.relpath(places[path], top).replace(os.sep, "/") for top in (root, conflicts.top)}
+        is_named = any(name in text for name in names for text in texts)
+        if not is_named and merge_conflicts.is_conflicted(conflicts, places[path]):
+            reason = (
+                f"{quoted(path, _PATH)} has an unresolved merge conflict, and no task names it. Add a task with "
+                "task_add that names the file, if the conflict is to be resolved; else leave the file alone."
+            )
+            if gate == WARN:
+                ctx.warn(reason)
+            else:
+                ctx.decide(BLOCK, reason)
+            return
+
+
+def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -> None:
+    """Block an agent's edit of a file that another running agent has edited, or warn."""
+    if "agent_id" not in params:
+        return
+    from nexus_mcp.lifecycle import file_leases
+
+    found = file_leases.find_holder(ctx, params, files)
+    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # config.yml costs more than the look
+    if mode == file_leases.OFF:
+        return
+    if mode == file_leases.BLOCK:
+        ctx.decide(BLOCK, f"{found} Leave the file alone, and tell the lead: one of you edits it after the other.")
+    else:
+        ctx.warn(f"{found} Read the file again before you edit it, and tell the lead that two agents edit it.")
 
 
 def ask_gate(ctx: EventContext, reason: str) -> None:

@@ -9,6 +9,7 @@ from nexus_mcp.quoting import quoted
 from nexus_mcp.state.plan import PENDING
 from nexus_mcp.store import agents
 from nexus_mcp.store.harness_files import drop_old_tracker
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 RESETTING = ("startup", "clear", "")
 COMPACT = "compact"
-_TITLE = 120
+_TITLE, _FILES = 120, 10
 _PATH = 400
 
 
@@ -50,6 +51,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             "there. Notes, rules, agents and skills are this worktree's own."
         )
     tell_copies(ctx)
+    _report_conflicts(ctx)
     if reset:
         from nexus_mcp.lifecycle.session_memory import SessionMemory
 
@@ -67,6 +69,23 @@ def _report_missing_map(ctx: EventContext) -> None:
     text = missing_map_warning(catalog_of(ctx), ctx.harness_id)
     if text:
         ctx.give(f"Tell the user: {text}")
+
+
+def _report_conflicts(ctx: EventContext) -> None:
+    """Name the files that git has not merged yet: edits of them are blocked unless a task names them."""
+    from nexus_mcp.lifecycle.merge_conflicts import find_conflicts
+
+    try:
+        names = find_conflicts(ctx.workspace.root).names
+    except NexusError as error:
+        ctx.warn(f"Whether files have unresolved conflicts is not known: {error}")
+        return
+    if names:
+        shown = join_first(names, _FILES, lambda name: quoted(name, _TITLE))
+        ctx.give(
+            f"Files with unresolved merge conflicts: {shown}. Tell the user. They are resolved for a task that names "
+            "them."
+        )
 
 
 def _give(ctx: EventContext, session: str) -> None:

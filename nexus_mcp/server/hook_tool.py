@@ -1,14 +1,16 @@
 """The tool `hook` of `serve --hook-tool`: a harness calls it as a hook, which is faster than a process for each event.
 
 It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
-model no advantage when it forges them. A forged user message, or a forged start of an agent, would give it an
-advantage. Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and
-Codex, which share their names.
+model no advantage when it forges them. A forged message of the user, or a forged start of an agent, would give it one.
+Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which
+share their names. The fields of a native payload may also be arguments of their own, because harnesses fill in values
+at the first level.
 """
 
 from __future__ import annotations
 
 from nexus_mcp.errors import InvalidArguments, NexusError
+from nexus_mcp.harness import dialect
 from nexus_mcp.workspace import Workspace, check_harness_id
 
 TYPE_CHECKING = False
@@ -24,6 +26,9 @@ NATIVE = {
     "turn_end": ("Stop",),
 }
 """The events, each with its names in Claude Code and Codex."""
+FIELDS = ("hook_event_name", *dialect.NAMES, "is_interrupt", "stop_hook_active", "last_assistant_message")
+"""Fields of a native payload that may be arguments."""
+_FLAGS = {"true": True, "false": False}
 _GATE = "gate"
 _FAILED = "error"
 
@@ -40,9 +45,10 @@ def definition(prefix: str) -> Json:
                 "harness": {"type": "string"},
                 _GATE: {"type": "string"},
                 "payload": {"anyOf": [{"type": "object"}, {"type": "string"}]},
+                **{name: {} for name in FIELDS},
             },
             "additionalProperties": False,
-            "required": ["event", "payload"],
+            "required": ["event"],
         },
         "annotations": {
             "title": "Answer a hook",
@@ -60,13 +66,15 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     NexusError for an unknown event or harness, and unknown arguments.
     """
     event, own = _checked(workspace, arguments)
-    from nexus_mcp.harness import dialect
     from nexus_mcp.lifecycle.guard import answer_event, answer_failure
     from nexus_mcp.lifecycle.host import BLOCK, Host
 
     host = Host(arguments.get(_GATE, BLOCK), dialect.LIMIT, is_deaf=True)
-    payload = _object(arguments.get("payload"))
+    fields = {name: arguments[name] for name in FIELDS if name in arguments}
+    payload = fields or _object(arguments.get("payload"))
     native = payload.get(dialect.EVENT_NAME) if payload else None
+    if fields and not native:
+        native = NATIVE[event][0]
     if payload is not None and native is None:
         return answer_event(event, payload, own)
     if payload is None:
@@ -85,10 +93,12 @@ def _checked(workspace: Workspace, arguments: Json) -> tuple[str, Workspace]:
     """Return (the event, the workspace of the harness). Raises InvalidArguments, UsageError."""
     from nexus_mcp.lifecycle.host import BLOCK, GATES
 
-    unknown = [name for name in arguments if name not in ("event", "harness", "payload", _GATE)]
+    unknown = [name for name in arguments if name not in ("event", "harness", "payload", _GATE, *FIELDS)]
     event, harness = arguments.get("event"), arguments.get("harness") or workspace.harness_id
     if unknown or not isinstance(event, str) or event not in NATIVE or arguments.get(_GATE, BLOCK) not in GATES:
-        takes = f"event (one of {', '.join(NATIVE)}), harness, gate (one of {', '.join(GATES)}) and payload"
+        takes = (
+            f"event (one of {', '.join(NATIVE)}), harness, gate (one of {', '.join(GATES)}), and payload or its fields"
+        )
         raise InvalidArguments([f"The tool takes {takes}, nothing else"])
     return event, workspace.of_harness(check_harness_id(harness if isinstance(harness, str) else ""))
 
@@ -109,6 +119,9 @@ def _clean(payload: Json) -> None:
     """Drop the "" that a harness sends for absent fields, and parse an input that came as JSON text."""
     for name in [name for name, value in payload.items() if value in (None, "")]:
         del payload[name]
+    for name in ("is_interrupt", "stop_hook_active"):
+        if name in payload:
+            payload[name] = _FLAGS.get(str(payload[name]).lower(), payload[name])
     if isinstance(payload.get("tool_input"), str):
         payload["tool_input"] = _object(payload["tool_input"]) or payload["tool_input"]
     if payload.get(_FAILED):

@@ -97,7 +97,10 @@ def test_edits_are_judged_by_the_worktree(main: Project) -> None:
     """A path counts from the worktree; the shared state is guarded there, by its path and through a hard link."""
     one = linked(main)
     os.link(main.root / ".nexus/state/plan.json", one / "copy.json")
-    edit = {"tool": "Edit", "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}}
+    edit: dict[str, Any] = {
+        "tool": "Edit",
+        "tool_input": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
+    }
     assert told(one, "pre_tool_use", **edit)["decision"] == "allow"
     for path in ("../../../.nexus/state/plan.json", str(main.root / ".nexus/history.json"), "copy.json"):
         answer = told(one, "pre_tool_use", tool="Edit", tool_input={**edit["tool_input"], "file_path": path})

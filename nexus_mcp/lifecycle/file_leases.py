@@ -1,0 +1,105 @@
+"""Find out which other agent, at work now, has edited a file: two agents that edit one file undo each other's work.
+
+An agent holds the files that the tool log says it edited, while the tracker has it as running, for LEASE_S after its
+last edit of the file: an agent whose end nobody reported must not hold a file for ever.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.lifecycle.nexus_files import inside
+from nexus_mcp.lifecycle.settings import settings_of
+from nexus_mcp.quoting import quoted, quoted_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from nexus_mcp.lifecycle.definition import EventContext
+
+OFF, WARN, BLOCK = "off", "warn", "block"
+LEASE_S = 1800
+"""Seconds after its last edit of a file for which a running agent holds it."""
+_RUNNING = "running"
+_PATH = 200
+
+
+def lease_mode(ctx: EventContext) -> str:
+    """Return the setting gates.file_leases: off, warn (the default) or block."""
+    mode: str = settings_of(ctx).get("gates", {}).get("file_leases", WARN)
+    return mode
+
+
+def logged_name(ctx: EventContext, path: str) -> str:
+    """Return how the tool log names a file: from the folder that has the state, else absolute or as the call has it.
+
+    Worktrees that share one log so have different names for their copies of one file.
+    """
+    own = ctx.workspace
+    if own.state_root == own.root:
+        return inside(own.root, path) or path
+    return inside(own.state_root, os.path.join(own.root, path)) or os.path.join(own.root, path)
+
+
+def find_holder(ctx: EventContext, params: dict[str, Any], paths: Collection[str]) -> str:
+    """Return the sentence about the first file that another running agent holds; "" when there is none.
+
+    The main session holds nothing and is not kept from anything: it leads the agents. Files that cannot be read hold
+    nothing back.
+    """
+    if "agent_id" not in params or not paths:
+        return ""
+    names = _running(ctx, params["agent_id"], params.get("session_id", ""))
+    if not names:
+        return ""
+    wanted = {logged_name(ctx, path): path for path in paths}
+    since = ctx.store.stamp(-LEASE_S)
+    for line in reversed(_log(ctx)):
+        agent, file = line.get("agent_id"), line.get("file")
+        if isinstance(agent, str) and agent in names and isinstance(file, str) and file in wanted:
+            at = line.get("timestamp")
+            if isinstance(at, str) and at >= since and _is_edit(ctx, line):
+                name = quoted_name(names[agent] or agent)
+                return f"{name} is at work and has edited {quoted(wanted[file], _PATH)}."
+    return ""
+
+
+def _running(ctx: EventContext, agent_id: str, session: str) -> dict[str, str]:
+    """Return id → name of the running agents, but for the one that asks."""
+    from nexus_mcp.store.agents import read
+
+    try:
+        records = read(ctx.store, ctx.harness_id).records
+    except NexusError:  # reported where the agent is identified
+        return {}
+    found: dict[str, str] = {}
+    for entry in records.entries:
+        other, is_own = entry.get("agent_id"), records.session_of(entry) in (session, "")
+        if entry.get("status") == _RUNNING and isinstance(other, str) and not (other == agent_id and is_own):
+            found[other] = next(iter(records.names_of(entry)), "")
+    found.pop(agent_id, None)
+    return found
+
+
+def _log(ctx: EventContext) -> list[dict[str, object]]:
+    from nexus_mcp.store.harness_files import tool_log
+
+    try:
+        log = tool_log(ctx.store)
+    except NexusError:
+        return []
+    return [] if log is None else log[0]
+
+
+def _is_edit(ctx: EventContext, line: dict[str, object]) -> bool:
+    """Return whether a line of the tool log is about an edit that took place."""
+    from nexus_mcp.catalog.tool_files import came_to_nothing, is_edit, only_reads
+    from nexus_mcp.lifecycle.sources import catalog_of
+
+    known, tool = catalog_of(ctx).maps.get(ctx.harness_id), str(line.get("tool", ""))
+    if came_to_nothing(str(line.get("status", ""))):
+        return False
+    return known is None or (is_edit(known, tool) and not only_reads(known, tool))

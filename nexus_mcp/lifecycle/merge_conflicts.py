@@ -1,0 +1,124 @@
+"""Find the files that git has not merged yet, by reading the index of git: a hook starts no process.
+
+An agent that edits such a file by chance may resolve a conflict without knowing it. An index that cannot be read says
+nothing; during a merge then the conflict markers in a file count.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple
+
+from nexus_mcp.workspace import git_folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOON = 4 << 20
+"""Bytes of an index that is read even if no merge is under way, about 40 000 files."""
+_LARGEST = 64 << 20
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+"""What git keeps in its folder during a merge; after `git stash pop` there is nothing."""
+_SIGNATURE = b"DIRC"
+_HEADER, _FIXED = 12, 62
+_MARKED = 1 << 20
+"""Bytes of a file in which conflict markers are searched."""
+
+
+class Conflicts(NamedTuple):
+    """`top` is the folder that the names in `names` count from; `is_merging` says that a merge is under way.
+
+    `names` is None if the index cannot be read.
+    """
+
+    top: str
+    is_merging: bool
+    names: list[str] | None
+
+
+def find_conflicts(root: str) -> Conflicts:
+    """Return the unmerged files of the repository around `root`."""
+    folders = git_folders(root)
+    if folders is None:
+        return Conflicts(root, is_merging=False, names=[])
+    top, git = folders
+    is_merging = any(os.path.lexists(os.path.join(git, name)) for name in _UNDER_WAY)
+    data = _read(os.path.join(git, "index"), _LARGEST if is_merging else SOON)
+    try:
+        names = None if data is None else list(dict.fromkeys(_unmerged(data)))
+    except (ValueError, IndexError):
+        names = None
+    return Conflicts(top, is_merging, names)
+
+
+def is_conflicted(conflicts: Conflicts, place: str) -> bool:
+    """Return whether the file at the absolute path `place`, without links, has an unresolved conflict."""
+    if conflicts.names is None:
+        return conflicts.is_merging and has_markers(place)
+    return os.path.relpath(place, conflicts.top).replace(os.sep, "/") in conflicts.names
+
+
+def may_be_conflicted(root: str, place: str) -> bool:
+    """Return whether it is worth reading the index: a merge is under way, or the file has conflict markers."""
+    folders = git_folders(root)
+    if folders is None:
+        return False
+    return any(os.path.lexists(os.path.join(folders[1], name)) for name in _UNDER_WAY) or has_markers(place)
+
+
+def has_markers(place: str) -> bool:
+    """Return whether the file has the markers of a conflict."""
+    data = _read(place, _MARKED, is_whole=False)
+    return data is not None and all(mark in b"\n" + data for mark in (b"\n<<<<<<< ", b"\n=======", b"\n>>>>>>> "))
+
+
+def _read(path: str, limit: int, *, is_whole: bool = True) -> bytes | None:
+    """Return the bytes of a plain file; None for any other, or a larger one unless its beginning is enough."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or (is_whole and info.st_size > limit):
+            return None
+        with os.fdopen(os.dup(fd), "rb") as file:
+            return file.read(limit)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _unmerged(data: bytes) -> Iterator[str]:
+    """Yield the names with a stage above 0 in an index of version 2, 3 or 4 (gitformat-index). Raise ValueError."""
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != _SIGNATURE or version not in (2, 3, 4):
+        raise ValueError("no index")
+    at, name = _HEADER, b""
+    for _ in range(count):
+        high = data[at + 60]
+        start = at + _FIXED + 2 * bool(high & 0x40)
+        if version == 4:
+            strip, start = _varint(data, start)
+            end = data.index(b"\0", start)
+            name = name[: len(name) - strip] + data[start:end]
+            at = end + 1
+        else:
+            end = data.index(b"\0", start)
+            name = data[start:end] if high & 0x30 else b""
+            at += (end - at + 8) & ~7
+        if high & 0x30:
+            yield os.fsdecode(name)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    byte = data[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = data[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+    return value, at + 1
