@@ -39,7 +39,7 @@ PARTS = {
     "lifecycle": (*RULES, "catalog", "knowledge", "briefing", "tags"),
     "harness": (*RULES, "catalog", "lifecycle"),
     "merging": RULES,
-    "doctor": (*RULES, "catalog", "knowledge", "tags", "merging"),
+    "doctor": (*RULES, "catalog", "knowledge", "tags", "merging", "harness"),
     "server": TABLES,
     "conformance": ("errors", "packaged", "schemas", "wording"),
     "cli": (*TABLES, "merging", "doctor", "server", "conformance"),

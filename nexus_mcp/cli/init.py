@@ -60,9 +60,12 @@ def run(values: Values) -> int:
     print(f"\nTo mount the server, paste one of these. {serves}")
     for place, text in snippets(options, values.get(HARNESS_ID.name, "")):
         print(f"\n{place}\n{text}")
+    from nexus_mcp.cli.install import offer
+
+    code = offer(values)
     if HARNESS_ID.name in values:
         _print_unmapped(workspace)
-    return exits.OK
+    return code
 
 
 def _check_alone(values: Values) -> None:

@@ -8,7 +8,15 @@ from functools import partial
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command, Option
-from nexus_mcp.cli.workspace_options import JSON, PROJECT, TOOL_PREFIX, check_prefix, print_json, workspace_from
+from nexus_mcp.cli.workspace_options import (
+    HARNESS_ID,
+    JSON,
+    PROJECT,
+    TOOL_PREFIX,
+    check_prefix,
+    print_json,
+    workspace_from,
+)
 from nexus_mcp.errors import EditedByHand, InstallRefused, UsageError
 from nexus_mcp.log import printable
 
@@ -33,6 +41,8 @@ CHECK = Option("--check", "", "change nothing; exit code 1 if something differs"
 DRY_RUN = Option("--dry-run", "", "change nothing, and print what would change")
 FORCE = Option("--force", "", "replace what is edited by hand, or is not ours")
 YES = Option("--yes", "", "do not ask")
+FIRST = "[plan] and what you want to do; [run] carries out the tasks."
+_ANSWERS = {True: "; the server answers", False: "; the server does not answer", None: ""}
 _DONE = {"absent": "added", "same": "unchanged", "outdated": "updated", "edited": "replaced", "foreign": "replaced"}
 _DONE["obsolete"] = "removed"
 _MISSING = {"absent": "missing", "outdated": "outdated", "edited": "edited by hand", "foreign": "not ours"}
@@ -79,6 +89,30 @@ def chosen(values: Values, verb: str) -> list[str]:
     return found if sys.stdin.readline().strip().lower() in ("y", "yes") else []
 
 
+def offer(values: Values) -> int:
+    """Offer to install for the harnesses that are found; ask only at a terminal. Return the exit code.
+
+    With --harness-id only that one is offered, and none if it is of no harness that is known.
+    """
+    import shutil
+
+    from nexus_mcp.harness import HARNESSES, load
+
+    wanted = values.get(HARNESS_ID.name, "")
+    if wanted and wanted not in HARNESSES:
+        return exits.OK
+    found = [wanted] if wanted else [name for name in HARNESSES if shutil.which(load(name).program)]
+    if found and os.isatty(0) and os.isatty(1):
+        titles = " and ".join(NAMES[name] for name in found)
+        print(f"\nInstall server, hooks, agents and skills for {titles}? [y/N] ", end="", flush=True)
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return max(report_edits(partial(_install, values, name)) for name in found)
+    names = "|".join(found or HARNESSES)
+    print(f"\nServer, hooks, agents and skills in one step: nexus-mcp install {names}")
+    print(f"Then type in your client: {FIRST}")
+    return exits.OK
+
+
 def report_edits(action: Callable[[], int]) -> int:
     """Return the exit code of `action`; EDITED, with a printed line for each edit, when files were edited by hand."""
     try:
@@ -100,6 +134,7 @@ def _install(values: Values, name: str) -> int:
 
     from nexus_mcp.harness import load
     from nexus_mcp.harness.installing import install, plan_for, read_record
+    from nexus_mcp.harness.status import missing_commands
 
     site, harness = site_of(values), load(name)
     known = read_record(site).options(name)
@@ -109,12 +144,13 @@ def _install(values: Values, name: str) -> int:
         _refuse_fast_hooks(values, harness)
         del named[FAST_HOOKS.name]
     options = {**known, **named}
+    _drop_gone_command(values, options)
     request = _request(values, site, harness, options)
     print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
     if CHECK.name in values or DRY_RUN.name in values:
         plan = plan_for(site, harness, request, force=CHECK.name in values or FORCE.name in values)
         if CHECK.name in values:
-            return _print_check(site, plan)
+            return _print_check(site, plan, missing_commands(site, read_record(site), name))
         _print_states(site, plan)
         print_diff(site, plan)
         return exits.OK
@@ -151,7 +187,7 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
     own = ["--project", site.root] if is_project and around != site.root else []
     return Request(
         parts=parts,
-        command=_command(options.get(COMMAND_WORD.name, ""), is_forced=FORCE.name in values),
+        command=_command(options.get(COMMAND_WORD.name, ""), is_forced=bool({FORCE.name, CHECK.name} & values.keys())),
         gate=options.get(GATE.name, DEFAULT_GATE),
         prefix=options.get(TOOL_PREFIX.name, ""),
         fast_hooks=FAST_HOOKS.name in options,
@@ -159,6 +195,16 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         models=read_models(harness.id, _settings(site) if is_project else {}),
         server_options=own,
     )
+
+
+def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
+    """Remove the recorded --command if it is not there any more: this program takes its place."""
+    import shutil
+
+    word = options.get(COMMAND_WORD.name, "")
+    if word and COMMAND_WORD.name not in values and CHECK.name not in values and shutil.which(word) is None:
+        print(f"{printable(word)}, which the last installation named, is not there any more.")
+        del options[COMMAND_WORD.name]
 
 
 def _refuse_fast_hooks(values: Values, harness: Harness) -> None:
@@ -223,20 +269,23 @@ def _print_states(site: Site, plan: Plan) -> None:
         print(f"  {word:10} {what:10} {shown}")
 
 
-def _print_check(site: Site, plan: Plan) -> int:
+def _print_check(site: Site, plan: Plan, problems: list[str]) -> int:
+    """Print what differs, and the `problems` of what is installed; return 1 if there is any."""
     rows = [row for row in _rows(site, plan, _MISSING) if row[0] != "same"]
     for word, what, shown in rows:
         print(f"  {word:16} {what:10} {shown}")
-    if not rows:
+    for problem in problems:
+        print(f"  {problem}")
+    if not (rows or problems):
         print("  Everything is installed as it should be.")
-    return exits.FAILED if rows else exits.OK
+    return exits.FAILED if rows or problems else exits.OK
 
 
 def _print_steps(steps: list[str]) -> None:
     from nexus_mcp.cli.text_output import wrap
 
     print("\nNext:")
-    for step in [*steps, "Type [plan] and what you want to do; [run] carries out the tasks."]:
+    for step in [*steps, f"Type {FIRST}"]:
         print("\n".join(wrap(step, "- ", "  ")))
 
 
@@ -268,7 +317,7 @@ def _list(values: Values) -> int:
         print(f"{one['title']}: {printable(version)}")
         for scope, where in one["scopes"].items():
             parts = ", ".join(where["parts"]) or "nothing"
-            print(f"  {scope:8} {parts}{'; the server answers' * (where['answers'] is True)}")
+            print(f"  {scope:8} {parts}{_ANSWERS[where['answers']]}")
             for notice in where["notices"]:
                 print(f"           {printable(notice)}")
         for place, parts in one["plugins"].items():

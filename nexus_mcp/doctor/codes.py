@@ -112,6 +112,16 @@ CODES = {
         "Correct it. Under memory:, propose: and delete_unasked: each take days_unread, max_access_count and "
         "min_age_days.",
     ),
+    "install-record": Code(
+        WARNING,
+        "`generated.json`, the record of `nexus-mcp install`, cannot be used.",
+        "Restore it from git, or move it away: what was installed then counts as yours.",
+    ),
+    "command-missing": Code(
+        WARNING,
+        "A harness is set up to start a nexus-mcp that is not there. Its hooks then allow everything.",
+        "Run nexus-mcp install for that harness again.",
+    ),
     # References between files, and times
     "repeated-task-id": Code(
         WARNING,

@@ -6,6 +6,7 @@ import re
 
 from nexus_mcp.catalog.sources import BODY, KINDS, MAP, META
 from nexus_mcp.doctor.survey import FILE, FOLDER
+from nexus_mcp.harness import record
 from nexus_mcp.merging.repair import is_backup
 from nexus_mcp.store import agents_extension, artifacts, harness_files, journal, lock, oplog, paths
 from nexus_mcp.store.history import cache
@@ -23,6 +24,7 @@ OWN_FOLDER = "own folder"
 OWN_FILE = "own file"
 CAPABILITY_MAP = "capability map"
 CONFIG = "config"
+INSTALLED = "record of installations"
 STATE_FOLDER = "state"
 PLAN = "plan"
 TASKS = "tasks"
@@ -48,7 +50,7 @@ WANTED = {
     **dict.fromkeys(
         (IGNORE_FILE, HISTORY, PLAN, TASKS, LOCK, JOURNAL, TOOL_LOG, OPLOG, TRACKER, ACCESS, AGENTS_EXTENSION), FILE
     ),
-    **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG), FILE),
+    **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG, INSTALLED), FILE),
     **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
 # These files are written in place; all others are replaced, which takes write permission on the folder only.
@@ -65,6 +67,8 @@ _TOP = {
     **dict.fromkeys(KINDS, OWN_FOLDER),
     MAP: CAPABILITY_MAP,
     config.NAME: CONFIG,
+    record.NAME: INSTALLED,
+    "opencode": OTHER,  # the plugin for OpenCode
 }
 _IN_STATE = {
     paths.PLAN: PLAN,

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
-from nexus_mcp.harness.definition import SCOPES, SERVER, SERVER_NAME
+from nexus_mcp.harness.definition import HOOKS, PARTS, SCOPES, SERVER, SERVER_NAME, pointer_of
 from nexus_mcp.harness.installing import read_record
+from nexus_mcp.log import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nexus_mcp.harness.definition import Harness, Site
     from nexus_mcp.harness.record import Record
 
 _WAIT_S = 5
 _UNKNOWN = "of an unknown version"
+_PLUGIN_WORDS = re.compile(r"^const COMMAND = (\[.*\])$", re.MULTILINE)
 _HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -44,10 +51,13 @@ def status(harness: Harness, site: Site) -> dict[str, Any]:
         plugins.setdefault(one.place, []).append(one.part)
         if one.part in set.union(*sets):
             doubles.append(f"{one.part} here and in {one.place}. Run nexus-mcp uninstall {harness.id}, or remove it.")
+    found = find_versions(harness, site.environ.get("PATH", ""))
+    if len(found) > 1:
+        doubles.append("the program: " + ", ".join(f"{version} in {printable(path)}" for path, version in found))
     return {
         "id": harness.id,
         "title": harness.title,
-        "version": find_version(harness, site.environ.get("PATH", "")),
+        "version": found[0][1] if found else "",
         "scopes": scopes,
         "plugins": plugins,
         "doubles": doubles,
@@ -71,9 +81,43 @@ def find_version(harness: Harness, path: str) -> str:
     return words[0] if words else _UNKNOWN
 
 
+def find_versions(harness: Harness, path: str) -> list[tuple[str, str]]:
+    """Return (path, version) of each program on the PATH that is another file; the first is the one that starts."""
+    found: dict[str, tuple[str, str]] = {}
+    for folder in path.split(os.pathsep):
+        program = shutil.which(harness.program, path=folder) if folder else None
+        if program is not None:
+            found.setdefault(os.path.realpath(program), (program, find_version(harness, folder)))
+    return [*found.values()]
+
+
+def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
+    """Return a sentence for each program that the installed entries start and that is not there."""
+    words: dict[str, str] = {}
+    for key, pointer, value in _own_values(site, record, harness):
+        part = record.entries[key][pointer]["part"]
+        line = _words_of(value)
+        if part in (SERVER, HOOKS) and line:
+            words.setdefault(line[0], f"{site.shown(site.path(key))}")
+    for key in record.owned_files(harness):
+        if record.files[key]["part"] == HOOKS and (found := _PLUGIN_WORDS.search(_text(site.path(key)))):
+            with suppress(ValueError):
+                words.setdefault(json.loads(found[1])[0], site.shown(site.path(key)))
+    path = site.environ.get("PATH", "")
+    return [
+        f"{place} starts {printable(word)}, which is not there. Run nexus-mcp install {harness} again."
+        for word, place in words.items()
+        if shutil.which(word, path=path) is None
+    ]
+
+
 def drift(site: Site, record: Record, harness: str) -> list[str]:
-    """Return the generated files of a harness that are missing or were edited by hand."""
-    found = []
+    """Return the generated files and the entries of a harness that are missing or were edited by hand."""
+    found = [
+        f"{'.'.join(pointer_of(pointer)[0])} in {site.shown(site.path(key))} is missing or was edited by hand."
+        for key, pointer, value in _own_values(site, record, harness)
+        if value is None
+    ]
     for key in record.owned_files(harness):
         path = site.path(key)
         try:
@@ -88,11 +132,51 @@ def drift(site: Site, record: Record, harness: str) -> list[str]:
     return found
 
 
+def _own_values(site: Site, record: Record, harness: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield (path, pointer, value) of the recorded entries as they are; None for one that is not as it was written."""
+    settings: dict[str, Any] = {}
+    for key, pointer in record.owned_entries(harness):
+        if key not in settings:
+            settings[key] = files.read_settings(site.path(key))
+        parts, is_item = pointer_of(pointer)
+        value = settings[key]
+        for name in parts:
+            value = value.get(name) if isinstance(value, dict) else None
+        there = (value if isinstance(value, list) else []) if is_item else [value]
+        digest = record.entries[key][pointer]["hash"]
+        yield key, pointer, next((one for one in there if marks.value_digest(one) == digest), None)
+
+
+def _words_of(value: Any) -> list[str]:
+    """Return the words of the command that an entry starts; [] for one that starts none."""
+    if not isinstance(value, dict):
+        return []
+    hooks = value.get("hooks")
+    if isinstance(hooks, list):
+        line = hooks[0].get("command") if hooks and isinstance(hooks[0], dict) else None
+        try:
+            return shlex.split(line) if isinstance(line, str) else []
+        except ValueError:
+            return []
+    command = value.get("command")
+    words = [*(command if isinstance(command, list) else [command]), *(value.get("args") or [])]
+    return [word for word in words if isinstance(word, str)]
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 16)
+    except OSError:
+        return ""
+
+
 def _scope(harness: Harness, site: Site) -> dict[str, Any]:
     try:
         record = read_record(site)
-        parts = record.parts(harness.id)
-        notices = [*drift(site, record, harness.id), *harness.notices(site, record)] if parts else []
+        parts = sorted(record.parts(harness.id), key=PARTS.index)
+        notices = [*drift(site, record, harness.id), *missing_commands(site, record, harness.id)] if parts else []
+        notices += harness.notices(site, record) if parts else []
     except InstallRefused as error:
         return {"parts": [], "notices": error.faults, "answers": None}
     words = _server_words(site, record, harness.id) if SERVER in parts else []
@@ -101,16 +185,11 @@ def _scope(harness: Harness, site: Site) -> dict[str, Any]:
 
 def _server_words(site: Site, record: Record, harness: str) -> list[str]:
     for key, pointer in record.owned_entries(harness):
-        if record.entries[key][pointer]["part"] != SERVER:
-            continue
-        value: Any = files.read_settings(site.path(key))
-        for name in pointer.split("/")[1:]:
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, dict):
-            command = value.get("command")
-            arguments = value.get("args")
-            words = [*(command if isinstance(command, list) else [command]), *(arguments or [])]
-            return [word for word in words if isinstance(word, str)]
+        if record.entries[key][pointer]["part"] == SERVER:
+            value: Any = files.read_settings(site.path(key))
+            for name in pointer_of(pointer)[0]:
+                value = value.get(name) if isinstance(value, dict) else None
+            return _words_of(value)
     return []
 
 

@@ -26,6 +26,16 @@ class Case(NamedTuple):
     place: tuple[int | None, int | None, str | None] = (None, None, None)
 
 
+def puts_installation(made: Project) -> None:
+    """Install for Claude Code with a command that is not there."""
+    from nexus_mcp.cli import main
+
+    code = main(
+        ["install", "claude-code", "--project", str(made.root), "--with", "server", "--command", "/gone/x", "--force"]
+    )
+    assert code == 0
+
+
 def puts(path: str, content: Any) -> Callable[[Project], object]:
     """Writes one file."""
     return lambda project: project.put(path, content)
@@ -182,6 +192,8 @@ CASES = (
     Case("catalog-fault", "capability-map.yml", puts("capability-map.yml", "codex: [\n"), (2, 1, None)),
     Case("catalog-fault", "capability-map.yml", sparse("capability-map.yml", (2 << 20) + 1)),
     Case("config-fault", "config.yml", puts("config.yml", "memory: 5\n"), (1, 1, None)),
+    Case("install-record", "generated.json", puts("generated.json", "{}")),
+    Case("command-missing", "generated.json", puts_installation),
     Case("impossible-time", HISTORY, puts(HISTORY, dated(NO_DAY)), (5, 23, "/cycles/0/completed_at")),
     Case("impossible-time", PLAN, puts(PLAN, plan(created_at=NO_DAY)), (12, 17, "/created_at")),
     Case("impossible-time", TASKS, puts(TASKS, tasks(task(1, created_at=NO_DAY))), (11, 21, "/tasks/0/created_at")),

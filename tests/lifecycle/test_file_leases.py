@@ -34,6 +34,7 @@ def edit(tell: Teller, agent: str, event: str = "pre_tool_use", path: str = "src
     return tell(event, session_id="s", **tool, **({"agent_id": agent} if agent else {}), **more)
 
 
+@pytest.mark.requirement("gates.leases")
 @pytest.mark.parametrize(
     ("setting", "decision", "count"),
     [("", "allow", 1), ("off", "allow", 0), ("warn", "allow", 1), ("block", "block", 0)],

@@ -66,6 +66,7 @@ def test_index_of_each_version_is_read(project: Project, tell: Teller, version: 
     assert find_conflicts(str(project.root)).names == [NAME]
 
 
+@pytest.mark.requirement("gates.conflicts")
 def test_edit_needs_a_task_that_names_the_file(project: Project, tell: Teller) -> None:
     """Other files are edited as always, and this one for an unfinished task with its path."""
     answer = edit(tell)

@@ -57,6 +57,7 @@ def told(at: Path, event: str, **params: Any) -> Any:
     return json.loads(nexus(at, "hook", event, data=json.dumps(payload).encode()).stdout)
 
 
+@pytest.mark.requirement("branch.shared-state")
 def test_worktree_of_an_agent_shares_the_state(main: Project) -> None:
     """Below .claude/worktrees/ a session sees the main worktree's tasks; its notes and its branch are its own."""
     one = linked(main)

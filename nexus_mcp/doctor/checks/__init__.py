@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nexus_mcp.doctor.checks import files, git, history, interrupted, lines, lock, own_files, session
+from nexus_mcp.doctor.checks import files, git, history, installed, interrupted, lines, lock, own_files, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +23,7 @@ CHECKS: tuple[Check, ...] = (
     lines.check,
     files.check_notes,
     own_files.check,
+    installed.check,
     session.check_references,
     interrupted.check,
     git.check_ignored,
