@@ -19,6 +19,12 @@ HOOKS = (
     "agent_complete",
     "session_end",
 )
+NATIVE = (
+    *("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse"),
+    *("PostToolUse", "SubagentStop", "Stop", "SessionEnd"),
+)
+"""The hooks of Claude Code and Codex, in the order of a session."""
+INSTALLS = ("claude-code", "codex", "opencode")
 FIRST_CALLS = ("plan_status", "task_list", "task_add")
 LATER = 0.1
 """Seconds in which a server may get ready for its first call: between the list and a call stands a model."""
@@ -34,6 +40,8 @@ LOADED = "its modules loaded by bare Python"
 BARE_CROWD = "8 bare processes: lock, read, json, write, sync, rename"
 LIMITS = (PYTHON, LOADED, FIRST_WRITTEN, WRITTEN, PIPED, COPIED, READ, *PARSED.values(), ORJSON, JSON, BARE_CROWD)
 OWN_100 = "ours at 100 cycles"
+ONE_SECOND, FIVE_MS = BOUNDS = ("one second", "5 ms")
+"""Goals in seconds: series of one fixed value."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,12 @@ ROWS: tuple[Row, ...] = (
     ),
     *(Row(f"{call}-10000", "tasks", f"{call}, 10 000 tasks", "ms", _node(0.5)) for call in TASK_CALLS),
     *(Row(f"hook-{hook}", "hook", f"hook {hook}, a process", "ms", (Goal(PYTHON, 3.0),)) for hook in HOOKS),
+    *(
+        Row(f"native-{event}", "native", f"native hook {event}, a process", "ms", (Goal(PYTHON, 3.0),))
+        for event in NATIVE
+    ),
+    *(Row(f"install-{name}", "native", f"install {name}", "ms", (Goal(ONE_SECOND, 1.0),)) for name in INSTALLS),
+    Row("resident", "native", "resident hook of OpenCode, before a tool, p95", "ms", (Goal(FIVE_MS, 1.0),)),
 )
 PARTS = tuple(dict.fromkeys(row.part for row in ROWS))
 HISTORY_PARTS = frozenset(op for op, _, _ in _HISTORY) | {"peak"}

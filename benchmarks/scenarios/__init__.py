@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.goals import HISTORY_PARTS, PARTS
-from benchmarks.scenarios import crowd, history, hook, limits, start, tasks
+from benchmarks.scenarios import crowd, history, hook, limits, native, start, tasks
 from benchmarks.scenarios.bench import Bench
 
 
@@ -26,5 +26,6 @@ SCENARIOS: dict[str, Scenario] = {
     "history": Scenario(HISTORY_PARTS, 5, history.run),
     "tasks": Scenario(frozenset({"tasks"}), 5, lambda bench: tasks.run(bench, count=10_000, calls=2)),
     "hook": Scenario(frozenset({"hook"}), 15, hook.run),
+    "native": Scenario(frozenset({"native"}), 15, native.run),
     "limits": Scenario(frozenset(PARTS), 5, limits.run),
 }

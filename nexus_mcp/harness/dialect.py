@@ -37,7 +37,7 @@ _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToo
 _SILENT = ("SessionEnd", "PreCompact", "PostCompact")
 """Events whose answer the harness drops, or expects in another form."""
 # Their own reports and notices begin with an element whose name has a hyphen, such as <task-notification>.
-_NOTICE = re.compile(r"\s*<([a-z]+(?:-[a-z]+)+)[\s>/]")
+_NOTICE = r"\s*<([a-z]+(?:-[a-z]+)+)[\s>/]"  # compiled only for a message
 _REPORT = "task-notification"
 
 
@@ -120,7 +120,7 @@ def origin_of(payload: Payload) -> str:
     if payload.get("agent_id"):
         return "agent"
     prompt = payload.get("prompt")
-    found = _NOTICE.match(prompt) if isinstance(prompt, str) else None
+    found = re.match(_NOTICE, prompt) if isinstance(prompt, str) else None
     if found is None:
         return "user" if payload.get("source", "user") == "user" else "system"
     return "agent" if found[1] == _REPORT else "system"

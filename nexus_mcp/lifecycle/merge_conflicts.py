@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from nexus_mcp.workspace import git_folders
 
@@ -27,22 +26,25 @@ _MARKED = 1 << 20
 """Bytes of a file in which conflict markers are searched."""
 
 
-class Conflicts(NamedTuple):
+class Conflicts:
     """`top` is the folder that the names in `names` count from; `is_merging` says that a merge is under way.
 
     `names` is None if the index cannot be read.
     """
 
-    top: str
-    is_merging: bool
-    names: list[str] | None
+    __slots__ = ("is_merging", "names", "top")
+
+    def __init__(self, top: str, names: list[str] | None, *, is_merging: bool) -> None:
+        self.top = top
+        self.names = names
+        self.is_merging = is_merging
 
 
 def find_conflicts(root: str) -> Conflicts:
     """Return the unmerged files of the repository around `root`."""
     folders = git_folders(root)
     if folders is None:
-        return Conflicts(root, is_merging=False, names=[])
+        return Conflicts(root, [], is_merging=False)
     top, git = folders
     is_merging = any(os.path.lexists(os.path.join(git, name)) for name in _UNDER_WAY)
     data = _read(os.path.join(git, "index"), _LARGEST if is_merging else SOON)
@@ -50,7 +52,7 @@ def find_conflicts(root: str) -> Conflicts:
         names = None if data is None else list(dict.fromkeys(_unmerged(data)))
     except (ValueError, IndexError):
         names = None
-    return Conflicts(top, is_merging, names)
+    return Conflicts(top, names, is_merging=is_merging)
 
 
 def is_conflicted(conflicts: Conflicts, place: str) -> bool:
