@@ -218,9 +218,8 @@ def without_surrogates(text: str) -> str:
 
 
 KEY, CONSTANT, NUMBER, DIGITS, DEPTH = "key", "constant", "number", "digits", "depth"
-# Possessive quantifiers: with greedy ones a long string takes a hundred bytes of memory per character, and an
-# unterminated one quadratic time.
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++', re.DOTALL)
+# Possessive: without that a long string costs a hundred bytes a character, and one that never ends quadratic time.
+_LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++'  # compiled only after an error
 
 
 def locate(text: str, kind: str, depth: int) -> int | None:
@@ -230,7 +229,7 @@ def locate(text: str, kind: str, depth: int) -> int | None:
     """
     keys: list[set[str] | None] = []  # for each open container: the keys of an object, None for an array
     previous = ""
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_LEXEME, text):
         word = token[0]
         if word[0] == '"' and token[1] is None:
             return None

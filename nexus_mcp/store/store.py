@@ -9,7 +9,7 @@ from functools import partial
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state import oplog as changes
 from nexus_mcp.state import times
-from nexus_mcp.store import atomic, close_receipt, lock
+from nexus_mcp.store import atomic, lock
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.history.memory import Memory
 from nexus_mcp.store.paths import PLAN, SESSION, TASKS
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from nexus_mcp.state.oplog import By
+    from nexus_mcp.store import close_receipt
     from nexus_mcp.store.access import Locked
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
@@ -235,7 +236,7 @@ class Store:
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None = None
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         # Imported late, to keep the start short, but before anything is written: an import can fail.
-        from nexus_mcp.store import commit  # noqa: F401
+        from nexus_mcp.store import close_receipt, commit  # noqa: F401
 
         with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
             return retry(lambda: self._made(at, make, by, is_answer))
@@ -244,6 +245,7 @@ class Store:
         self, at: Locked, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         """Try `_change` once. Raises ChangedMeanwhile with nothing changed."""
+        from nexus_mcp.store import close_receipt
         from nexus_mcp.store.commit import carry_out
 
         markers = None if is_answer is None else close_receipt.Receipts(at.state, self._access.state, is_answer)
