@@ -10,65 +10,26 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e import clients
-from tests.e2e.claude_code import ID, ClaudeCode
+from tests.e2e.claude_code import ID
+from tests.e2e.claude_run import FOREIGN, LIMIT, SUMMARY, TRACKER, Make, Run, clients
+from tests.e2e.clients import listed as listed_clients
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.cycle import WORK, tool
 from tests.e2e.model.conversation import Conversation
 from tests.e2e.model.script import Turn
-from tests.e2e.model.server import Model, Request
-from tests.e2e.scratch import Scratch, wait_until
-
-TRACKER = f"state/{ID}/agent-tracker.json"
-# The newest models get it without the element around it, so the agents of these tests have the standard one.
-_CONTEXT = re.compile(r"hook additional context: (.*?)\n</system-reminder>", re.DOTALL)
-LIMIT = 9_000  # characters; Claude Code shows 2 KB of a context with more than 10 000
-_SUMMARY = "<analysis>Short.</analysis>\n<summary>The user works on links.</summary>"
-Make = Callable[[], ClaudeCode]
+from tests.e2e.scratch import wait_until
 
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
     """Make a client with a home, a project and a model of its own."""
-    models: list[Model] = []
-
-    def one() -> ClaudeCode:
-        models.append(Model().__enter__())
-        return ClaudeCode(Path(PROGRAMS[ID]), Scratch(tmp_path_factory.mktemp("claude")), models[-1])
-
-    yield one
-    for model in models:
-        model.__exit__(None, None, None)
-    assert [model.faults for model in models if model.faults] == []
-
-
-@dataclass
-class Run:
-    """A client after its session, and what was kept on the way."""
-
-    claude: ClaudeCode
-    kept: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def requests(self) -> list[Request]:
-        return self.claude.model.with_tools()
-
-    def last(self, pattern: str) -> Conversation:
-        """Return the last request of a conversation whose user wrote the pattern: it has the whole conversation."""
-        found = re.compile(pattern)
-        return next(r.conversation for r in reversed(self.requests) if r.conversation.last_matching(found) >= 0)
-
-    def contexts(self) -> list[str]:
-        """Return each context that a hook gave to a model, once for each request."""
-        messages = [message for request in self.requests for message in request.conversation.messages]
-        texts = [text for message in messages for text in (*message.texts, *(one.text for one in message.results))]
-        return [context for text in texts for context in _CONTEXT.findall(text)]
+    with clients(Path(PROGRAMS[ID]), tmp_path_factory.mktemp) as one:
+        yield one
 
 
 # One session: a whole cycle, the end of turns, the end of the session, and uninstall.
@@ -79,11 +40,8 @@ def cycle(make: Make) -> Run:
     claude = make()
     run = Run(claude)
     scratch, script = claude.scratch, claude.model.script
-    other = '{\n    "mcpServers": {"other": {"command": "/bin/false", "args": []}}\n}'
-    scratch.write(".mcp.json", other)
-    scratch.write(".claude/settings.json", '{"disabledMcpjsonServers": ["other"],\n\t"model": "sonnet"}\n')
-    scratch.write(".claude/agents/mine.md", "---\nname: mine\ndescription: Mine.\n---\nMine.\n")
-    scratch.write(".gitignore", "*.log\n")
+    for name, text in FOREIGN.items():
+        scratch.write(name, text)
     run.kept["before"] = scratch.project_bytes()
     claude.install()
     script.on("DO-THE-WORK", *WORK, {"text": "WORK-DONE"})
@@ -117,7 +75,7 @@ def test_installation_is_listed_and_whole_after_the_session(cycle: Run) -> None:
     """--list finds the client and its version, all four parts and an answering server; --check finds no difference."""
     listed = cycle.kept["listed"]["harnesses"][0]
     project = listed["scopes"]["project"]
-    assert clients.listed()[ID].version in listed["version"]
+    assert listed_clients()[ID].version in listed["version"]
     assert (sorted(project["parts"]), project["answers"]) == (["agents", "hooks", "server", "skills"], True)
     assert "Everything is installed as it should be." in cycle.kept["checked"]
 
@@ -188,7 +146,7 @@ def compacted(make: Make) -> Run:
         return tool("Agent", description="look", prompt="LOOK-AROUND", subagent_type="researcher")
 
     script = claude.model.script
-    script.on("Do NOT call any tools", {"text": _SUMMARY})
+    script.on("Do NOT call any tools", {"text": SUMMARY})
     script.on(
         r"^\[plan\]",
         tool("Skill", skill="nx-plan", args="links"),
@@ -392,6 +350,68 @@ def test_uninstall_in_user_scope_leaves_nothing(agents: Run) -> None:
     assert after == before
     assert agents.kept["left"] == []
     assert not agents.kept["mcp"]
+
+
+# A session that enters a worktree, and one that begins in another.
+
+
+@pytest.fixture(scope="module")
+def worktrees(make: Make) -> Run:
+    claude = make()
+    run = Run(claude)
+    scratch, script = claude.scratch, claude.model.script
+    claude.install()
+    scratch.git("add", ".")
+    scratch.git("commit", "-q", "-m", "Install")
+    script.on(
+        "ENTER-ONE",
+        tool("task_add", title="Of the main worktree", context="c"),
+        tool("EnterWorktree", name="entered"),
+        tool("mcp__nexus__task_list"),
+        {"text": "ENTERED"},
+    )
+    script.on(
+        "BEGIN-IN-ONE",
+        tool("mcp__nexus__task_list"),
+        tool("context"),
+        tool("task_add", title="Of the linked worktree", context="c"),
+        tool("Write", file_path=str(scratch.root / ".claude/worktrees/begun/new.txt"), content="x\n"),
+        {"text": "BEGUN"},
+    )
+    with claude.session() as session:
+        session.ask("ENTER-ONE")
+    scratch.write(".nexus/config.yml", "gates:\n  edit: block\n")
+    with claude.session("-w", "begun") as session:
+        session.ask("[m] worktree-note.md: seen from a worktree. BEGIN-IN-ONE")
+    return run
+
+
+@pytest.mark.shows("worktree")
+def test_entered_worktree_keeps_the_state(worktrees: Run) -> None:
+    """A session that enters a worktree still has the tasks with which it began."""
+    listed = worktrees.last("ENTER-ONE").results("task_list")[0].value
+    assert [task["title"] for task in listed["tasks"]] == ["Of the main worktree"]
+
+
+@pytest.mark.shows("worktree")
+def test_session_in_a_worktree_has_the_state_of_the_main_one(worktrees: Run) -> None:
+    """Tools and hooks have the tasks of the main worktree, and a new task goes there; the branch is the worktree's."""
+    seen = worktrees.last("BEGIN-IN-ONE")
+    assert [task["title"] for task in seen.results("task_list")[0].value["tasks"]] == ["Of the main worktree"]
+    assert seen.results("context")[0].value["branch"] == "worktree-begun"
+    assert "Tasks: 1 in all" in seen.users()[-1]
+    stored = worktrees.claude.scratch.state("state/tasks.json")["tasks"]
+    assert [task["title"] for task in stored] == ["Of the main worktree", "Of the linked worktree"]
+    assert not seen.results("Write")[0].is_error
+
+
+@pytest.mark.shows("worktree")
+def test_tracked_folders_are_those_of_the_worktree(worktrees: Run) -> None:
+    """A note that is made in the worktree is a file of its branch."""
+    root = worktrees.claude.scratch.root
+    found = [path.relative_to(root).as_posix() for path in root.rglob("*worktree-note.md")]
+    assert len(found) == 1
+    assert found[0].startswith(".claude/worktrees/begun/.nexus/memory/")
 
 
 # One session that is killed in the middle of a call, and one after it.
