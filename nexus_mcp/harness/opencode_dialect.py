@@ -1,10 +1,13 @@
 """Translate reports of the OpenCode plugin into our events, and our answers into commands for the plugin.
 
 The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each event and gets one back. It sends only
-facts. This module keeps which sessions are subagents, because OpenCode reports only the id of a session.
+facts.
 
-A report: {"id": N, "event": ONE OF EVENTS, …its fields}. The answer: {"id": N} with `deny` (a tool is refused, with the
-reason), `context` (text for the model), `goes_on` (the turn goes on, with this text).
+A report: {"id": N, "event": ONE OF EVENTS, "session": ID, "parent": ID, "agent": NAME, …its fields}. `parent` is the
+session of the lead, "" in a session of the user, and null where the plugin does not know it. Each report has it,
+because this process may be a new one, and OpenCode reports the beginning of a session only once. The answer: {"id": N}
+with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (the turn goes on, with this
+text).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT = 16_000
 """Characters of a context; OpenCode delivers it whole."""
+_GAP = "\n\n"
 MOST_SESSIONS = 10_000
 """Sessions that are kept in memory; beyond that the oldest are forgotten."""
 
@@ -32,6 +36,7 @@ class Sessions:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._agents: dict[str, tuple[str, str]] = {}  # session of a subagent → (its name, the session of its lead)
+        self._running: dict[str, None] = {}  # subagents that have begun and not ended
         self._started: dict[str, None] = {}
         self._commands: dict[str, None] = {}  # sessions whose next message is the text of a command
         self._texts: dict[str, str] = {}  # session → the last text of its model
@@ -40,28 +45,34 @@ class Sessions:
     def handle(self, report: Json) -> Json:
         """Return the answer to a report of the plugin, without its id. An unknown event is answered with {}."""
         row = EVENTS.get(report.get("event", ""))
-        return {} if row is None else row(self, report)
+        if row is None:
+            return {}
+        session, parent = _text(report, "session"), _text(report, "parent")
+        if parent and session not in self._agents:
+            self._agents[session] = _text(report, "agent"), parent
+            _bound(self._agents)
+        return row(self, report)
 
     def created(self, report: Json) -> Json:
         """A session begins: a subagent's, if it has a parent, else a session of the user."""
-        session, parent = _text(report, "session"), _text(report, "parent")
-        if not parent:
+        session = _text(report, "session")
+        if session in self._agents:
+            self._spawn(session)
+        elif session not in self._started:  # else its first message came before
             self._start(session, "startup")
-            return {}
-        name = _text(report, "agent")
-        self._agents[session] = name, parent
-        _bound(self._agents)
-        self._wait(session, self._ask("subagent_spawn", {**_of(parent), "agent_id": session, "agent_name": name}))
         return {}
 
     def message(self, report: Json) -> Json:
         """A message of the user, or the task of a subagent, which has no tags."""
         session = _text(report, "session")
         if session in self._agents:
+            self._spawn(session)
             return self._context(session, {})
         if session not in self._started:
             self._start(session, "resume")
         origin = "command" if self._commands.pop(session, 0) is None else "user"
+        if _is_unknown(report):  # it may be the task of a subagent
+            origin = "system"
         prompt = _text(report, "prompt")
         # `opencode run` puts the words between quotation marks.
         if len(prompt) > 1 and prompt.startswith('"') and prompt.endswith('"'):
@@ -83,13 +94,21 @@ class Sessions:
         return {}
 
     def after(self, report: Json) -> Json:
-        """A tool has run, or has failed (`status`)."""
-        answer = self._ask("post_tool_use", {**self._tool(report), "status": _text(report, "status") or "ok"})
-        return self._context(_text(report, "session"), answer)
+        """A tool has run, or has failed (`status`): OpenCode adds nothing to the result then, so the context waits."""
+        session, status = _text(report, "session"), _text(report, "status")
+        answer = self._ask("post_tool_use", {**self._tool(report), "status": status or "ok"})
+        if status:
+            self._wait(session, answer)
+            return {}
+        return self._context(session, answer)
 
     def request(self, report: Json) -> Json:
-        """The model is about to be called: return the context that waits for its session."""
-        return self._context(_text(report, "session"), {})
+        """The model is about to be called: return the context that waits for its session.
+
+        It goes on waiting: the harness forgets this text after the request. A message or a result of a tool keeps it.
+        """
+        texts = self._waiting.get(_text(report, "session"), [])
+        return {"context": _split(texts)[0]} if texts else {}
 
     def text(self, report: Json) -> Json:
         """The model has written a text, perhaps its last one."""
@@ -103,6 +122,7 @@ class Sessions:
         last = self._texts.pop(session, "")
         own = self._agents.get(session)
         if own is not None:
+            self._running.pop(session, None)
             params = {**_of(own[1]), "agent_id": session, **({"last_message": last} if last else {})}
             self._wait(own[1], self._ask("subagent_complete", params))
             return {}
@@ -118,6 +138,7 @@ class Sessions:
     def deleted(self, report: Json) -> Json:
         """A session was deleted."""
         session = _text(report, "session")
+        self._running.pop(session, None)
         if self._agents.pop(session, None) is None and self._started.pop(session, 0) is None:
             self._ask("session_end", _of(session))
         return {}
@@ -132,12 +153,23 @@ class Sessions:
         _bound(self._started)
         self._wait(session, self._ask("session_start", {**_of(session), "source": source}))
 
+    def _spawn(self, session: str) -> None:
+        """Report that a subagent begins, or goes on after its end; nothing while it runs."""
+        if session in self._running:
+            return
+        self._running[session] = None
+        _bound(self._running)
+        name, parent = self._agents[session]
+        self._wait(session, self._ask("subagent_spawn", {**_of(parent), "agent_id": session, "agent_name": name}))
+
     def _tool(self, report: Json) -> Json:
         session = _text(report, "session")
         params = {**_of(session), "tool": report.get("tool"), "tool_input": report.get("input")}
         if session in self._agents:
             name, parent = self._agents[session]
             params |= {**_of(parent), "agent_id": session, **({"agent_name": name} if name else {})}
+        elif _is_unknown(report):  # an agent without a name is denied what any agent is denied
+            params["agent_id"] = session
         return params
 
     def _wait(self, session: str, answer: Json) -> None:
@@ -149,8 +181,12 @@ class Sessions:
     def _context(self, session: str, answer: Json) -> Json:
         own = text_of(answer, LIMIT) if answer else ""
         texts = [*self._waiting.pop(session, []), *([own] if own else [])]
-        text = "\n\n".join(texts)[:LIMIT]
-        return {"context": text} if text else {}
+        if not texts:
+            return {}
+        text, rest = _split(texts)
+        if rest:
+            self._waiting[session] = rest
+        return {"context": text}
 
 
 EVENTS: dict[str, Callable[[Sessions, Json], Json]] = {
@@ -169,6 +205,22 @@ EVENTS: dict[str, Callable[[Sessions, Json], Json]] = {
 
 def _of(session: str) -> Json:
     return {"session_id": session}
+
+
+def _is_unknown(report: Json) -> bool:
+    """Return whether the plugin could not find out if the session is a subagent's."""
+    return "parent" in report and report["parent"] is None
+
+
+def _split(texts: list[str]) -> tuple[str, list[str]]:
+    """Return the first texts that fit the limit together, and the rest. Each alone fits."""
+    fitting, size = 1, len(texts[0])
+    for text in texts[1:]:
+        size += len(_GAP) + len(text)
+        if size > LIMIT:
+            break
+        fitting += 1
+    return _GAP.join(texts[:fitting]), texts[fitting:]
 
 
 def _text(report: Json, name: str) -> str:

@@ -110,6 +110,9 @@ def test_project_of_claude_code_is_its_own(project: Project, tmp_path_factory: p
     assert not project.nexus.exists()
 
 
+WRITE = {"tool": "write", "input": {"filePath": "a.py", "content": "x"}}
+
+
 def serve(project: Project, *reports: Any, options: tuple[str, ...] = ()) -> list[Any]:
     """Return the answers of the resident process to these reports."""
     command = [sys.executable, "-m", "nexus_mcp", "hook", "--native", "opencode", "--serve", *options]
@@ -123,15 +126,14 @@ def serve(project: Project, *reports: Any, options: tuple[str, ...] = ()) -> lis
 def test_resident_process_follows_a_session(project: Project) -> None:
     """A subagent is denied what it may not do, its end warns the lead, and the sessions end with the input."""
     project.put("state/tasks.json", tasks(task(1, owner="architect")))
-    write = {"tool": "write", "input": {"filePath": "a.py", "content": "x"}}
     answers = serve(
         project,
         {"id": 1, "event": "created", "session": "r"},
         {"id": 2, "event": "message", "session": "r", "prompt": '"please [plan] a page"'},
         {"id": 3, "event": "created", "session": "c", "parent": "r", "agent": "architect"},
         {"id": 4, "event": "message", "session": "c", "prompt": "[m] look"},
-        {"id": 5, "event": "before", "session": "c", **write},
-        {"id": 6, "event": "before", "session": "r", **write},
+        {"id": 5, "event": "before", "session": "c", **WRITE},
+        {"id": 6, "event": "before", "session": "r", **WRITE},
         {"id": 7, "event": "text", "session": "c", "text": "REPORT"},
         {"id": 8, "event": "idle", "session": "c"},
         {"id": 9, "event": "after", "session": "r", "tool": "task", "input": {}},
@@ -146,6 +148,81 @@ def test_resident_process_follows_a_session(project: Project) -> None:
     assert by_id[10] == {"id": 10}
     assert not (project.state / "opencode" / "agent-tracker.json").exists()
     assert not (project.nexus / "memory").exists()
+
+
+def test_new_resident_process_knows_an_agent(project: Project) -> None:
+    """Each report names the lead and the agent, so a process that took the place of another denies the same."""
+    project.put("state/tasks.json", tasks(task(1)))
+    agent = {"session": "c", "parent": "r", "agent": "architect"}
+    denied, lead = serve(
+        project,
+        {"id": 1, "event": "before", **agent, **WRITE},
+        {"id": 2, "event": "before", "session": "r", "parent": "", **WRITE},
+    )
+    assert "architect may not use" in denied["deny"]
+    assert lead == {"id": 2}
+
+
+def test_session_without_a_known_lead_may_be_an_agents(project: Project) -> None:
+    """Where the plugin found no lead, edits are denied as to an unknown agent, and a tag is text."""
+    project.put("state/tasks.json", tasks(task(1)))
+    denied, message = serve(
+        project,
+        {"id": 1, "event": "before", "session": "c", "parent": None, **WRITE},
+        {"id": 2, "event": "message", "session": "c", "parent": None, "prompt": "[m] look"},
+    )
+    assert "is unknown" in denied["deny"]
+    assert "tag" not in message.get("context", "")
+    assert not (project.nexus / "memory").exists()
+
+
+def test_agent_that_goes_on_is_running_again(project: Project) -> None:
+    """A task for an agent that has ended resumes it in the tracker, with its context; a second one while it runs no."""
+    agent = {"session": "c", "parent": "r", "agent": "architect"}
+    answers = serve(
+        project,
+        {"id": 0, "event": "message", "session": "r", "parent": "", "prompt": "x"},
+        {"id": 1, "event": "created", **agent},
+        {"id": 2, "event": "message", **agent, "prompt": "look"},
+        {"id": 3, "event": "message", **agent, "prompt": "and look"},
+        {"id": 4, "event": "idle", **agent},
+        {"id": 5, "event": "message", **agent, "prompt": "look again"},
+    )
+    assert ["LIMITS" in answer.get("context", "") for answer in answers[1:]] == [False, True, False, False, True]
+
+
+def test_context_of_a_request_is_given_until_something_keeps_it(project: Project) -> None:
+    """The system prompt lasts for one request: the context waits for a message or for the result of a tool."""
+    project.put("state/tasks.json", tasks(task(1)))
+    root = {"session": "r", "parent": ""}
+    answers = serve(
+        project,
+        {"id": 0, "event": "message", **root, "prompt": "x"},
+        {"id": 1, "event": "compacted", **root},
+        {"id": 2, "event": "request", **root},
+        {"id": 3, "event": "after", **root, "tool": "bash", "input": {}, "status": "error"},
+        {"id": 4, "event": "request", **root},
+        {"id": 5, "event": "after", **root, "tool": "bash", "input": {}},
+        {"id": 6, "event": "request", **root},
+    )
+    assert ["task 1" in answer.get("context", "") for answer in answers[2:]] == [True, False, True, True, False]
+
+
+def test_contexts_that_exceed_the_limit_together_come_one_after_another() -> None:
+    """What waits for a session is never cut: the first texts that fit are given, the others with the next event."""
+    from nexus_mcp.harness.opencode_dialect import LIMIT, Sessions
+
+    long, short = "a" * (LIMIT - 10), "b" * 20
+
+    def ask(event: str, _params: dict[str, Any]) -> dict[str, Any]:
+        texts = {"session_start": long, "user_message": short}
+        return {"decision": "continue", "warnings": [], "context": texts.get(event, "")}
+
+    sessions = Sessions(ask)
+    root = {"session": "r", "parent": ""}
+    assert sessions.handle({"event": "message", **root, "prompt": "x"}) == {"context": long}
+    assert sessions.handle({"event": "after", **root, "tool": "bash"}) == {"context": short}
+    assert sessions.handle({"event": "after", **root, "tool": "bash"}) == {}
 
 
 def test_resident_process_denies_unreadable_reports(project: Project) -> None:

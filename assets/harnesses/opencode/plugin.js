@@ -6,6 +6,9 @@ import { spawn } from "node:child_process"
 const COMMAND = "__NEXUS_COMMAND__"
 const DEADLINE_MS = 10000
 const UNJUDGED = "nexus-mcp could not judge this call in time. Use the tool again; if this repeats, tell the user."
+const MISSING =
+  `No tool may run: the plugin of nexus-mcp cannot start ${COMMAND[0]}. Tell the user to install nexus-mcp again, then ` +
+  "to run `nexus-mcp install opencode` and to start OpenCode anew."
 
 class Child {
   constructor(directory) {
@@ -16,6 +19,7 @@ class Child {
   }
 
   start() {
+    this.isMissing = true
     const child = spawn(COMMAND[0], COMMAND.slice(1), {
       cwd: this.directory,
       env: { ...process.env, PWD: this.directory },
@@ -28,6 +32,7 @@ class Child {
       for (const answer of this.waiting.values()) answer(undefined)
       this.waiting.clear()
     }
+    child.on("spawn", () => (this.isMissing = false))
     child.on("error", gone)
     child.on("exit", gone)
     child.stdin.on("error", gone)
@@ -52,9 +57,8 @@ class Child {
     }
   }
 
-  // Resolves to the answer, or to undefined without one.
+  // Resolves to the answer, or to undefined without one. A process that has ended is started again.
   ask(report) {
-    if (!this.child) this.start()
     const id = ++this.count
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -66,6 +70,7 @@ class Child {
         resolve(answer)
       })
       try {
+        if (!this.child) this.start()
         this.child.stdin.write(JSON.stringify({ ...report, id }) + "\n")
       } catch {
         this.waiting.delete(id)
@@ -90,19 +95,37 @@ class Child {
   }
 }
 
-const partId = () => "prt_" + Date.now().toString(16) + Math.random().toString(16).slice(2).padEnd(14, "0")
+// An id behind those of the other parts: OpenCode sorts the parts of a message by their ids.
+const partId = (parts) => {
+  const last = parts.map((part) => part.id ?? "").reduce((a, b) => (a > b ? a : b), "")
+  const random = Math.random().toString(36).slice(2, 10).padEnd(8, "0")
+  return last.startsWith("prt_") ? last.slice(0, 16) + "zzzzzz" + random : "prt_" + "f".repeat(12) + "zzzzzz" + random
+}
 
 export const Nexus = async ({ client, directory }) => {
   const child = new Child(directory)
   const failed = new Set() // calls whose failure was reported
+  const known = new Map() // session -> the session of its lead ("" for a session of the user), and its agent
+  const used = new Map() // session -> agent and model of its last message
+
+  // Sends a report with what is known about its session: the process may be a new one. OpenCode tells of a session when
+  // it begins, but not of one that an earlier OpenCode began. A parent of null says that nothing could be found out.
+  const ask = async (report) => {
+    const id = report.session
+    if (id && !known.has(id)) {
+      try {
+        const { data } = await client.session.get({ path: { id } })
+        if (data?.id === id && !known.has(id)) known.set(id, { parent: data.parentID ?? "", agent: data.agent })
+      } catch {}
+    }
+    return child.ask({ ...(known.get(id) ?? { parent: null }), ...report })
+  }
 
   const events = {
-    "session.created": (p) => ({
-      event: "created",
-      session: p.info?.id,
-      parent: p.info?.parentID,
-      agent: p.info?.agent,
-    }),
+    "session.created": (p) => {
+      if (p.info?.id) known.set(p.info.id, { parent: p.info.parentID ?? "", agent: p.info.agent })
+      return { event: "created", session: p.info?.id }
+    },
     "session.compacted": (p) => ({ event: "compacted", session: p.sessionID }),
     "session.idle": (p) => ({ event: "idle", session: p.sessionID }),
     "session.deleted": (p) => ({ event: "deleted", session: p.info?.id ?? p.sessionID }),
@@ -125,25 +148,27 @@ export const Nexus = async ({ client, directory }) => {
     event: async ({ event }) => {
       const report = events[event.type]?.(event.properties ?? {})
       if (!report) return
-      const answer = await child.ask(report)
+      const answer = await ask(report)
       if (answer?.goes_on) {
         await client.session.promptAsync({
           path: { id: report.session },
-          body: { parts: [{ type: "text", text: answer.goes_on, synthetic: true }] },
+          body: { ...used.get(report.session), parts: [{ type: "text", text: answer.goes_on, synthetic: true }] },
         })
       }
     },
     "command.execute.before": async (input) => {
-      await child.ask({ event: "command", session: input.sessionID })
+      await ask({ event: "command", session: input.sessionID })
     },
     "chat.message": async (input, output) => {
+      const { agent, model } = output.message
+      used.set(input.sessionID, { agent, model })
       const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
       const isOurs = output.parts.some((part) => part.type === "text" && part.synthetic) && typed.length === 0
       const prompt = isOurs ? "" : typed.map((part) => part.text).join("\n")
-      const answer = await child.ask({ event: "message", session: input.sessionID, prompt })
+      const answer = await ask({ event: "message", session: input.sessionID, prompt })
       if (!answer?.context) return
       output.parts.push({
-        id: partId(),
+        id: partId(output.parts),
         messageID: output.message.id,
         sessionID: input.sessionID,
         type: "text",
@@ -153,23 +178,23 @@ export const Nexus = async ({ client, directory }) => {
     },
     "tool.execute.before": async (input, output) => {
       const report = { event: "before", session: input.sessionID, tool: input.tool, input: output.args }
-      const answer = await child.ask(report)
-      const refusal = answer ? answer.deny : UNJUDGED
+      const answer = await ask(report)
+      const refusal = answer ? answer.deny : child.isMissing ? MISSING : UNJUDGED
       if (refusal) throw new Error(refusal)
     },
     "tool.execute.after": async (input, output) => {
-      const answer = await child.ask({ event: "after", session: input.sessionID, tool: input.tool, input: input.args })
+      const answer = await ask({ event: "after", session: input.sessionID, tool: input.tool, input: input.args })
       if (!answer?.context) return
       if (Array.isArray(output.content)) output.content.push({ type: "text", text: answer.context })
       else output.output = `${output.output ?? ""}\n\n${answer.context}`
     },
     "experimental.chat.system.transform": async (input, output) => {
       if (!input.sessionID) return
-      const answer = await child.ask({ event: "request", session: input.sessionID })
+      const answer = await ask({ event: "request", session: input.sessionID })
       if (answer?.context) output.system.push(answer.context)
     },
     "experimental.text.complete": async (input, output) => {
-      await child.ask({ event: "text", session: input.sessionID, text: output.text })
+      await ask({ event: "text", session: input.sessionID, text: output.text })
     },
   }
 }
