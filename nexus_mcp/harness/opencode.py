@@ -39,6 +39,9 @@ ID = "opencode"
 PLUGIN = "nexus.js"
 COMMAND = '"__NEXUS_COMMAND__"'
 """In the plugin's source: stands for the array of words that start the hook."""
+_SCHEMA = ("$schema",), "https://opencode.ai/config.json"
+"""OpenCode adds this to a configuration without it: in a file of ours it would look like an edit by hand."""
+_SCHEMA_KEY = "/$schema"
 _EDITING = ("write", "edit", "multiedit", "apply_patch", "patch")
 """The tools that the one permission `edit` covers."""
 _RESULT = (
@@ -60,6 +63,9 @@ class OpenCode:
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []
         config = _config(site)
+        part = SERVER if SERVER in request.parts else HOOKS
+        if part in request.parts and (not os.path.lexists(config) or record.entry(site.key(config), _SCHEMA_KEY)):
+            rows.append(Spliced(part, config, JSON, *_SCHEMA))
         if SERVER in request.parts:
             value = {"type": "local", "command": request.serve_words(ID), "enabled": True}
             rows.append(Spliced(SERVER, config, JSON, ("mcp", SERVER_NAME), value))

@@ -95,6 +95,17 @@ def test_entries_have_the_values_that_harnesses_read(at: Path) -> None:
     assert role["developer_instructions"].rstrip().endswith("into that one message.")
 
 
+def test_opencode_has_nothing_to_add_to_a_file_of_ours(at: Path) -> None:
+    """OpenCode writes `$schema` into a file without it. A new file has it already, so uninstall deletes the file."""
+    assert run("install", "opencode") == 0
+    assert json.loads((at / "opencode.json").read_text())["$schema"] == "https://opencode.ai/config.json"
+    assert run("uninstall", "opencode") == 0
+    assert tree(at) == {}
+    put(at, {"opencode.json": b"{}\n"})
+    assert run("install", "opencode") == 0
+    assert "$schema" not in json.loads((at / "opencode.json").read_text())
+
+
 def test_foreign_edits_stay_when_ours_are_taken_out(at: Path) -> None:
     """After an edit by another program only our entries are removed."""
     put(at, FOREIGN)
