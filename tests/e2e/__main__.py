@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.e2e.clients import RUNTIME, Client, NotHad, fetch, files_of, listed
+from tests.e2e.clients import NEEDED, RUNTIME, Client, NotHad, fetch, files_of, listed
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_RUN = 3
@@ -29,10 +29,11 @@ def main(words: list[str]) -> int:
     named, options = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
     clients = listed()
     runtime = clients.pop(RUNTIME)
+    needed = {id: clients.pop(name) for id, name in NEEDED.items()}
     if unknown := [name for name in named if name not in clients]:
         print(f"No client {unknown[0]}; clients.json has {', '.join(clients)}.", file=sys.stderr)
         return 2
-    programs, missing = _get(runtime, [clients[name] for name in named or clients])
+    programs, missing = _get(runtime, needed, [clients[name] for name in named or clients])
     for fault in missing:
         print(f"Not run: {fault}", file=sys.stderr)
     if not programs:
@@ -55,21 +56,30 @@ def main(words: list[str]) -> int:
     return NOT_RUN if missing else 0
 
 
-def _get(runtime: Client, wanted: list[Client]) -> tuple[dict[str, str], list[str]]:
-    """Return client -> program, and a line for each client that could not be had. The PATH gets the runtime."""
+def _get(runtime: Client, needed: dict[str, Client], wanted: list[Client]) -> tuple[dict[str, str], list[str]]:
+    """Return client -> program, and a line for each client that could not be had.
+
+    The PATH gets the runtime, and what the clients need beside it.
+    """
     programs: dict[str, str] = {}
     missing = []
     try:
         node = fetch(runtime, os.environ["PATH"])
     except NotHad as fault:
         return {}, [f"{', '.join(client.title for client in wanted)}: {fault}"]
-    os.environ["PATH"] = os.pathsep.join((str(node.parent), os.environ["PATH"]))
+    _add_to_path(node)
     for client in wanted:
         try:
+            if client.id in needed:
+                _add_to_path(fetch(needed[client.id], os.environ["PATH"]))
             programs[client.id] = str(fetch(client, os.environ["PATH"]))
         except NotHad as fault:
             missing.append(f"{client.title}: {fault}")
     return programs, missing
+
+
+def _add_to_path(program: Path) -> None:
+    os.environ["PATH"] = os.pathsep.join((str(program.parent), os.environ["PATH"]))
 
 
 def _without_network() -> list[str]:

@@ -8,6 +8,7 @@ ROWS = {
     "cycle": "A whole cycle, from `plan_start` to `history_search`",
     "errors": "A refused call and a call with a wrong type say what to do next",
     "skill": "`[plan]` starts the skill; its whole text reaches the model",
+    "prompts": "The prompts of the server are commands",
     "gate-warns": "An edit without a task warns",
     "gate-blocks": "An edit without a task is denied where the gate is `block`",
     "gate-auto": "The default gate is silent without a plan, and denies an edit while a plan has no tasks",
@@ -32,10 +33,13 @@ INSPECTOR_ROWS = {
 }
 """The same for MCP Inspector, which has no hooks, agents or skills."""
 
+_OWN_STATE = "OpenCode makes a worktree only by an experimental request, outside the project; its state is its own."
 NOT_OFFERED: dict[str, dict[str, str]] = {
     "codex": {
         "native-limits": "Nothing in the file of a Codex agent takes a tool from it: its `sandbox_mode` and "
         "`disabled_tools` had no effect. The hook denies the tool instead.",
-    }
+        "prompts": "Codex never asks a server for its prompts.",
+    },
+    "opencode": {"worktree": _OWN_STATE},
 }
 """Harness -> capability -> why the harness does not offer it."""

@@ -15,6 +15,8 @@ from pathlib import Path
 
 LIST = Path(__file__).with_name("clients.json")
 RUNTIME = "runtime"
+NEEDED = {"opencode": "ripgrep"}
+"""Client -> a program that it would get from the network itself when it first needs it."""
 _INSTALL_S = 300
 _START_S = 60
 
@@ -35,7 +37,7 @@ class Client:
 
 
 def listed() -> dict[str, Client]:
-    """Return id -> client, the runtime included."""
+    """Return id -> client, the runtime and the programs that clients need included."""
     rows = json.loads(LIST.read_text(encoding="utf-8"))
     return {
         id: Client(id, row.get("title", row["package"]), row["package"], row["version"], tuple(row["programs"]))
