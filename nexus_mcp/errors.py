@@ -5,7 +5,7 @@ NexusError
 ├── ToolError             one of the contract's own messages, word for word
 ├── InvalidArguments      a call's arguments, every fault of the first kind that occurs
 ├── UnknownTool           a tool name that is not in the table
-├── StateError            a file under .nexus/ cannot be used as it is
+├── StateError            a file under .nexus/ cannot be used
 │   ├── NewerVersion      it may be read, but not written, by this version
 │   └── JournalError      a pending change that cannot be completed now
 │       └── NewerJournal  it was begun by a newer version
@@ -19,11 +19,11 @@ NexusError
 ├── NotAppliedYet         the change is recorded, and the next call completes it
 │   └── JournalGone       the journal is gone, and some of it may be lost (store/journal.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
-├── UndoRefused           a change of the operation log that is not taken back; nothing changed
-├── CatalogError          agents, skills or their vocabulary that cannot be used as they are written
-├── UnknownEntry          an agent or a skill that is not in the catalog
-├── InstallRefused        a configuration file of a harness that cannot be changed; nothing changed
-│   └── EditedByHand      what an installation wrote was edited since; nothing changed
+├── UndoRefused           undo cannot or must not take back a change; nothing changed
+├── CatalogError          files of agents, skills or their vocabulary do not validate
+├── UnknownEntry          an id that no agent or skill in the catalog has
+├── InstallRefused        a configuration file of a harness cannot be changed; nothing changed
+│   └── EditedByHand      a user edited an installed file; nothing changed
 └── HarnessFault          a conformance run without a verdict: bad fixtures, or a server that cannot be used
 """
 
@@ -165,7 +165,7 @@ class LockTimeout(StorageError):
 
 
 class WaitStopped(StorageError):
-    """Waiting for the workspace lock was ended from outside."""
+    """The server, or Ctrl-C, ended the wait for the workspace lock."""
 
 
 class NotAppliedYet(NexusError):
@@ -201,7 +201,7 @@ class UndoRefused(NexusError):
 
 
 class CatalogError(NexusError):
-    """Catalog files that do not validate. `faults`: `path:line:column: what` for each."""
+    """Catalog files that do not validate. `faults`: a line `path:line:column: problem` for each."""
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step or f"Correct it, then run {_command('catalog check')}.")
@@ -218,7 +218,7 @@ class UnknownEntry(NexusError):
 
 
 class InstallRefused(NexusError):
-    """Files of a harness cannot be changed as they are. `faults`: a line for each, with its next step.
+    """nexus-mcp cannot change the present files of a harness. `faults`: a line for each, with its next step.
 
     `lines` maps a path to the lines that the user can put into it by hand.
     """
@@ -230,7 +230,7 @@ class InstallRefused(NexusError):
 
 
 class EditedByHand(InstallRefused):
-    """Files or entries that an installation wrote were edited since."""
+    """A user edited files or entries after an installation wrote them."""
 
 
 class HarnessFault(NexusError):

@@ -32,7 +32,7 @@ UNSEEN = frozenset(
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
-_torn = False  # a terminal took only the beginning of a line
+_torn = False  # the terminal accepted only the beginning of the last line
 
 
 def set_level(name: str) -> None:
@@ -44,7 +44,7 @@ def set_level(name: str) -> None:
 
 
 def divert(fd: int) -> int:
-    """Write to this descriptor from now on: a second descriptor of stderr. Returns the one used so far."""
+    """Write to this descriptor from now on: a second descriptor of stderr. Returns the previous descriptor."""
     global _fd
     with _lock:
         before, _fd = _fd, fd
@@ -77,7 +77,7 @@ def printable(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    # Not by the codec unicode_escape, whose import fails without free descriptors.
+    # The codec unicode_escape would do this, but its import fails without free descriptors.
     number = ord(char)
     if char in _ESCAPES:
         return _ESCAPES[char]

@@ -59,7 +59,7 @@ def quoted(text: str, most: int) -> str:
 
 
 def quoted_name(text: str, most: int = _LONGEST_NAME) -> str:
-    """Return a name, id or path as it is where it is made of letters, digits and `_-./:+*@~`, else quoted."""
+    """Return a name, id or path unchanged if it has only letters, digits and `_-./:+*@~`, else quoted."""
     return text if 0 < len(text) <= most and _PLAIN.issuperset(text) else quoted(text, most)
 
 
@@ -78,7 +78,7 @@ def marked_lines(text: str, most: int, more: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """Return `text` as it is between fences that are longer than any run of backticks in it.
+    """Return the unchanged `text` between fences that are longer than any run of backticks in it.
 
     Use it for words that the model has to use unchanged: the user's own words in this request, which are no stored
     text.

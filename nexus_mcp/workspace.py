@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEFAULT_HARNESS_ID = "nexus-mcp"
 ROOT_VARIABLE = "NEXUS_PROJECT_ROOT"
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
-"""Where Claude Code says which project a server or hook of a plugin is for."""
+"""Environment variable in which Claude Code names the project for the server and hooks of a plugin."""
 NO_BRANCH = "_default"
 _PLUGINS = "plugins"
 _HOMES = (("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"))
@@ -173,7 +173,7 @@ def _branch(root: str) -> str:
     head = f"ref: {_or_nothing(os.readlink, path, '')}" if link else _first_line(path)
     if head.startswith("ref:"):
         ref = head[4:].strip()
-        if ref == "refs/heads/.invalid":  # where git keeps its refs in reftables; HEAD is in there too
+        if ref == "refs/heads/.invalid":  # git keeps its refs in reftables, HEAD among them
             return NO_BRANCH
         for prefix in ("refs/heads/", "refs/"):
             if ref.startswith(prefix):

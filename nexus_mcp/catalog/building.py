@@ -55,7 +55,7 @@ def shipped_value(source: Source) -> Value:
         kind: {name: entry_at(source, kind, name, faults, is_whole=True) for name in source.folders(kind)}
         for kind in KINDS
     }
-    if faults.entries():  # each reference to an unreadable file would add a fault
+    if faults.entries():  # stop here: each reference to an unreadable file would add a fault
         raise CatalogError(faults.all())
     vocabulary = {name.replace("-", "_"): document.value for name, document in documents.items() if document}
     vocabulary["tools"] = {tool.name: list(tool.classes) for tool in TOOLS}
@@ -127,8 +127,8 @@ def never() -> bool:
 class Work:
     """One pass over the files of a catalog.
 
-    `rows` are the results of an earlier pass, `seen` the current identities of the files of each entry, by the path of
-    the entry; without them everything is read. `save` is called with the rows of this pass; `is_over` returns whether
+    `rows` are the results of an earlier pass, `seen` maps the path of each entry to the current identities of its
+    files; without `seen` every file is read. `save` is called with the rows of this pass; `is_over` returns whether
     time is over.
     """
 
@@ -264,7 +264,7 @@ def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
 def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
     """Merge an entry over the shipped one, with the fields in the order of the schema."""
     merged = _merged(entry, below)
-    if entry.kind == SKILLS and merged["manual_only"]:  # the hints of a shipped skill that the project made manual
+    if entry.kind == SKILLS and merged["manual_only"]:  # drop the hints of the shipped skill
         merged |= _NO_HINT
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else merged["body_hash"]
     members = {name: merged[name] for name in schemas.load(SCHEMAS[entry.kind])["properties"]}
@@ -275,7 +275,7 @@ _NO_HINT: Value = {"triggers": [], "hint": ""}
 
 
 def _merged(entry: Entry, below: Value | None) -> Value:
-    """Return the fields of an entry over those of the shipped one; fields that a skill may lack are empty."""
+    """Return the fields of an entry, completed with those of the shipped one; optional fields default to empty."""
     return {**_NO_HINT, **(below or {}), **(entry.document.value if entry.document else {})}
 
 

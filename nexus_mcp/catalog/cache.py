@@ -297,7 +297,10 @@ def _is_entry_path(path: str) -> bool:
 
 
 def _whole(at: int) -> int:
-    """Return an earlier time that every file system can store exactly. A later change of the file replaces it."""
+    """Return a time before `at` that every file system can store exactly.
+
+    Any later change of the file sets a newer time.
+    """
     return at - at % _SPAN - _SPAN
 
 

@@ -179,7 +179,10 @@ class Edit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """`path`: the file, from the project's root. `is_frozen`: it repeats shipped values, to keep a comment."""
+    """`path`: the file, from the project's root.
+
+    `is_frozen`: the file keeps a copy of shipped values, for its comments' sake.
+    """
 
     path: str
     is_frozen: bool

@@ -56,7 +56,8 @@ class Package:
 def read_package(path: str) -> Package:
     """Read the package in a folder, whose path has no links.
 
-    Raises CatalogError if it has no agents and skills, or if a text is not the one of the manifest; StorageError.
+    Raises CatalogError if the package has no agents and skills, or if a text differs from its digest in the manifest;
+    StorageError.
     """
     package = Package()
     with Folder.root(path) as root:

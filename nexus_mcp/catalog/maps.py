@@ -62,9 +62,9 @@ def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
     """Return the map with our own tools in their classes and under `reading`, under every name they may have.
 
     A harness puts a prefix before the name of a tool, which depends on how the server is mounted: the patterns in
-    `nexus_prefixes` match any mount. Under `reading` they stand only before names of several words, without room for a
-    `--tool-prefix`: the name of a foreign tool that writes could end with `context`. Such names count there only as
-    `nexus_tools` spells them.
+    `nexus_prefixes` match any mount. Under `reading` the patterns are used only for names of several words, and allow
+    no `--tool-prefix`: a tool of another server that writes could have a name that ends with `context`. Names of one
+    word count under `reading` only as `nexus_tools` spells them.
     """
     known = dict(known)
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]

@@ -40,7 +40,7 @@ def patch_paths(text: str) -> tuple[list[str], bool]:
     if _is_too_long(text):
         return [], False
     found: dict[str, None] = {}
-    is_broken = text.count("\r") > text.count("\r\n") + text.endswith("\r")  # in the middle of a line
+    is_broken = text.count("\r") > text.count("\r\n") + text.endswith("\r")  # a CR within a line
     is_certain = not is_broken and _is_read(text.split("\n"), found) and bool(found)
     if not is_certain:
         for line in text.splitlines():
@@ -88,7 +88,7 @@ def _in_script(script: str) -> tuple[list[str], bool] | None:
 
 
 def _invoked(line: str) -> tuple[str, str, bool]:
-    """Take `cd FOLDER && apply_patch <<'WORD'` apart: (FOLDER, WORD, whether it is quoted); no WORD for other lines."""
+    """Split `cd FOLDER && apply_patch <<'WORD'`: (FOLDER, WORD, whether WORD is quoted), WORD "" for other lines."""
     folder = ""
     if line.startswith("cd ") and "&&" in line:
         before, _, line = line.partition("&&")
@@ -103,7 +103,7 @@ def _invoked(line: str) -> tuple[str, str, bool]:
 
 
 def _unquoted(text: str) -> tuple[str, bool]:
-    """Return (the word that ends a here-document, whether it is quoted); "" where it is no plain word."""
+    """Return (the word that ends a here-document, whether it is quoted); "" for anything but a plain word."""
     word = text.strip(_BLANKS)
     is_quoted = len(word) > 1 and word[0] in "'\"" and word[0] == word[-1]
     word = word[1:-1] if is_quoted else word

@@ -92,7 +92,7 @@ def entry_at(
 
 
 def _take(room: Room, shown: str, entry: Entry, faults: Faults) -> None:
-    """Take a text from the room. One that does not fit, or has too many placeholders, is a fault and is not checked."""
+    """Subtract the size of a text from `room`. A text that does not fit, or has too many placeholders, is a fault."""
     assert entry.body is not None
     assert entry.text is not None
     number = entry.text.count(OPEN)
@@ -234,9 +234,9 @@ def manual_faults(entry: Entry, shipped: Mapping[str, Any]) -> Iterator[FaultTex
 
 
 def trigger_faults(entry: Entry, merged: Mapping[str, Any]) -> Iterator[FaultText]:
-    """Yield a fault when a skill has triggers without a hint or the reverse, or has them and is manual only.
+    """Yield a fault when a skill has triggers or a hint without the other, or has one of them and is manual only.
 
-    `merged` has the fields of the skill, those of the shipped one among them.
+    `merged` has the fields of the skill, completed with those of the shipped skill.
     """
     document = entry.document
     if document is None or not all(map(document.keeps, ("/triggers", "/hint", "/manual_only"))):

@@ -43,10 +43,10 @@ def decide(
     """Return {"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
-    `harness` can resume. `targets` are the task's files, if the caller knows them better than the texts say; `root`,
-    the project, is removed from absolute paths. `readers` are the names of agents that edit no files: they only read
-    the files that they touched. `edits` are the edits in the tool log, which also has those of running agents and of
-    the main session. The task's own policy comes before the tier of the agent.
+    `harness` can resume. `targets` are the task's files; with None they are found in the task's texts. `root`, the
+    project, is removed from absolute paths. `readers` are the names of agents that edit no files: they only read the
+    files that they touched. `edits` are the edits in the tool log, which also has those of running agents and of the
+    main session. The task's own policy comes before the tier of the agent.
     """
     policy = task.get("owner_reuse_policy")
     policy = policy if policy in _POLICIES else None  # tasks.json of another harness may hold anything
@@ -201,7 +201,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 
 
 def _edited(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
-    """Return the reason that a file may have been edited since; `unnamed` names an agent without id and name."""
+    """Return the reason that a file may have been edited since; `unnamed` stands for an agent without id and name."""
     editor, since = quoted_name(editor_id) if editor_id else unnamed, quoted_name(entry["agent_id"])
     return f"{editor} may have edited {join_first(files, _NAMED, quoted_name)} since {since} did"
 

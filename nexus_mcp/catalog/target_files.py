@@ -35,8 +35,8 @@ _LONGEST_SUFFIX = 10
 def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] | None = None) -> list[str]:
     """Return the paths that the task names, relative to the project root with `/`, each once; a folder ends with one.
 
-    `root` is removed from absolute paths. `kind` says of a path from the root whether it is a "file" or a "folder" now,
-    or "", so that Makefile and src/state count, too. A path outside the project is left out. At most MOST.
+    `root` is removed from absolute paths. `kind` returns the kind of an existing path from the root ("file", "folder"
+    or ""), so that Makefile and src/state count, too. A path outside the project is left out. At most MOST.
     """
     found: dict[str, None] = {}
     seen: set[str] = set()

@@ -106,9 +106,9 @@ def is_edit(known: Mapping[str, Any], tool: str) -> bool:
 def written_paths(
     known: Mapping[str, Any], tool: str, tool_input: object, file: str = ""
 ) -> tuple[list[str], bool] | None:
-    """Return (the paths that a call writes, whether they are certain to be all); None for a call that writes no files.
+    """Return (the paths that a call writes, whether these are certainly all); None for a call that writes no files.
 
-    The list is uncertain if the map lacks the parameter for the paths, if the call lacks it, or if a patch can be
+    The list may be incomplete if the map lacks the parameter for the paths, if the call lacks it, or if a patch can be
     parsed in two ways. Paths are as the call names them; a relative one also counts below the working folder of the
     call. `file` comes from the adapter: it counts beside the others, and is the only source if the map has no
     parameter, or the call no input.

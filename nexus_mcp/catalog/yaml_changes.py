@@ -40,7 +40,7 @@ def append(items: list[Any], item: str) -> None:
         return
     tail = _take(items)
     if isinstance(items, CommentedSeq) and not items:
-        items.fa.set_flow_style()  # written as []
+        items.fa.set_flow_style()  # write the empty list as []
     items.append(_scalar(item) if isinstance(items, CommentedSeq) else item)
     _give(items, tail)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KIND = "memory"
 SAME = 200
-"""Characters at the beginning of a text that make it the same note."""
+"""Texts with the same first SAME characters count as the same note."""
 CREATED, CREATES, UNCHANGED = "created", "creates", "unchanged"
 _READ_BYTES = 1 << 14
 _MOST_TAGS = 5

@@ -79,7 +79,7 @@ class Signals:
         self.unread = unread
 
     def reasons(self) -> list[str]:
-        """Return the signals in words; without a recorded read the first two are one text."""
+        """Return the signals in words; without a recorded read, one text stands for the first two signals."""
         unchanged = f"not changed for {_days(self.age)}"
         if self.unread is None:
             return ["no read of it is on record", unchanged]

@@ -22,11 +22,11 @@ _EMPTY = frozenset(
         *("will", "with", "without", "would", "you", "your"),
     )
 )
-WIDE = "\u2e80"  # from here on, scripts without blanks between words
+WIDE = "\u2e80"  # from this character on, scripts have no blanks between words
 
 
 class _Blanked(dict[int, int]):
-    """A table for str.translate: a blank for all but letters and digits, filled on demand up to a limit."""
+    """A table for str.translate: replaces all but letters and digits by blanks; filled on demand, up to a limit."""
 
     def __missing__(self, code: int) -> int:
         found = code if chr(code).isalnum() else 32
@@ -65,7 +65,7 @@ def similarity(one: Collection[str], other: Collection[str]) -> float:
 
 
 MOST = 3
-_LEAST_WORDS = 2  # fewer in common is chance
+_LEAST_WORDS = 2  # fewer common words may be chance
 _FEW = 40  # for fewer words, searching for each is faster than splitting the note
 _KEPT = 1000  # notes whose words are cached for the next text of the same message, about 75 KB each
 
@@ -91,7 +91,7 @@ def find_matches(text: str, tags: Iterable[str], notes: Iterable[Note], policy: 
     own = frozenset(words(text))
     named = own.union(tag.casefold() for tag in tags)
     ranked = []
-    # With c words in common of n the likeness is at most the root of c / n.
+    # If c of the text's n words are common, the similarity is at most the square root of c / n.
     enough = max(_LEAST_WORDS, int(policy["min_similarity"] ** 2 * len(own)))
     for number, note in enumerate(notes):
         shared = len(named & note.tags)

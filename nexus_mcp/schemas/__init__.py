@@ -283,7 +283,7 @@ def _string(schema: dict[str, Any]) -> Keeps | None:
 def _range(schema: dict[str, Any]) -> Keeps | None:
     least, most = schema.get("minimum"), schema.get("maximum")
     if most is None:
-        if schema.get("type") in ("integer", "number"):  # checked before
+        if schema.get("type") in ("integer", "number"):  # `type` already refused other values
             return None if least is None else lambda value: value >= least
         return None if least is None else lambda value: not is_number(value) or value >= least
     return lambda value: not is_number(value) or (value <= most and (least is None or value >= least))
@@ -323,7 +323,7 @@ def _object(schema: dict[str, Any]) -> Keeps | None:
             if name not in value:
                 return False
         if others is True:
-            for name in texts:  # most fields, which need no call each then
+            for name in texts:  # most fields are texts: test them without a call each
                 if name in value and not isinstance(value[name], str):
                     return False
             for name, check in checks:  # noqa: SIM110 - as above

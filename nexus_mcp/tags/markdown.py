@@ -25,7 +25,7 @@ _DEFINITION = r"\[[^\[\]]+\]:[ \t\n]*(?:[#<]|mailto:|\S*/)"
 _MARKUP = re.compile(rf"[`\\]|~~~|\]\(|<[a-zA-Z]|://|{_DEFINITION}")
 _TARGET = re.compile(_DEFINITION)
 _INDENTED_FENCE = re.compile(r"\n(?=[ \t]{4,}(?:```|~~~))")
-"""A line that Markdown counts to the paragraph before it although it looks like a fence."""
+"""The newline before a line that looks like a fence, but that Markdown takes for text of the paragraph above."""
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _PAIRS = {")": "(", "]": "["}
 _BLOCKS = ("blockquote", "fence", "heading", "hr", "lheading", "list", "reference")
@@ -53,7 +53,7 @@ def find_plain_brackets(text: str, last: int) -> Iterator[int]:
             begin, end_line = (lines[number] for number in block.map)
             there = dict(zip(_places(block.content), _places(prepared, begin, end_line), strict=True))
             for token in block.children:
-                if token.type == _BRACKET and not token.level:  # 1 in the text of a link
+                if token.type == _BRACKET and not token.level:  # the level is 1 in the text of a link
                     yield places[there[token.meta["at"]]]
 
 

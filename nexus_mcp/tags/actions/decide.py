@@ -80,7 +80,7 @@ def find_switch(store: Store) -> tuple[bool, str]:
     try:
         with store.nexus() as nexus:
             mode = config.read(nexus).get("tags", {}).get("decide", "")
-    except NexusError as error:  # the unreadable file may have the setting
+    except NexusError as error:  # the unreadable file may set `decide: model`
         return False, f"{error_text(error)} Until then no tag records a decision by itself."
     return mode != BY_MODEL, ""
 
