@@ -47,7 +47,7 @@ EVENTS = {
     "PreCompact": HOOK_TIMEOUT_S,
     "SessionEnd": 3,
 }
-"""Event → timeout in seconds. Codex waits for SessionEnd three seconds at most."""
+"""Event → timeout in seconds. Codex waits at most three seconds for a hook of SessionEnd."""
 START_TIMEOUT_S = 20
 _RESULT = (
     "Your last message is the result: Codex hands it to the lead, which waits for it with `wait_agent`. The user does "

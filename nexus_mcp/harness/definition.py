@@ -142,7 +142,7 @@ Row = Spliced | Whole
 
 
 class Double(NamedTuple):
-    """A part that another installation has, such as a plugin, and where."""
+    """A part that another installation of nexus-mcp (such as a plugin) has, and the place of that installation."""
 
     part: str
     place: str
@@ -170,7 +170,7 @@ class Harness(Protocol):
         """Return the steps that the user takes after an installation."""
 
     def doubles(self, site: Site) -> list[Double]:
-        """Return what a plugin of ours has, where the user installed one: it would run beside an installation."""
+        """Return the parts in plugins of ours that the user installed: they would run beside an installation."""
 
     def notices(self, site: Site, record: Record) -> list[str]:
         """Return the parts that the harness does not use yet, such as hooks that it does not trust."""

@@ -1,8 +1,8 @@
 """Translate hook payloads of Claude Code and Codex into our events, and answers into their form.
 
-Both send one JSON object with `hook_event_name`. Codex parses an answer strictly: one unknown field, and a denial is
-dropped. So an answer has only the fields that both accept for the event. `allow` prints nothing: it must not grant a
-permission for which the user's rules would ask.
+Both send one JSON object with `hook_event_name`. Codex drops an answer that has an unknown field, even a denial. So an
+answer has only the fields that both accept for the event. For `allow` nothing is printed: a printed `allow` would
+override the user's rules that ask for permission.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EVENT_NAME = "hook_event_name"
 LIMIT = 9000
-"""Characters of a context. Claude Code and Codex shorten more than 10 000."""
+"""Limit of a context in characters. Claude Code and Codex shorten a context of more than 10 000."""
 NAMES = {
     "tool_name": "tool",
     "tool_input": "tool_input",
@@ -29,7 +29,7 @@ NAMES = {
     "agent_type": "agent_name",
     "session_id": "session_id",
 }
-"""Their names of the fields that decide about a tool → ours."""
+"""The harnesses' names of the fields that decide about a tool → our names."""
 DECIDING = "PreToolUse"
 _STOPPING = "Stop"
 _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToolUseFailure", "SubagentStart")
@@ -152,7 +152,7 @@ def denial(reason: str) -> dict[str, Any]:
 def text_of(answer: Mapping[str, Any], limit: int) -> str:
     """Return warnings and context as one text for the model, at most `limit` characters.
 
-    The context fits already. Warnings fill the remaining room; the rest of them is counted.
+    The context must fit. Warnings fill the remaining room; the text says how many were left out.
     """
     context = answer.get("context", "")
     lines: list[str] = []

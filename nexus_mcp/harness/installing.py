@@ -51,7 +51,7 @@ def plan_without(site: Site, harness: Harness, *, force: bool = False) -> Plan:
 
 
 def install(site: Site, harness: Harness, request: Request, options: dict[str, Any], *, force: bool) -> Outcome:
-    """Install the parts for the harness. `options` are those that were named. Raise InstallRefused, EditedByHand."""
+    """Install the parts for the harness. `options` are those that the user set. Raise InstallRefused, EditedByHand."""
     _check_doubles(site, harness, request)
     if site.scope == PROJECT:
         _initialise(site)
@@ -120,7 +120,7 @@ def _finish(site: Site, plan: Plan) -> None:
 
 
 def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
-    """Raise InstallRefused when another installation does the same: each event would be reported twice."""
+    """Raise InstallRefused if another installation has a requested part: each event would be reported twice."""
     twice: dict[tuple[str, str], list[str]] = {}
     for double in harness.doubles(site):
         if double.part in request.parts:

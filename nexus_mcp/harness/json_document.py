@@ -19,7 +19,7 @@ _INDENT = "  "
 
 
 class Unsuitable(ValueError):
-    """The file has something else where the entry belongs, such as a text in place of an object."""
+    """The file has a value of another type where the entry belongs, such as a text in place of an object."""
 
 
 class JsonDocument:

@@ -150,7 +150,7 @@ def _folder(site: Site) -> str:
 
 
 def _config(site: Site) -> str:
-    """Return opencode.jsonc if it is there, since it wins over opencode.json."""
+    """Return opencode.jsonc if it exists, since it wins over opencode.json."""
     folder = site.root if site.scope == PROJECT else _folder(site)
     path = os.path.join(folder, "opencode.jsonc")
     return path if os.path.lexists(path) else os.path.join(folder, "opencode.json")

@@ -31,7 +31,7 @@ MOST_SESSIONS = 10_000
 
 
 class Sessions:
-    """The sessions of one OpenCode process: `ask(event, params)` answers one of our events."""
+    """The sessions of one OpenCode process: `ask(event, params)` returns the answer to one of our events."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -63,7 +63,7 @@ class Sessions:
         return {}
 
     def message(self, report: Json) -> Json:
-        """A message of the user, or the task of a subagent, which has no tags."""
+        """Handle a message of the user, or the task of a subagent, in which tags are ignored."""
         session = _text(report, "session")
         if session in self._agents:
             self._spawn(session)
@@ -80,13 +80,15 @@ class Sessions:
         return self._context(session, self._ask("user_message", {**_of(session), "prompt": prompt, "origin": origin}))
 
     def command(self, report: Json) -> Json:
-        """A command of the user: its text arrives as a message, and no tag in it was typed."""
+        """Handle a command of the user: its text arrives as a message, in which tags are ignored because the user did
+        not type them.
+        """
         self._commands[_text(report, "session")] = None
         _bound(self._commands)
         return {}
 
     def before(self, report: Json) -> Json:
-        """A tool is about to run."""
+        """Handle a tool call before the tool runs."""
         answer = self._ask("pre_tool_use", self._tool(report))
         if answer["decision"] in (DENY, BLOCK):
             return {"deny": answer["reason"]}
@@ -111,13 +113,13 @@ class Sessions:
         return {"context": _split(texts)[0]} if texts else {}
 
     def text(self, report: Json) -> Json:
-        """The model has written a text, perhaps its last one."""
+        """Handle a text of the model, perhaps its last one."""
         self._texts[_text(report, "session")] = _text(report, "text")
         _bound(self._texts)
         return {}
 
     def idle(self, report: Json) -> Json:
-        """A session has nothing to do: the end of a subagent, or of a turn."""
+        """Handle an idle session: the end of a subagent, or of a turn."""
         session = _text(report, "session")
         last = self._texts.pop(session, "")
         own = self._agents.get(session)
@@ -130,13 +132,13 @@ class Sessions:
         return {"goes_on": answer["reason"]} if answer["decision"] == BLOCK else {}
 
     def compacted(self, report: Json) -> Json:
-        """The context of a session was compacted: send everything with the next request."""
+        """Handle a compaction: send all parts of the context with the session's next request."""
         session = _text(report, "session")
         self._wait(session, self._ask("session_start", {**_of(session), "source": "compact"}))
         return {}
 
     def deleted(self, report: Json) -> Json:
-        """A session was deleted."""
+        """Handle the deletion of a session."""
         session = _text(report, "session")
         self._running.pop(session, None)
         if self._agents.pop(session, None) is None and self._started.pop(session, 0) is None:

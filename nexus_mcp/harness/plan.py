@@ -28,7 +28,7 @@ Document = JsonDocument | TomlDocument
 
 
 class State(NamedTuple):
-    """The state of one row or recorded entry: its part, its path, its key in the record, and one of the words above."""
+    """The state of one row or recorded entry, with its part, its path and its key in the record."""
 
     part: str
     path: str
@@ -321,7 +321,7 @@ class _Work:
         return next(iter([*exact, *ours]), -1)
 
     def _take_quietly(self, document: Document | None, path: str, pointer: str, current: Any = None) -> None:
-        """Remove our entry, if it is there, from the document that has no entries of ours."""
+        """Remove our entry, if it is present, from `document`, the text of the file before our installation."""
         if document is None:
             return
         known = self._record.entry(self._site.key(path), pointer)
@@ -378,7 +378,7 @@ class _Work:
         return False
 
     def _find(self, document: Document, row: Spliced) -> tuple[Any, int]:
-        """Return (the value that is there for the row, its index in an array); (None, -1) without one."""
+        """Return (the present value of the row's entry, its index in an array); (None, -1) without an entry."""
         there = document.get(row.pointer)
         if not row.is_item or there is None:
             return there, -1

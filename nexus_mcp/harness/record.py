@@ -37,7 +37,7 @@ class Record:
         self.folders: list[str] = []
 
     def options(self, harness: str) -> dict[str, Any]:
-        """Return the options that the installation of a harness was called with."""
+        """Return the options with which the harness was installed."""
         found: dict[str, Any] = self.installed.get(harness, {}).get("options", {})
         return found
 

@@ -1,8 +1,8 @@
 """Find out for a hook of a plugin whether an installed hook answers the same event.
 
-`install` refuses where a plugin is, but a plugin may come later. Then the harness runs both hooks, and each event would
-count twice. The hook of the plugin stays silent if a file of the harness has our hook for the event, and that one will
-run. In doubt both answer: a second answer is a nuisance, no answer opens the gate.
+`install` is refused beside a plugin, but the user may add a plugin later. Then the harness runs both hooks, and each
+event would count twice. The hook of the plugin stays silent if a file of the harness has our hook for the event, and
+the harness will run that hook. In doubt both answer: a second answer is a nuisance, no answer opens the gate.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_answered(harness: str, event: str, root: str, environ: Environ) -> bool:
 
 
 def _claude_files(root: str, environ: Environ) -> list[str]:
-    """Return the files with hooks. Those of a project are in the folder that the session was started in."""
+    """Return the files with hooks. Project files are in the folder in which the session was started."""
     project = os.path.join(environ.get("CLAUDE_PROJECT_DIR") or root, ".claude")
     user = _user_folder("CLAUDE_CONFIG_DIR", ".claude", environ)
     return [*(os.path.join(project, name) for name in ("settings.json", "settings.local.json")), *_in(user)]

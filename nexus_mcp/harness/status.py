@@ -41,7 +41,7 @@ _HELLO = {
 def status(harness: Harness, site: Site) -> dict[str, Any]:
     """Return id, title, version ("" when not found), scopes (parts, notices, answers), plugins and doubles.
 
-    plugins: place → its parts. doubles: a line for each part that is there twice.
+    plugins: place → its parts. doubles: a line for each part that is installed twice.
     """
     scopes = {scope: _scope(harness, site._replace(scope=scope)) for scope in SCOPES}
     sets = [set(row["parts"]) for row in scopes.values()]

@@ -26,22 +26,24 @@ _TITLES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode
 
 
 class Mounts(NamedTuple):
-    """The name of our tools in the notes of a harness, and the one to write instead (`*` for the tool)."""
+    """The name of our tools in the notes of a harness (`noted`), and the name to write instead (`*` for the tool)."""
 
     noted: str
     written: str
 
     def rename(self, text: str) -> str:
-        """Return the text with the names that it has replaced."""
+        """Return the text with `written` in the place of `noted`."""
         return text.replace(self.noted.split(ANY, 1)[0], self.written.split(ANY, 1)[0]) if self.noted else text
 
 
 SAME = Mounts("", "")
-"""The notes are right as they are."""
+"""The notes already have the right names."""
 
 
 class Naming(NamedTuple):
-    """How a text names things: our tools (`*` for the name), the harness in commands, the words that start us."""
+    """The names to write in a text: of our tools (`*` for the tool), of the harness in commands, and the command that
+    starts nexus-mcp.
+    """
 
     tools: str
     harness: str

@@ -60,7 +60,7 @@ class TomlDocument:
         return value
 
     def set(self, path: Path, value: dict[str, Any]) -> list[Path]:
-        """Put the table `value` at the path: in the place of the one that is there, else at the end of the file.
+        """Put the table `value` at the path: in the place of the present table, else at the end of the file.
 
         Return [], because the header of a table creates no table above it that has to be removed again. Raise
         Unsuitable for an inline table.

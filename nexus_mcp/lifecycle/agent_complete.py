@@ -28,7 +28,7 @@ _STAMP = len("2026-01-01T00:00:00.000Z")
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Mark the agent as completed and warn about its unfinished tasks (_complete).
 
-    If the harness drops the answer, a later event of the session has the warnings.
+    If the harness drops the answer, a later event of the session delivers the warnings.
     """
     fields = _complete(ctx, params)
     if ctx.host.is_deaf and ctx.warnings:
@@ -100,7 +100,7 @@ def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] |
         and not came_to_nothing(str(line.get("status", "")))
         and (_stamp(line.get("timestamp")) or began) >= began  # a harness may reuse an id in another session
     ]
-    if not own:  # the rest loads the catalog
+    if not own:  # saves loading the catalog below
         return []
     is_touching = _touch_test(ctx)
     return list(dict.fromkeys(str(line["file"]) for line in own if is_touching(str(line.get("tool", "")))))

@@ -1,7 +1,8 @@
 """Fit the context of an event into the limit of a harness.
 
-Claude Code and Codex replace or shorten a context of more than 10 000 characters, so the end of a skill got lost. Here
-the most important texts come first; omitted texts are named, with the place where they can be read.
+Claude Code and Codex replace or shorten a context of more than 10 000 characters, so the model would lose the end of a
+skill. This module puts the most important texts first, and names each omitted text with the place where the model can
+read it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUTCOME, SKILL, STATE, NOTES = range(4)
-"""Kinds of texts, the most important first: refusals and results of tags, a skill, where the work stands, notes."""
+"""Kinds of texts, the most important first: refusals and results of tags, a skill, the progress of the work, notes."""
 REST = {
     OUTCOME: "plan_status and task_list have the state",
     SKILL: "the resource nexus://skills/{name} has the whole text: read it now, before you begin",
@@ -48,7 +49,9 @@ def fit(parts: Sequence[Part], limit: int) -> str:
 
 
 def _shorten(part: Part, room: int) -> str:
-    """Return the whole text, or whole lines of its beginning and where the rest is; "" without room for that."""
+    """Return the text. If the room is too small, return its first lines and a note where the rest is, or "" if even the
+    note does not fit.
+    """
     if len(part.text) <= room:
         return part.text
     where = REST[part.kind].format(name=part.name)

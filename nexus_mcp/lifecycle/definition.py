@@ -38,7 +38,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "status": TEXT,
     "last_message": TEXT,
     "files_touched": {"type": "array", "items": TEXT},
-    # Not an enum: only the words of the user have tags, so an unknown origin has none.
+    # Not an enum: only the user's own words can have tags, so tags are ignored in a message of unknown origin.
     "origin": TEXT,
     "stop_hook_active": {"type": "boolean"},
 }

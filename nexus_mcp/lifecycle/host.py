@@ -13,7 +13,7 @@ class Host:
     """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
 
     `has_skills` says that the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
-    subagent_complete, so a later event has its warnings.
+    subagent_complete, so a later event delivers its warnings.
     """
 
     def __init__(self, gate: str = BLOCK, limit: int = 0, *, has_skills: bool = False, is_deaf: bool = False) -> None:

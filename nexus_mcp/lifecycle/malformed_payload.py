@@ -1,7 +1,7 @@
 """Decide pre_tool_use for malformed payloads: restrictions still apply.
 
 The text fields of the first level are read even if the payload is no valid JSON. Deeper levels are input from the
-agent, and no fault in them may hide which agent it is.
+agent, and no fault in them may hide which agent makes the call.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
 def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -> None:
     """Deny or block a tool as far as the readable fields of the payload allow.
 
-    `fields` has values of any type for NAMES; `is_whole` says that the payload has no others. An unknown agent may be
-    any agent, so every tool that any agent is denied is denied. An unreadable input may name any file.
+    `fields` has values of any type for NAMES; `is_whole` says that the payload has no other ones. An unknown agent may
+    be any agent, so every tool that any agent is denied is denied. An unreadable input may name any file.
     """
     catalog = catalog_of(ctx)
     known = {name: text for name in (*_WHO, "session_id") if (text := _word(fields.get(name)))}

@@ -1,6 +1,6 @@
 """Read the settings of `.nexus/config.yml` that events follow. They are read only when an event needs one.
 
-A file with a fault loosens nothing: every setting has its strictest value then, with a warning.
+A faulty file never relaxes a rule: every setting then has its strictest value, with a warning.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A skill names its triggers and its hint in meta.yml. The hint tells the model that the skill exists; it starts nothing,
 because only the user's tag or the model's own choice does. Later messages of the session get no hint, and neither does
-a message that starts a skill, nor a project in which no session of this harness began: it is not written to.
+a message that starts a skill. A project in which no session of this harness began gets none either, because the record
+of a hint would be its first file.
 """
 
 from __future__ import annotations

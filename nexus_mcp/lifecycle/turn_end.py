@@ -1,7 +1,7 @@
-"""turn_end: let the model stop, or ask it once to finish its work.
+"""turn_end: let the model stop, or ask the model once to finish its work.
 
-A model often completes all tasks and forgets to close the cycle. It is asked once for each state of the work, and never
-twice in a row, so that it can always stop.
+A model often completes all tasks and forgets to close the cycle. This event asks the model once for each state of the
+work to go on, and never twice in a row, so that the model can always stop.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Tags that write files are carried out here. For any other tag the answer tells the model what to do. A [d] also goes to
 the model if only the model knows which question the user decided. The rules are in docs/tags.md.
 
-Only the words of the user have tags. Some harnesses report the answer of a subagent, the text of a command or their
-own notices as messages too: a tag in those is text.
+Only words of the user can have tags. Some harnesses also report the answer of a subagent, the text of a command or
+their own notices as messages: a tag in such a message is plain text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _QUESTIONS, _TITLE, _WORDS = 20, 160, 400
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Describe the requests of the bracket tags, and the progress of plan and tasks.
 
-    The message is never changed, and its text is not returned.
+    The answer neither changes nor repeats the message.
     """
     prompt = params.get("prompt", "") if params.get("origin", USER) == USER else ""
     memory = SessionMemory(ctx, params.get("session_id", ""))
@@ -67,7 +67,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
     from nexus_mcp.tags.route import Outcomes
 
     steps = run_steps(message, catalog, ctx.store, ctx.harness_id)
-    # A decision that was not recorded is described with the open questions.
+    # If a decision was not recorded, the text names the open questions.
     done = {step["start"]: step for step in steps if step["action"] != decide.NAME or "path" in step}
     outcomes = Outcomes(catalog, ctx.store, ctx.harness_id, snapshot_of(ctx))
     skills: dict[str, tuple[str, str]] = {}

@@ -1,7 +1,8 @@
-"""The plugin for Codex: server, hooks and skills, with a marketplace that offers it. Codex takes no agents from one.
+"""The plugin for Codex: server, hooks and skills, with a marketplace that offers it. Codex loads no agents from a
+plugin.
 
-The server is in `.mcp.json`, named by `.codex-plugin/plugin.json`. In the other form, with `plugin.json` and `mcp.json`
-in the root, Codex starts the server in its cache without the project, and drops absolute commands.
+The server is in `.mcp.json`, named by `.codex-plugin/plugin.json`. Codex also accepts `plugin.json` and `mcp.json` in
+the root, but then it starts the server in its cache folder, outside of the project, and drops absolute commands.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ PLUGIN = SERVER_NAME
 """The name of the plugin; it is also a part of the names of its tools."""
 MARKETPLACE = NAME
 PLUGIN_FOLDER = f"plugins/{PLUGIN}"
-"""In the package. Codex finds no plugin in the root of a marketplace."""
+"""The folder of the plugin in a package. Codex finds no plugin in the root of a marketplace."""
 DESCRIPTION = "A shared, durable plan and task list for coding agents, over MCP"
 AUTHOR = "The nexus-mcp authors"
 LICENSE = "MIT"
@@ -29,27 +29,27 @@ OF_A_PLUGIN = "--plugin"
 
 
 class Order(NamedTuple):
-    """What to package: the installation that it stands for, and our tools, name → one sentence."""
+    """The content of a package: the parts, as in a request for an installation, and our tools, name → one sentence."""
 
     request: Request
     tools: Mapping[str, str]
 
 
 class Package(Protocol):
-    """One package. A module of its own has it as PACKAGE; the table PACKAGES names it."""
+    """One package. Each has its own module with the constant PACKAGE; the table PACKAGES lists the modules."""
 
     id: str
     title: str
     harness: str
-    """The harness that it is for, "" for any client."""
+    """The id of the harness that installs the package, "" for any client."""
     has_program: bool
-    """Whether it holds nexus-mcp itself, and starts no other one."""
+    """Whether the package contains nexus-mcp itself, and so starts no installed nexus-mcp."""
 
     def files(self, order: Order) -> dict[str, bytes]:
         """Return path in the package → bytes. The same order gives the same bytes. Raise CatalogError."""
 
     def next_steps(self, folder: str) -> Sequence[str]:
-        """Return what to do with the package in `folder`, one step each."""
+        """Return the steps that install the package in `folder`."""
 
 
 def json_file(value: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,8 @@
 """The MCP bundle (.mcpb): a zip archive with a manifest and nexus-mcp itself, for clients that install such files.
 
 The server needs no library for its tools, so the bundle holds our package alone and runs on any Python that is new
-enough. A bundle is started in no project, so that the client asks for the folder. It has the server, not the hooks.
+enough. A client starts a bundle outside of any project, so it asks the user for the project's folder. A bundle has the
+server, but no hooks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Write a package as a whole: a new folder is finished beside the old one, then takes its name in one step.
 
-A record in the folder has the hash of each file, so that a folder of somebody else and edits by hand are seen.
+A record in the folder has the hash of each file, so that edits by hand, and a folder that is no package of ours, are
+detected.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def write(folder: str, name: str, files: Mapping[str, bytes]) -> str:
 
 
 def _look(path: str, shown: str, name: str) -> dict[str, str] | None:
-    """Return the files that are there and their hashes, the record among them; None without a folder.
+    """Return the hashes of the files in the folder, the record among them; None without a folder.
 
     Raise InstallRefused, EditedByHand, OSError.
     """
@@ -99,7 +100,7 @@ def _recorded(path: str, shown: str) -> dict[str, Any]:
 
 
 def _hashes(path: str) -> dict[str, str]:
-    """Return the path of each file below the folder → its hash, "" for what is no plain file. Raise OSError."""
+    """Return the path of each file below the folder → its hash, "" for a link or special file. Raise OSError."""
     found = {}
     for place, folders, names in os.walk(path):
         for name in [*names, *(one for one in folders if os.path.islink(os.path.join(place, one)))]:
@@ -153,9 +154,9 @@ def _fill(folder: str, files: Mapping[str, bytes]) -> None:
 
 
 def _exchange(folder: Folder, new: str, name: str, aside: str) -> None:
-    """Give the folder `new` the name `name`, and the one that has it the name `aside`.
+    """Give the folder `new` the name `name`, and the folder that has this name the name `aside`.
 
-    In one step where the system has a call for it. Raise OSError with the old folder in its place.
+    Both happen in one step if the system has a call for this. Raise OSError with the old folder in its place.
     """
     if atomic.exchange(folder, new, name):
         try:
