@@ -19,6 +19,6 @@ def handle(
     *,
     host: Host = NEUTRAL,
 ) -> dict[str, Any]:
-    """Carry out what the event `name` means, and return the answer. `now` gives seconds since 1970."""
+    """Handle the event `name` and return the answer. `now` gives seconds since 1970."""
     event, ctx, given = begin(name, params, workspace, now, wait, host=host)
     return ctx.answer(name, event.run(ctx, given))

@@ -25,7 +25,7 @@ _LONGEST = 1 << 20  # bytes of a request: the words of a command, and an environ
 
 
 class Ran(NamedTuple):
-    """What a process left: exit code, stdout, stderr."""
+    """The result of a process: exit code, stdout, stderr."""
 
     code: int
     out: str

@@ -16,7 +16,9 @@ _SECONDS = 600
 
 
 class Tree:
-    """The copy at `root`. What a test changes by hand is counted in `touched`, what commands write is not."""
+    """A copy of the repository at `root`. `touched` counts the files that a test changes by hand, not those that
+    commands write.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root

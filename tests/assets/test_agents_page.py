@@ -75,7 +75,7 @@ def test_the_sections_are_named() -> None:
 
 
 def test_example_checks_print_what_the_page_shows(example: Path) -> None:
-    """`catalog check` says what the page says, `list` and `show` what was added and changed."""
+    """`catalog check` prints the text of the page; `list` and `show` print the added and changed entries."""
     assert sorted(FILES) == [
         "agents/dba/body.md",
         "agents/dba/meta.yml",
@@ -97,7 +97,7 @@ def test_example_checks_print_what_the_page_shows(example: Path) -> None:
 
 
 def test_the_manifest_has_the_example(example: Path) -> None:
-    """What a project added is in the manifest, with the capabilities that it put on top."""
+    """The manifest has the project's entries, with the capabilities that the project added."""
     printed = json.loads(nexus("catalog", "manifest", cwd=example).out)
     capabilities = {agent["id"]: agent["capabilities"] for agent in printed["agents"]}
     assert capabilities["dba"] == ["no_file_edit", "no_task_create", "no_task_update"]
@@ -115,7 +115,7 @@ def test_the_manifest_is_as_shown() -> None:
 
 
 def test_wrong_name_is_reported_as_the_page_shows(example: Path) -> None:
-    """The page shows what a wrong name leads to; without the agent's own capability it is refused, too."""
+    """A wrong name gives the error of the page; an agent without its own capability is refused, too."""
     path = example / ".nexus/agents/dba/meta.yml"
     path.write_text(path.read_text().replace("no_file_edit", "no_file_edti"))
     checked = nexus("catalog", "check", cwd=example)

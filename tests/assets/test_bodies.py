@@ -19,7 +19,9 @@ TOOLS = {tool.name: tool for tool in ALL}
 
 @EACH
 def test_a_text_has_its_sections(kind: str, name: str) -> None:
-    """Issue 6: role, limits, procedure, what to hand back, when to stop and ask; within bounds of length."""
+    """Issue 6: each text has a role, limits, a procedure, the form of the result, and when to stop and ask the user;
+    its length is bounded.
+    """
     assert list(texts.structure_faults(kind, BODIES[kind, name])) == []
 
 
@@ -51,7 +53,7 @@ def test_a_text_says_whom_to_hand_to() -> None:
 
 
 def test_hand_back_is_a_form() -> None:
-    """What is handed back has a fixed form: a block of lines that begin with a word in capitals."""
+    """The result of an agent has a fixed form: a block of lines that begin with a word in capitals."""
     for name, text in BODIES.items():
         form = text.partition("\n## Hand back\n")[2].partition("```text\n")[2].partition("```")[0]
         lines = form.splitlines()
@@ -73,7 +75,7 @@ def test_planning_and_running_teach_the_tools() -> None:
 
 
 def test_planning_asks_first_and_looks_for_gaps_last() -> None:
-    """nx-plan asks what is wanted before research, and looks for gaps after the tasks are there."""
+    """nx-plan asks the user for the goal before research, and looks for gaps after the tasks were added."""
     plan = BODIES["skills", "nx-plan"]
     steps = [line.split(". ", 1)[1] for line in plan.splitlines() if line.startswith("### ")]
     assert [steps.index(step) for step in ("Ask what is wanted", "Research before you ask more")] == [1, 2]
@@ -121,7 +123,7 @@ def test_the_skills_name_every_agent() -> None:
 
 
 def test_every_action_is_used_by_a_text() -> None:
-    """No action is there for nothing, and `say` is a phrase that fits into a sentence."""
+    """Some text uses each action, and `say` is a phrase that fits into a sentence."""
     text = "".join(BODIES.values())
     actions = load(None).vocabulary["invocations"]
     assert [action for action in actions if f"{{{{action:{action}}}}}" not in text] == []
@@ -131,7 +133,9 @@ def test_every_action_is_used_by_a_text() -> None:
 
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
 def test_notes_of_a_harness_say_how_agents_start_and_resume(harness: str) -> None:
-    """Each says how an agent is started and resumed, how the user is asked, and what tools are called; and is short."""
+    """The notes of each harness are short, and say how to start and resume an agent, how to ask the user, and the names
+    of the tools.
+    """
     with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
         text = file.read()
     titles = [line for line in text.splitlines() if line.startswith("## ")]

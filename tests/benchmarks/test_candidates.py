@@ -42,7 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 
 def test_keep_stores_the_result_for_the_page(written: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look with few rounds leaves what the page is made of."""
+    """A run with few rounds and --keep stores the result from which the page is made."""
     assert run(monkeypatch, "--rounds", "1") == 0
     assert written == []
     assert run(monkeypatch, "--keep") == 0
@@ -53,7 +53,7 @@ def test_keep_stores_the_result_for_the_page(written: list[Path], monkeypatch: p
 def test_candidate_with_other_results_is_reported_and_not_kept(
     written: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: dict[str, int]
 ) -> None:
-    """One that is not equal to the others, or not to what was generated, is told and never kept."""
+    """A candidate whose results differ from the others, or from the generated data, is reported and not stored."""
     found = {**FOUND, **wrong}
     monkeypatch.setattr(command, "measured", lambda size, *_: [row("one", size, FOUND), row("other", size, found)])
     assert run(monkeypatch, "--keep") == 1

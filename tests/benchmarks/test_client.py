@@ -57,5 +57,5 @@ def test_answer_is_structured_content_else_text() -> None:
 
 
 def test_memory_is_that_of_the_process() -> None:
-    """A process has been at least as large as it is."""
+    """The peak memory of a process is at least its present memory."""
     assert 1 < resident(os.getpid()) <= peak(os.getpid()) + 1

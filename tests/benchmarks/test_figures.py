@@ -39,7 +39,7 @@ def test_goals_include_their_bound() -> None:
 
 
 def test_a_wrong_answer_of_ours_is_wrong_and_of_others_a_note() -> None:
-    """What was expected is said once, however often it is missed."""
+    """An expected value that several answers miss is reported once."""
     figures = Figures()
     for name in (OURS, OURS, SDK, NODE):
         figures.expect(name, "tasks listed", 1, 2)
@@ -59,7 +59,9 @@ def test_notes_belong_to_the_measured_rows() -> None:
 
 
 def test_answers_differ_at_the_first_reported_path() -> None:
-    """The first place is told by its path, and what is missing on either side; lists of other lengths are whole."""
+    """The first difference is reported with its path, and with a value that either side lacks; lists of different
+    lengths are reported whole.
+    """
     assert difference({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == ("a[1].b", 2, 3)
     assert difference({"a": 1}, {"a": 1, "b": 2}) == ("b", "nothing", 2)
     assert difference({"a": 1, "c": 2}, {"a": 1}) == ("c", 2, "nothing")
@@ -107,7 +109,8 @@ def test_more_is_better_for_calls_a_second() -> None:
 
 
 def test_an_unmet_goal_stands_beside_its_limits() -> None:
-    """Goal, ours and each limit; parts of the same call are added up; a row without a limit says so."""
+    """A row has the goal, our figure and each limit; parts of one call are added up; a row without a limit has a note.
+    """
     medians = {
         "first-task_add": {OURS: 6.8, NODE: 7.0, LOADED: 1.7, FIRST_WRITTEN: 1.9},
         "later-task_add": {OURS: 5.0, NODE: 8.0},
@@ -129,7 +132,7 @@ def test_an_unmet_goal_stands_beside_its_limits() -> None:
 
 
 def test_a_row_with_wrong_answers_is_marked() -> None:
-    """It says WRONG in the place of whether its goal is met."""
+    """The row has WRONG in place of the result of its goal."""
     medians = {"close-50000": {OURS: 1.0, NODE: 100.0}, "close-100": {OURS: 1.0, NODE: 100.0}}
     assert [line[-1] for line in goal_lines(medians, ["close-50000", "close-100"])] == ["WRONG", "WRONG"]
     assert [line[-1] for line in goal_lines(medians)] == ["", "yes"]

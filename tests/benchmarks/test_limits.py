@@ -28,7 +28,7 @@ def test_bare_processes_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_bare_server_answers_and_writes(tmp_path: Path) -> None:
-    """It gives back the task that it was asked to add, and leaves the same bytes in another file."""
+    """The bare server returns the added task and writes the same bytes into another file."""
     tasks = tmp_path / "tasks.json"
     tasks.write_bytes(tasks_file(3))
     with Connection(answer_command(tasks), tmp_path) as bare:
@@ -47,7 +47,7 @@ def test_a_bare_process_that_fails_is_not_measured(tmp_path: Path, capfd: pytest
 
 
 def test_each_row_gets_its_own_limits(tmp_path: Path, fast_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row of a part that is asked for gets its limits, and no other one."""
+    """Each row of a selected part gets its limits; no other row gets any."""
     monkeypatch.setattr(generator, "DATA", tmp_path)
     monkeypatch.setattr(places, "PLACE", fast_path)
     for name, value in (("SIZES", (20,)), ("LARGE", 20), ("CROWDS", (2,)), ("PROCESSES", 2), ("CALLS", 2)):
@@ -74,7 +74,7 @@ def test_limit_of_a_first_call_loads_only_its_late_modules(fast_path: Path) -> N
 
 
 def test_a_first_write_puts_down_what_ours_does(fast_path: Path) -> None:
-    """Two folders, what keeps one of them out of git, and the tasks."""
+    """The bare first write creates two folders, the .gitignore in one of them, and the tasks, as our server does."""
     start._first_write(fast_path)
     found = {str(path.relative_to(fast_path)) for path in fast_path.rglob("*")}
     assert found == {".nexus", ".nexus/.gitignore", ".nexus/state", ".nexus/state/tasks.json"}

@@ -34,7 +34,7 @@ def test_the_tables_are_those_of_the_results() -> None:
     ],
 )
 def test_the_pictures_are_those_of_the_results(name: str, shown: object) -> None:
-    """Each picture says which figures it was drawn from, has its text as text, and stands on white."""
+    """Each picture names the figures it was drawn from, has its text as text, and has a white background."""
     picture = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
     assert f"benchmarks/results/table.json: {curves.digest(shown)}<" in picture
     assert ">nexus-mcp</text>" in picture
@@ -53,7 +53,7 @@ def test_stored_run_has_every_row() -> None:
 
 
 def test_results_name_no_place() -> None:
-    """What is kept names no machine and no path."""
+    """The stored results contain no name of a machine and no path."""
     for path in results.FOLDER.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert "://" not in text
@@ -62,7 +62,7 @@ def test_results_name_no_place() -> None:
 
 
 def test_a_place_is_filled_and_filled_anew() -> None:
-    """The text between the markers is replaced, and what stands around them stays."""
+    """The text between the markers is replaced, and the text around them stays."""
     before = "a\n<!-- goals -->\nold\n<!-- /goals -->\nb\n"
     after = page.filled(before, {"goals": "new"})
     assert after == "a\n<!-- goals -->\nnew\n<!-- /goals -->\nb\n"
@@ -87,7 +87,7 @@ def test_bars_are_sorted_by_size() -> None:
 
 
 def test_digests_tell_figures_apart() -> None:
-    """Another figure is another digest, whatever else the result says."""
+    """Different figures have different digests; other parts of the result do not matter."""
     changed = json.loads(json.dumps(RESULT))
     changed["machine"]["day"] = "another"
     assert curves.digest(curves.memory(changed)) == curves.digest(curves.memory(RESULT))
@@ -137,7 +137,7 @@ def test_a_wrong_answer_stays_until_its_rows_are_measured_again() -> None:
 
 
 def test_rows_say_of_which_run_they_are() -> None:
-    """The page says so where rows are of different runs, and names day and code of each."""
+    """If rows come from different runs, the page names the day and the code of each run."""
     whole = {**RESULT, "rows": {key: {**row, "run": "before", "code": "0"} for key, row in RESULT["rows"].items()}}
     candidates = results.read(results.CANDIDATES)
     assert "All rows are of one run, begun before, code 0." in page.blocks(whole, candidates, None)["goals"]
@@ -153,7 +153,7 @@ def test_rows_say_of_which_run_they_are() -> None:
 
 
 def test_row_is_stored_with_its_run_and_code() -> None:
-    """What was told is kept with those of its rows that were measured."""
+    """A result is stored with the notes about its measured rows."""
     figures = Figures(rows=["hook-session_end", "start"])
     figures.add("hook-session_end", OURS, 1.0)
     figures.expect(OURS, "hook", 1, 0)

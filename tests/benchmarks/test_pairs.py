@@ -39,7 +39,7 @@ def test_table_has_a_line_for_each_call(
 def test_folder_without_the_package_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder without our package is refused: what is installed would be measured in its place."""
+    """A folder without our package is refused: the benchmark would measure the installed package in its place."""
     with pytest.raises(SystemExit) as end:
         run(monkeypatch, tmp_path, ROOT, tmp_path)
     assert end.value.code == 2

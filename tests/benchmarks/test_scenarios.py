@@ -123,7 +123,7 @@ def test_a_call_stands_beside_the_least_that_it_can_take(bench: Bench) -> None:
 
 
 def test_run_in_memory_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crowd without a disk is kept in a file of its own, when that is asked for and nothing was wrong."""
+    """With --keep, and without wrong answers, a run of several processes in memory is stored in a file of its own."""
     written: list[Path] = []
     monkeypatch.setattr(results, "write", lambda path, _: written.append(path))
     monkeypatch.setattr(results, "table", lambda _: {})
@@ -141,7 +141,7 @@ def test_run_in_memory_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_wrong_answers_belong_to_the_rows_of_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each scenario's wrong answers belong to the rows that it gives, of those that were asked for."""
+    """The wrong answers of a scenario belong to those of its rows that were selected."""
     monkeypatch.setattr(command, "available", lambda _: ([Server(OURS, ()), Server(NODE, ())], []))
 
     def lies(bench: Bench) -> None:

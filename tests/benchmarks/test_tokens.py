@@ -31,7 +31,9 @@ def test_a_session_pays_no_more_than_its_budget(app: App) -> None:
     ("count", "size", "excess"), [(11, 15_000, 0), (11, 15_001, 1), (12, 16_363, 0), (12, 16_364, 1)]
 )
 def test_a_further_tool_may_add_as_much_as_the_others_take(count: int, size: int, excess: int) -> None:
-    """The limit grows by an eleventh with each tool beyond the contract; a sentence says by how much it is exceeded."""
+    """The limit grows by an eleventh with each tool beyond the contract; the message says by how much the text exceeds
+    it.
+    """
     sizes = {"inputs": {"bytes": 1}, "tools": {"bytes": size}, "instructions": {"bytes": 1}}
     found = tokens.find_excess({"count": count, **sizes})
     assert [f"{excess} more than the budget for {count} tools" in one for one in found] == [True] * (excess > 0)
@@ -47,7 +49,7 @@ def test_a_peer_that_cannot_be_measured_keeps_its_row() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "nx_"])
 def test_the_instructions_are_short_under_a_prefix_too(tmp_path: Path, prefix: str) -> None:
-    """They stay within 500 characters and under 120 tokens; the first line says what to call first."""
+    """The instructions stay within 500 characters and under 120 tokens; the first line names the first call."""
     text = App(Workspace(str(tmp_path)), prefix).instructions
     assert len(text) <= tokens.BUDGETS["instructions"]
     assert tokens.estimate(text) <= tokens.INSTRUCTION_TOKENS
@@ -85,7 +87,7 @@ def test_the_page_shows_the_result() -> None:
 
 
 def test_missing_server_is_named_with_the_reason() -> None:
-    """The page says plainly what is missing, instead of leaving a row out."""
+    """The page names a server that was not measured, with the reason, and leaves out no row."""
     shown = tokens.blocks({**RESULT, "backlog.md": {"missing": "npm is not installed"}})["session"]
     assert "- backlog.md is not in the tables: npm is not installed" in shown
     assert "| backlog.md" not in shown
@@ -95,5 +97,5 @@ def test_missing_server_is_named_with_the_reason() -> None:
     ("text", "count"), [("", 0), ("a context", 2), ("acceptance", 2), ("task_add", 3), ("1234", 2), ('{"a": 1}', 5)]
 )
 def test_tokens_are_estimated_by_pieces(text: str, count: int) -> None:
-    """Long words, digits and runs of other characters count as docs/tokens.md says."""
+    """Long words, digits and runs of other characters count as docs/tokens.md describes."""
     assert tokens.estimate(text) == count

@@ -20,7 +20,7 @@ ALL = frozenset(RECORDED)
 
 
 class Machine:
-    """Answers with the recorded ratios, changed by `factors`; remembers what it was asked."""
+    """Returns the recorded ratios, changed by `factors`; records the requested rows."""
 
     def __init__(self, speed: float = 1.0, factors: list[dict[str, float]] | None = None) -> None:
         self.speed, self.factors = speed, factors or [{}]
@@ -37,21 +37,22 @@ def slower(machine: Machine) -> list[str]:
 
 
 def test_a_slower_machine_is_no_regression() -> None:
-    """Everything takes four times as long, and so does what it is held against."""
+    """Our figures and the reference figures take four times as long, so no ratio changes."""
     machine = Machine(speed=4.0)
     assert slower(machine) == []
     assert machine.asked == [(ALL, 5)]
 
 
 def test_a_regression_is_noticed_after_a_second_look() -> None:
-    """A row that is clearly slower twice is told; the second look is at that row alone, and longer."""
+    """A row that is clearly slower in two measurements is reported; the second one measures that row alone, and longer.
+    """
     machine = Machine(factors=[{"hook": 1.5}])
     assert slower(machine) == ["hook"]
     assert machine.asked == [(ALL, 5), (frozenset({"hook"}), 5 * AGAIN)]
 
 
 def test_a_busy_minute_is_no_regression() -> None:
-    """A row that is slower only once is not told."""
+    """A row that is slower in one measurement only is not reported."""
     assert slower(Machine(factors=[{"hook": 1.5}, {}])) == []
 
 
@@ -66,7 +67,7 @@ def test_one_round_that_was_disturbed_changes_nothing() -> None:
 
 
 def test_row_without_a_record_is_reported() -> None:
-    """What was never recorded cannot have stayed the same."""
+    """A row that was never recorded is reported, because it cannot be compared."""
     verdicts = check(Machine().measure, {"start": 2.0}, ALL, 5)
     assert [(one.row, one.slower, remark(one)) for one in verdicts] == [
         ("hook", True, "never recorded"),
@@ -75,7 +76,7 @@ def test_row_without_a_record_is_reported() -> None:
 
 
 def test_a_row_is_recorded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is named is recorded anew, and the others keep what was recorded of them."""
+    """Named rows are recorded again; the other rows keep their recorded ratios."""
     kept = tmp_path / "trend.json"
     kept.write_text(json.dumps({PYTHON: {"hook": 2.0, "start": 3.0}, "3.0": {"start": 9.0}}))
     monkeypatch.setattr(command, "KEPT", kept)

@@ -105,7 +105,7 @@ def task_work(server: Server, figures: Figures) -> None:
 
 
 def test_the_right_server_is_not_wrong(figures: Figures) -> None:
-    """What ours answers and archives is what is expected."""
+    """The answers and the archived cycles of our server are the expected ones."""
     history_work(RIGHT, figures)
     task_work(RIGHT, figures)
     assert figures.wrong == []
@@ -113,7 +113,7 @@ def test_the_right_server_is_not_wrong(figures: Figures) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_wrong_answer_about_cycles_is_detected(figures: Figures, name: str) -> None:
-    """Each part of an answer counts, and the order of what is shown."""
+    """Each part of an answer is compared, and the order of its cycles."""
     changes, told = ANSWERS[name]
     history_work(Wrong(OURS, (), changes=changes), figures)
     assert [text for text in figures.wrong if told in text]
@@ -121,7 +121,7 @@ def test_wrong_answer_about_cycles_is_detected(figures: Figures, name: str) -> N
 
 @pytest.mark.parametrize("name", CYCLES)
 def test_wrong_cycle_in_the_file_is_detected(figures: Figures, name: str) -> None:
-    """A cycle is in the file as it was put in, whatever was answered."""
+    """A cycle that differs in the file is detected even if the answer was right."""
     change, told = CYCLES[name]
     history_work(Wrong(OURS, (), archived=change), figures)
     assert [text for text in figures.wrong if told in text]
@@ -168,7 +168,7 @@ def test_text_spoilt_by_a_crowd_is_detected(figures: Figures, monkeypatch: pytes
 
 
 def test_upstream_is_held_against_its_own_form() -> None:
-    """Upstream says less of a cycle, the newest first, which is no fault of it; what it says has to be right."""
+    """The upstream server may return fewer fields of a cycle, the newest cycle first; its values have to be right."""
     cycles = list(generator.cycles(2))
     shown = Upstream().recent(2, cycles)
     assert [cycle["cycle_id"] for cycle in shown["cycles"]] == [cycle["completed_at"] for cycle in reversed(cycles)]

@@ -49,7 +49,7 @@ def test_stored_text_is_data() -> None:
 
 
 def test_a_section_is_bounded() -> None:
-    """What is longer is cut, and the cut is shown."""
+    """A section that is too long is truncated, with a mark at the end."""
     assert block("a" * LIMIT) == f"> {'a' * LIMIT}"
     assert block("a" * 4_000_000) == f"> {'a' * LIMIT}\n(cut here; task_list and plan_status have the whole)"
     assert len(task_text(task(1, "t" * 100_000))) < 1000
@@ -122,7 +122,7 @@ def test_brief_omits_forbidden_tool_names(catalog: Catalog, harness: str, name: 
 
 
 def test_parts_come_in_a_fixed_order(catalog: Catalog) -> None:
-    """The task, the notes, the names of the tools, the limits, and what the harness needs."""
+    """The order is: the task, the notes, the names of the tools, the limits, and the notes of the harness."""
     notes = [{"path": "memory/a.md", "kind": "memory", "tags": ["x"], "size": 3}]
     own = placeholders.read_notes(CLAUDE)
     found = parts(catalog, task(1), "engineer", CLAUDE, notes=notes, harness_notes=own)

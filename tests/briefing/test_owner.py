@@ -18,7 +18,7 @@ from tests.support import task
     ("harness", "can"), [("claude-code", True), ("codex", True), ("opencode", True), ("nexus-mcp", False), ("x", False)]
 )
 def test_harness_without_resume_tool_starts_fresh(harness: str, can: bool) -> None:
-    """Contract §5: without a resume mechanism every start is fresh; the map of the harness tells."""
+    """Contract §5: without a resume tool in the harness's map, every agent starts fresh."""
     assert can_resume(load(None), harness) is can
     found = decision(load(None), task(1, owner="architect"), [entry("a1", "architect")], harness, "/nowhere")
     assert found["mode"] == ("resume" if can else "fresh")

@@ -20,13 +20,13 @@ _FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def rows(page: str, head: str) -> list[list[str]]:
-    """The cells of a table, by what its first row begins with."""
+    """Return the rows of the table whose header begins with this text, as lists of cells."""
     table = page.partition(f"\n| {head}")[2].partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
 
 
 def steps(page: str) -> list[tuple[str, str]]:
-    """(command line, what it prints) of a page, in order."""
+    """Return (command line, expected output) of a page, in order."""
     found = []
     for language, text in _FENCE.findall(page):
         if language == "text":
@@ -63,7 +63,7 @@ def test_page_has_a_row_for_each_field_of_a_map() -> None:
 
 
 def test_capability_examples_print_what_the_page_shows(project: Project) -> None:
-    """Each command prints what the page says, and the map reads at the end as the page shows it."""
+    """Each command prints the text of the page, and afterwards the map is as the page shows it."""
     start = files(CAPABILITIES)
     assert list(start) == ["capability-map.yml"]
     own_map = CAPABILITIES.index("`.nexus/capability-map.yml`:")

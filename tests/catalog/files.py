@@ -49,7 +49,7 @@ def put(root: Path, changes: Mapping[str, str | bytes | None]) -> None:
 
 
 def shipped_faults(root: Path) -> list[str]:
-    """What is wrong with a folder of assets; none when it can be used."""
+    """Return the faults of a folder of assets; [] for a usable one."""
     try:
         shipped_value(Shipped(str(root)))
     except CatalogError as error:
@@ -58,7 +58,7 @@ def shipped_faults(root: Path) -> list[str]:
 
 
 def own_faults(project: Path) -> list[str]:
-    """What is wrong with what a project has of its own."""
+    """Return the faults of a project's own entries."""
     try:
         with Folder.root(str(project)) as root, root.make(".nexus")[0] as nexus:
             own_value(Own(nexus), read_shipped())

@@ -20,7 +20,7 @@ KEPT = ".nexus/state/cache/catalog.json"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with an agent, a skill, an override and a map, of which is kept what they came to."""
+    """Make a project with an agent, a skill, an override, a map, and a cache of them."""
     put(
         tmp_path / ".nexus",
         {
@@ -66,7 +66,7 @@ def put_in(path: str, value: Json) -> Callable[[Json], Json]:
 
 
 def widened(own: Json) -> Json:
-    """A shipped agent that the project says nothing of, without restrictions."""
+    """Return the entry of a shipped agent without restrictions, which the project does not mention."""
     own["agents"]["reviewer"] = {**own["agents"]["tester"], "id": "reviewer", "capabilities": [], "added": []}
     return own
 
@@ -77,7 +77,7 @@ def dropped(own: Json) -> Json:
 
 
 def test_valid_cache_is_used(project: Path) -> None:
-    """What says the same is read, so the others below are refused for what they say."""
+    """A valid cache is used; so the tests below fail for the fault that each of them plants."""
     edited(project, put_in("skills/prune/name", "Believed"))
     assert usable(str(project)).skills["prune"]["name"] == "Believed"
 
@@ -126,7 +126,8 @@ def test_valid_cache_is_used(project: Path) -> None:
     ],
 )
 def test_implausible_cache_is_rebuilt(project: Path, change: Callable[[Json], Json]) -> None:
-    """A shipped agent keeps what it may not do, whatever was put there; nothing of the wrong shape is used."""
+    """Whatever the cache contains, a shipped agent keeps its restrictions, and a value of the wrong shape is not used.
+    """
     first = load(str(project))
     edited(project, change)
     again = usable(str(project))

@@ -162,7 +162,7 @@ def test_each_agent_is_refused_the_classes_its_capabilities_block(
     ],
 )
 def test_the_reason_is_an_instruction(catalog: Catalog, agent: str, tool: str, reason: str) -> None:
-    """Contract §4: a block's reason is an instruction for what to do next, and says whom to hand the work to."""
+    """Contract §4: the reason of a denial says what to do next, and which agent to hand the work to."""
     assert capabilities.check_tool(catalog, agent, tool, "claude-code") == (False, reason)
 
 
@@ -203,7 +203,7 @@ def test_wildcards_match_tools_under_any_mount_name(catalog: Catalog, tool: str,
     "tool", ["Read", "Grep", "mcp__nexus__task_list", "mcp__nexus__artifact_write", "Agent", "", "x" * 5_000_000]
 )
 def test_other_tools_are_allowed(catalog: Catalog, tool: str) -> None:
-    """What is in no class of the agent's capabilities."""
+    """A tool in none of the classes that the agent's capabilities forbid is allowed."""
     assert capabilities.check_tool(catalog, "architect", tool, "claude-code") == (True, "")
 
 
@@ -231,7 +231,7 @@ def test_patterns_match_as_in_a_shell(pattern: str, name: str) -> None:
 
 
 def test_a_name_comes_before_a_pattern() -> None:
-    """A table by patterns says of a tool what stands under its own name, else under the first that fits."""
+    """A table uses the entry with the tool's exact name, else the first pattern that matches."""
     table = {"a*": 1, "*b": 2, "ab": 3}
     assert [entry_of(table, name) for name in ("ab", "aab", "bb", "c")] == [3, 1, 2, None]
 

@@ -29,7 +29,7 @@ def made(project: Project, edit: edits.Edit, wait: float = 10) -> str:
 
 
 def shell_tools() -> list[str]:
-    """What is shipped of a class of Codex."""
+    """Return the shipped shell tools of Codex."""
     found: list[str] = load(None).maps["codex"]["classes"]["shell_command_exec"]
     return found
 
@@ -40,7 +40,9 @@ def tool(name: str, *, add: bool = True) -> edits.Edit:
 
 
 def test_an_agent_gets_a_capability(project: Project) -> None:
-    """The first one makes the file, with what the agent has of itself; all else comes from what is shipped."""
+    """The first capability creates the override file with only the project's part; all other fields come from the
+    shipped entry.
+    """
     assert made(project, SHELL) == META
     assert project.get("agents/writer/meta.yml").decode() == (
         "# What this project adds to the agent; all else is as shipped.\n"
@@ -52,7 +54,7 @@ def test_an_agent_gets_a_capability(project: Project) -> None:
 
 
 def test_a_file_without_a_list_gets_one(project: Project) -> None:
-    """What else is in it stays."""
+    """The list is added, and the rest of the file stays."""
     project.put("agents/writer/meta.yml", "id: writer  # ours\nname: Author\n")
     made(project, SHELL)
     text = project.get("agents/writer/meta.yml").decode()
@@ -188,7 +190,7 @@ def test_crash_during_the_removal_of_an_entry_leaves_a_valid_catalog(project: Pr
 
 @pytest.mark.parametrize("first", [True, False])
 def test_edit_killed_at_any_moment_is_whole_or_absent(project: Project, first: bool) -> None:
-    """The catalog reads as before or as after, and the command run again comes to the same end."""
+    """After a kill the catalog has the old or the new content, and a repeated command gives the same result."""
     if not first:
         project.put("agents/writer/meta.yml", "id: writer  # ours\n")
     before, number, seen = all_capabilities(load(str(project.root)).agent("writer")), 0, set()

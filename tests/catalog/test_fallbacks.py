@@ -19,7 +19,7 @@ OWN_MAP = "claude-code:\n  classes:\n    shell_command_exec: [Bash, mcp__term__r
 
 @pytest.fixture(params=["kept", "made anew"])
 def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A project with restrictions of its own; what it comes to is kept where there is a state."""
+    """Make a project with restrictions of its own, cached where it has a state folder."""
     put(
         tmp_path / ".nexus",
         {
@@ -49,7 +49,7 @@ def restrictions(catalog: Catalog) -> dict[str, list[str]]:
 
 
 def test_catalog_without_faults_has_no_warnings(project: Path) -> None:
-    """What can be used is all there is."""
+    """A catalog without a fault gives no warning."""
     catalog, whole = found(project), load(str(project))
     assert catalog.warnings == []
     assert (catalog.agents, catalog.skills, catalog.maps) == (whole.agents, whole.skills, whole.maps)
@@ -91,7 +91,7 @@ def test_a_fault_elsewhere_takes_nothing_away(project: Path, path: str, content:
     ],
 )
 def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: bytes | None) -> None:
-    """What was written about it may have been a restriction, so all of them hold; one that is shipped stays as such."""
+    """The faulty file may have held any restriction, so all of them hold; a shipped agent keeps its shipped ones."""
     before = load(str(project))
     put(project / ".nexus", {f"agents/{name}/meta.yml": content})
     catalog = found(project)
@@ -116,14 +116,14 @@ def test_an_agent_at_fault_may_do_nothing(project: Path, name: str, content: byt
 
 
 def test_refusal_never_names_an_agent_with_a_fault(project: Path) -> None:
-    """A refusal names agents that may do what was refused."""
+    """A refusal names only agents that may use the refused tool."""
     put(project / ".nexus", {"agents/writer/meta.yml": "id: ["})
     _, reason = check_tool(found(project), "architect", "Write", "claude-code")
     assert reason.endswith("hand it to engineer. What you found out yourself may go into an artifact.")
 
 
 def test_faulty_map_is_replaced_only_for_its_harness(project: Path) -> None:
-    """Of the harness that it is wrong about the shipped map holds, of others what the project says."""
+    """The shipped map replaces a project's map only for the harness with the fault."""
     before = load(str(project))
     put(project / ".nexus", {"capability-map.yml": f"{OWN_MAP}codex:\n  extra: 1\n"})
     catalog = found(project)
@@ -172,7 +172,7 @@ def test_agents_in_an_unreadable_folder_are_restricted(
 
 
 def test_linked_nexus_restricts_every_agent(tmp_path: Path) -> None:
-    """Where `.nexus` is a link nothing is known of what it held."""
+    """If `.nexus` is a link, its content is unknown, so every agent has every restriction."""
     (tmp_path / ".nexus").symlink_to(tmp_path)
     assert restrictions(usable(str(tmp_path))) == dict.fromkeys(load(None).agents, ALL)
     with pytest.raises(CatalogError, match=r"^\.nexus: is a symbolic link where a folder belongs"):
@@ -193,7 +193,7 @@ def test_reported_faults_are_bounded(project: Path) -> None:
 
 
 def test_faulty_catalog_is_cached(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault is found once, as long as the files stay as they are."""
+    """A fault is found once as long as the files do not change."""
     put(project / ".nexus", {"agents/engineer/meta.yml": "id: ["})
     first = usable(str(project))
     if not (project / ".nexus/state").exists():

@@ -16,7 +16,7 @@ SKILLED = {"skills/release/meta.yml": SKILL.format(id="release"), "skills/releas
 
 
 def test_all_faults_of_an_agent_are_reported_at_once(tmp_path: Path) -> None:
-    """What breaks the schema hides neither what the other members name nor what the text does."""
+    """A schema fault hides neither faults in other fields nor faults in the text."""
     meta = (
         "id: dba\nname: D\ndescription: D\nextra: 1\ncategory: hwo\nresume_tier: persistant\nmodel_tier: 5\n"
         "capabilities: [no_file_edti, 5]\n"
@@ -34,7 +34,7 @@ def test_all_faults_of_an_agent_are_reported_at_once(tmp_path: Path) -> None:
 
 
 def test_wrong_id_is_reported_beside_other_faults(tmp_path: Path) -> None:
-    """So is what an agent with another id than its folder, and one without a text, takes away."""
+    """An id that differs from its folder, or a missing text, is reported together with the other faults."""
     put(tmp_path / ".nexus", {"agents/tester/meta.yml": "id: dba\ncapabilities: [no_file_edit]\n"})
     told = [fault.partition(" ")[2][:50] for fault in own_faults(tmp_path)]
     assert told == [
@@ -44,7 +44,7 @@ def test_wrong_id_is_reported_beside_other_faults(tmp_path: Path) -> None:
 
 
 def test_links_hide_no_other_fault(tmp_path: Path) -> None:
-    """A link, or a file in the place of a folder, is a fault among others, told once."""
+    """A link, or a file in the place of a folder, is reported once, beside the other faults."""
     put(tmp_path / ".nexus", {**SKILLED, "agents/dba/meta.yml": "id: [", "agents/NOTES": "x"})
     (tmp_path / ".nexus/agents/dba/body.md").symlink_to("/etc/hostname")
     (tmp_path / ".nexus/skills/other").symlink_to(tmp_path)
@@ -63,7 +63,7 @@ def test_links_hide_no_other_fault(tmp_path: Path) -> None:
 
 
 def test_disk_error_is_a_fault_that_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told as a fault, and not kept: the files are as they were when it is over."""
+    """A disk error is reported as a fault and not cached, because the files may be valid."""
     put(tmp_path / ".nexus", {**SKILLED, "agents/dba/meta.yml": AGENT.format(id="dba"), "agents/dba/body.md": "x"})
     (tmp_path / ".nexus/state").mkdir()
 
@@ -85,7 +85,7 @@ def test_reference_to_a_faulty_entry_is_no_second_fault(tmp_path: Path) -> None:
 
 
 def test_all_faults_of_a_map_are_reported_at_once(tmp_path: Path) -> None:
-    """Every harness is looked at, and of one that breaks the schema what keeps it."""
+    """Every harness of the map is checked, and the valid entries of a harness that breaks the schema, too."""
     text = (
         "codex:\n  extra: 1\n  classes: {x: [a]}\nMine: {}\nopencode:\n  reading: 5\n  classes: {file_creation: []}\n"
     )
@@ -129,7 +129,9 @@ def test_blank_words_of_an_agent_are_a_fault(tmp_path: Path) -> None:
 
 
 def test_a_skill_for_users_alone_stays_so(tmp_path: Path) -> None:
-    """What is shipped as manual_only is never offered for automatic selection; others may become so."""
+    """A shipped manual_only skill is never offered for automatic selection; a project may make other skills
+    manual_only.
+    """
     put(
         tmp_path / ".nexus",
         {

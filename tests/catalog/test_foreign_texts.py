@@ -46,7 +46,7 @@ KNOWN = Known(("plan_start", "task_add"), ("researcher",), ("nx-plan",))
     ],
 )
 def test_text_is_translated(text: str, expected: str, missing: list[str]) -> None:
-    """What has a counterpart is a placeholder; the rest is plain text, and is reported."""
+    """A name with a counterpart becomes a placeholder; other text stays and is reported."""
     assert translate(text, KNOWN) == (expected, missing)
 
 

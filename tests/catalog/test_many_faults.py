@@ -31,7 +31,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_twenty_unknown_placeholders_are_reported(tmp_path: Path, searches: list[int]) -> None:
-    """Twenty of them are told, each with its place, and for those alone near names are looked for."""
+    """Twenty unknown placeholders are reported, each with its place, and near names are searched for these alone."""
     put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "{{tool:plan_decid}}\n" * PLACEHOLDERS})
     told = own_faults(tmp_path)
     assert told[1] == ".nexus/skills/release/body.md:2:1: there is no tool 'plan_decid'; did you mean plan_decide?"
@@ -93,7 +93,7 @@ def test_long_lists_of_a_map_are_a_fault(tmp_path: Path) -> None:
 
 
 def test_large_text_has_its_own_bound(tmp_path: Path) -> None:
-    """A text has a bound of its own, told in its own words however large it is."""
+    """A text has a limit of its own, and the message names it, however large the text is."""
     for size in ((256 << 10) + 1, 2 << 20):
         put(tmp_path / ".nexus", {**SKILLED, "skills/release/body.md": "x" * size})
         told = "larger than 256 KiB, the limit for a text"
@@ -110,7 +110,7 @@ def test_a_fault_is_short(tmp_path: Path) -> None:
 
 
 def test_near_names_are_looked_for_among_some(searches: list[int]) -> None:
-    """With tens of thousands of names an unknown one is told at once, and so is one of thousands of letters."""
+    """Near names are found quickly among tens of thousands of names, and for a name of thousands of letters."""
     placeholders.near("a", {f"a{number}": None for number in range(20_000)})
     placeholders.near("a" * 10_000, {f"{'a' * 10_000}{number}": None for number in range(20)})
     assert searches == [50]

@@ -22,7 +22,7 @@ claude-code:
 
 
 def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
-    """What it says of a class takes the place of the shipped tools; all else stays."""
+    """A class in the project's map replaces the shipped tools of that class; all other classes stay."""
     put(
         tmp_path / ".nexus",
         {
@@ -95,7 +95,9 @@ def test_a_map_of_another_harness_is_whole(tmp_path: Path) -> None:
 
 
 def test_the_naming_of_the_server_is_of_its_classes(tmp_path: Path) -> None:
-    """What nexus_tools makes of task_add and task_update is refused, whatever the classes list."""
+    """The names that nexus_tools gives task_add and task_update are forbidden with their classes, whatever the classes
+    list.
+    """
     text = (
         "claude-code:\n  classes: {nexus_task_creation: [add_work]}\n  nexus_tools: work-*\ncodex: {nexus_tools: '*'}\n"
     )
@@ -117,7 +119,7 @@ def test_the_naming_of_the_server_is_of_its_classes(tmp_path: Path) -> None:
 
 
 def test_the_naming_of_the_server_is_no_reading(tmp_path: Path) -> None:
-    """Bad input: a list of what reads that has the tools of the server in it would let them through."""
+    """Bad input: a list of reading tools that contains the server's tools would allow them to every agent."""
     put(
         tmp_path / ".nexus",
         {"capability-map.yml": "codex:\n  reading: ['work-*']\n  nexus_tools: work-*\n"},
@@ -166,7 +168,9 @@ def test_our_tools_are_of_their_classes_under_every_mount(harness: str, mount: s
 
 
 def test_codex_resumes_and_waits_in_both_versions() -> None:
-    """Fault 7: the names that its hooks tell, with the namespace in front, and the parameter with the handle."""
+    """Fault 7: the map has the tool names that Codex's hooks report, with the namespace in front, and the parameter
+    with the handle.
+    """
     known = load(None).maps["codex"]
     assert known["resuming"]["collaborationfollowup_task"] == "target"
     assert known["resuming"]["multi_agent_v1send_input"] == known["resuming"]["send_input"] == "target"

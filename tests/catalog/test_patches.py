@@ -146,7 +146,9 @@ def test_headers_are_found_in_every_spelling(lines: tuple[str, ...], paths: list
     ],
 )
 def test_ambiguous_patch_is_uncertain(text: str) -> None:
-    """What some harness may read in another way is not certain; what looks like a header is found all the same."""
+    """A patch that some harness may read in another way is uncertain; a line that looks like a header still names its
+    file.
+    """
     paths, is_certain = patch_paths(text)
     assert not is_certain
     assert "src/a.py" in paths or "src/a.py" not in text

@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_project_adds_and_overrides(project: Path) -> None:
-    """What is left out of an override stays as shipped; what is new has a text of its own."""
+    """Fields that an override leaves out stay as shipped; a new entry has its own text."""
     catalog, shipped = load(str(project)), load(None)
     assert catalog.agents.keys() - shipped.agents.keys() == {"gardener"}
     assert catalog.skills.keys() - shipped.skills.keys() == {"prune"}
@@ -49,7 +49,7 @@ def test_a_project_adds_and_overrides(project: Path) -> None:
 
 
 def test_taking_a_capability_away_is_refused(tmp_path: Path) -> None:
-    """Contract §5: effective = canonical ∪ additions; the reason is told."""
+    """Contract §5: effective = canonical ∪ additions; the refusal gives the reason."""
     put(tmp_path / ".nexus", {"agents/architect/meta.yml": "id: architect\ncapabilities: [no_file_edit]\n"})
     told = own_faults(tmp_path)
     assert [
@@ -128,7 +128,7 @@ def test_hidden_folders_are_ignored(project: Path, kind: str) -> None:
 
 
 def test_empty_folder_is_a_fault_beside_cached_entries(project: Path) -> None:
-    """What was kept does not hide that something was begun since."""
+    """Cached entries do not hide an entry whose folder was only just created."""
     (project / ".nexus/state").mkdir()
     load(str(project))
     (project / ".nexus/agents/new").mkdir()
@@ -137,7 +137,7 @@ def test_empty_folder_is_a_fault_beside_cached_entries(project: Path) -> None:
 
 
 def test_links_are_refused(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A cloned repository can plant one: nothing outside is read."""
+    """A link in a cloned repository is refused: nothing outside of the project is read."""
     outside = tmp_path_factory.mktemp("outside") / "secret.md"
     outside.write_text("secret")
     body = project / ".nexus/agents/gardener/body.md"
@@ -151,7 +151,7 @@ def test_links_are_refused(project: Path, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_yaml_is_parsed_once(project: Path) -> None:
-    """What was made is kept beside the state, and made anew when a file changed."""
+    """The parsed catalog is cached in the state folder, and parsed again after a change of a file."""
     (project / ".nexus/state").mkdir()
     first = load(str(project)).agents
     with patch.object(building, "usable_value", side_effect=AssertionError("parsed again")):
@@ -187,7 +187,7 @@ def test_without_state_nothing_is_made(project: Path) -> None:
 
 
 def test_changed_or_missing_body_is_a_fault(project: Path) -> None:
-    """A text that went, or is none any more, is told as a fault of its file."""
+    """A body that is missing or no text any more is reported as a fault of its file."""
     catalog, body = load(str(project)), project / ".nexus/agents/gardener/body.md"
     body.write_bytes(b"ab\xff")
     with pytest.raises(CatalogError, match=r"^\.nexus/agents/gardener/body\.md: is not text in UTF-8 \(byte 2\) Corr"):

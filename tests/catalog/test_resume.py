@@ -64,13 +64,17 @@ def test_owner_without_a_recorded_id_starts_fresh(owner: str, policy: str | None
 def test_owner_agent_id_comes_before_the_newest_agent(
     policy: str | None, entries: list[dict[str, Any]], wanted: tuple[str, str | None, str]
 ) -> None:
-    """owner_agent_id comes before the newest agent of the owner's name; unknown to the session only if asked for."""
+    """owner_agent_id wins over the newest agent of the owner's name; an agent unknown to the session counts only if the
+    task names it.
+    """
     more: dict[str, Any] = {} if policy is None else {"owner_reuse_policy": policy}
     assert decided(ARCHITECT, entries, owner_agent_id="a1", **more) == wanted
 
 
 def test_the_files_are_read_again_first() -> None:
-    """Contract §5, bounded: what the task is about is read again before the agent goes on; in any spelling of it."""
+    """Contract §5, bounded: the agent reads the files of the task again before it continues, however their paths are
+    spelled.
+    """
     given = task(1, context="Mend ./src/a.py:12 and /p/src/b.py.", owner=ENGINEER)
     entries = [entry("e1", ENGINEER, "/p/src/a.py", "src/b.py", "src/c.py")]
     found = resume.decide(given, entries, load(None).agent(ENGINEER), mechanism=True, root="/p")
@@ -102,7 +106,7 @@ def test_task_without_named_files_starts_fresh() -> None:
     ],
 )
 def test_invalid_tracker_fields_count_as_absent(broken: dict[str, Any]) -> None:
-    """What is no text counts as absent."""
+    """A field that is no text counts as absent."""
     assert decided(ENGINEER, [{**entry("e1", ENGINEER, A), **broken}])[:2] == (FRESH, None)
 
 
@@ -142,7 +146,9 @@ def test_later_edits_in_the_tool_log_prevent_a_resume(edit: tuple[str, str, str]
 
 @pytest.mark.parametrize(("resumed", "mode"), [(900, RESUME), (2000, FRESH), (None, RESUME)])
 def test_agent_resumed_since_prevents_a_resume(resumed: int | None, mode: str) -> None:
-    """Contract §5, bounded: what another touched before it was resumed, and ended again, is not in the tracker."""
+    """Contract §5, bounded: after another resume of an agent the tracker no longer has the files that it touched
+    before.
+    """
     other = entry("w1", "writer", B, end=3000)
     other |= {} if resumed is None else {"last_resumed_at": stamp(resumed)}
     found = decided(ENGINEER, [entry("e1", ENGINEER, A, end=1000), other])
@@ -160,7 +166,8 @@ def test_edit_before_a_resume_counts_for_the_run_before() -> None:
 
 @pytest.mark.parametrize("policy", [None, "resume"])
 def test_a_resumed_agent_reads_again_what_others_edited(policy: str | None) -> None:
-    """The agent is always resumed, and told the files of the task and its own that another agent edited since."""
+    """The agent is always resumed; it gets the list of its files, and the task's, that another agent has edited since.
+    """
     entries = [entry("a1", ARCHITECT, B), entry("e1", ENGINEER, B, end=2000)]
     given = {**task(1, context=f"Mend {A}", owner=ARCHITECT), **({"owner_reuse_policy": policy} if policy else {})}
     agent = load(None).agents[ARCHITECT]
@@ -173,7 +180,9 @@ def test_a_resumed_agent_reads_again_what_others_edited(policy: str | None) -> N
 
 
 def test_unrecorded_agent_reads_all_files_again() -> None:
-    """A task names an id that the tracker does not have, and asks for it: what others edited is unknown."""
+    """If the tracker lacks the agent id in the task, the edits of other agents are unknown, so all files are read
+    again.
+    """
     given = task(1, context=f"Mend {A}", owner=ARCHITECT, owner_agent_id="old", owner_reuse_policy="resume")
     found = resume.decide(given, [], load(None).agents[ARCHITECT], mechanism=True)
     assert (found["mode"], found["agent_id"], found["reread"]) == (RESUME, "old", [A])

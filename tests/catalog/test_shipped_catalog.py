@@ -52,7 +52,7 @@ CAPABILITIES = {
 
 
 def test_catalog_json_is_current() -> None:
-    """What hooks and servers read is what the files beside it say: `make catalog` writes it anew."""
+    """catalog.json, which hooks and servers read, equals the files beside it; `make catalog` writes it."""
     current = Path(data_path("assets", SHIPPED_NAME)).read_text(encoding="utf-8")
     assert current == build_json(), "assets/catalog.json is not current: run make catalog"
 

@@ -27,7 +27,7 @@ from nexus_mcp.catalog import target_files
     ],
 )
 def test_paths_are_found_in_texts(text: str, files: list[str]) -> None:
-    """A path is known by its look; a place in it and what stands around it are not part of it."""
+    """A path in a text is recognized by its form, without a line number or punctuation around it."""
     assert target_files.of_task({"context": text}, "/p") == files
 
 
@@ -60,7 +60,9 @@ def test_existing_names_count_as_targets() -> None:
     ],
 )
 def test_target_covers_its_file_or_folder(target: str, path: str, is_covered: bool, may_be: bool) -> None:
-    """The file from the root, the files of a folder, any file of a bare name; what only ends like it may be meant."""
+    """A path from the root covers that file, a folder covers its files, and a bare name covers any file with that name;
+    a path that only ends with the target may be covered.
+    """
     assert (target_files.covers(target, path), target_files.may_cover(target, path)) == (is_covered, may_be)
 
 

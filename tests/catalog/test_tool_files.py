@@ -125,7 +125,7 @@ def test_shipped_maps_list_only_tools_that_write_files(harness: str) -> None:
 
 
 def test_file_classes_are_those_of_the_capabilities() -> None:
-    """The classes about files are those that no_file_edit blocks, those of shells what no_shell_exec does."""
+    """The file classes are those that no_file_edit blocks; the shell classes are those that no_shell_exec blocks."""
     capabilities = load(None).vocabulary["capabilities"]
     assert list(tool_files.FILE_CLASSES) == capabilities["no_file_edit"]["classes"]
     assert list(tool_files.SHELL_CLASSES) == capabilities["no_shell_exec"]["classes"]
@@ -133,7 +133,9 @@ def test_file_classes_are_those_of_the_capabilities() -> None:
 
 @pytest.mark.parametrize("name", tool_files.FILE_CLASSES)
 def test_tool_in_a_class_about_files_writes_unknown_files(name: str) -> None:
-    """It writes files, and which is not to be seen; a shell that a project has there does only if editing says so."""
+    """Such a tool writes files that its input does not show; a project's shell tool does so only if an editing class
+    lists it.
+    """
     known = load(None).maps["opencode"]
     classes = known["classes"]
     more = {**known, "classes": {**classes, name: [*classes[name], "new_page", "bash", "pages_*"]}}

@@ -19,7 +19,7 @@ EVERY = 4  # capabilities
 
 
 def agents(*names: str, meta: str = "", body: str = "x") -> dict[str, Any]:
-    """Files of agents without restrictions; `meta` is put behind what each says."""
+    """Write files of agents without restrictions; `meta` is appended to each."""
     return {
         f"agents/{name}/{file}": text
         for name in names
@@ -75,7 +75,7 @@ def test_all_files_together_are_bounded(tmp_path: Path, files: dict[str, Any], t
     ],
 )
 def test_each_file_is_bounded(tmp_path: Path, path: str, content: str, told: str) -> None:
-    """What there is too much of in a file is told with the file."""
+    """A file with too many entries is reported by its name."""
     put(tmp_path / ".nexus", {"skills/s/meta.yml": SKILL.format(id="s"), "skills/s/body.md": "x", path: content})
     (fault,) = own_faults(tmp_path)
     assert fault.startswith(f".nexus/{path}")
@@ -85,7 +85,7 @@ def test_each_file_is_bounded(tmp_path: Path, path: str, content: str, told: str
 @pytest.mark.parametrize("number", [sources.ENTRIES + 1, sources.NAMES + 1])
 @pytest.mark.parametrize("kind", ["agents", "skills"])
 def test_too_many_entries_restrict_every_name(tmp_path: Path, kind: str, number: int) -> None:
-    """With too many agents each name may be one of them, and none may do what can be forbidden."""
+    """With too many agents each name may be one of them, so every restriction holds for every name."""
     put(tmp_path / ".nexus", agents("gardener"))
     (tmp_path / ".nexus/state").mkdir()
     (tmp_path / f".nexus/{kind}").mkdir(exist_ok=True)
@@ -104,7 +104,8 @@ def test_too_many_entries_restrict_every_name(tmp_path: Path, kind: str, number:
 
 
 def test_results_before_the_deadline_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pass goes on where the one before it was cut off; what is not read yet is at fault meanwhile."""
+    """Each pass continues where the earlier one was stopped; entries that were not read yet count as faulty meanwhile.
+    """
     names = [f"a{number}" for number in range(6)]
     put(tmp_path / ".nexus", agents(*names))
     (tmp_path / ".nexus/state").mkdir()
@@ -126,7 +127,7 @@ def test_results_before_the_deadline_are_saved(tmp_path: Path, monkeypatch: pyte
 
 
 def test_killed_pass_leaves_its_results_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What each file came to is kept as soon as some time was spent, not only at the end."""
+    """Results are stored after some time already, not only at the end."""
     put(tmp_path / ".nexus", agents("a", "b", "c"))
     (tmp_path / ".nexus/state").mkdir()
     monkeypatch.setattr(building, "SAVE_EVERY_S", 0.0)

@@ -74,7 +74,7 @@ def shell(value: Any) -> Any:
     ],
 )
 def test_only_the_change_is_seen(text: str, change: Change, old: str, new: str) -> None:
-    """Everything else in the file stays as it is: comments, blank lines, quotes, line ends, a mark at the start."""
+    """The rest of the file keeps its comments, blank lines, quotes, line ends and byte order mark."""
     assert text.count(old) == 1
     assert changed(text, change) == text.replace(old, new)
 
@@ -134,14 +134,14 @@ def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: 
     ],
 )
 def test_edit_that_could_lose_a_comment_is_refused(text: str, change: Change, removing: str, told: str) -> None:
-    """A broken file, and a comment that would not stay: the place is told."""
+    """An edit of a broken file, or one that would lose a comment, is refused with the place."""
     with pytest.raises(CatalogError) as caught:
         changed(text, change, removing)
     assert caught.value.faults == [told]
 
 
 def test_new_file_begins_with_a_comment() -> None:
-    """A line that says what it is for, and the value."""
+    """A new file has a comment with its purpose, and the value."""
     made = new_file({"id": "a"}, "What it is.", lambda v: put(v, "x", ["b", "yes"]))
     assert made == b'# What it is.\nid: a\nx: [b, "yes"]\n'
     assert yaml_file.read(made, "own.yml").value == {"id": "a", "x": ["b", "yes"]}

@@ -51,7 +51,7 @@ def test_scalars_have_the_types_of_yaml_1_2() -> None:
     ],
 )
 def test_plain_scalars_follow_yaml_1_2(text: str, value: Any, loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`edit: off` is text: a plain scalar is what YAML 1.2 says, by whichever parser it is read."""
+    """Both parsers read plain scalars as YAML 1.2 does: `edit: off` is text."""
     monkeypatch.setattr(yaml_file, "LOADER", loader)
     found = yaml_file.read(f"edit: {text}\n".encode(), "f.yml").value["edit"]
     assert (found, type(found)) == (value, type(value))
@@ -69,7 +69,7 @@ def test_plain_scalars_follow_yaml_1_2(text: str, value: Any, loader: Any, monke
     ],
 )
 def test_faults_point_to_key_item_or_parent(pointer: str, place: str) -> None:
-    """A member is told at its key, an item where it begins, what is missing where it would be."""
+    """A fault of a field points to its key, one of an item to its beginning, and a missing field to its parent."""
     assert yaml_file.read(TEXT, "f.yml").fault_at(pointer, "is odd") == f"f.yml:{place}: is odd"
 
 

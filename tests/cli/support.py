@@ -20,7 +20,7 @@ LIMIT = 60
 
 
 class Ran(NamedTuple):
-    """What a process left: exit code, stdout, stderr."""
+    """The result of a process: exit code, stdout, stderr."""
 
     code: int
     out: str

@@ -67,7 +67,9 @@ def test_brief_json_has_the_parts_by_name(some_tasks: Project, capsys: pytest.Ca
 
 
 def test_task_that_needs_a_broken_plan_has_no_brief(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the plan decided cannot be told from a broken file: a task that needs it has no text, another one has."""
+    """A task that refers to a broken plan gets no brief, because the decision is unknown; a task without a plan gets
+    one.
+    """
     some_tasks.put("state/plan.json", "{")
     code, out, err = brief(some_tasks, capsys, "1")
     assert (code, out) == (1, "")
@@ -99,7 +101,9 @@ def test_brief_begins_with_the_role(some_tasks: Project, capsys: pytest.CaptureF
 def test_only_lead_adds_the_chapters_on_starting_agents(
     some_tasks: Project, capsys: pytest.CaptureFixture[str], harness: str
 ) -> None:
-    """--lead adds the chapters on starting and resuming; how to ask and what tools are called is for all."""
+    """--lead adds the chapters on starting and resuming agents; the chapters on questions and tool names are always
+    there.
+    """
     plain = brief(some_tasks, capsys, "1", "--harness-id", harness)[1]
     lead = brief(some_tasks, capsys, "1", "--lead", "--harness-id", harness)[1]
     chapters = [line for line in lead.split("HARNESS:")[1].splitlines() if line.startswith("## ")]

@@ -25,7 +25,7 @@ class TestShow:
     def test_list_marks_capabilities_that_the_project_added(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """What the project added has a plus."""
+        """`list` puts a plus before each capability that the project added."""
         project.put("agents/writer/meta.yml", "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n")
         code, out, err = run(project, capsys, "show")
         assert (code, err) == (0, "")
@@ -35,7 +35,7 @@ class TestShow:
         ]
 
     def test_show_agent_lists_forbidden_tools(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        """What it may not do, and the tools of the harness that this takes away."""
+        """`show` lists the agent's capabilities and the tools of the harness that they forbid."""
         code, out, _ = run(project, capsys, "show", "--agent", "engineer", "--harness-id", "opencode")
         assert (code, out) == (
             0,
@@ -58,7 +58,7 @@ class TestShow:
     def test_output_is_wrapped_at_80_columns(
         self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
     ) -> None:
-        """No line is wider than 80 characters, and what goes on with one is further in."""
+        """No line is wider than 80 characters, and continued lines are indented."""
         code, out, _ = run(project, capsys, "show", *words)
         assert (code, max(map(len, out.splitlines())) <= 80) == (0, True)
         assert ("\n    " in out) is bool(words)
@@ -66,7 +66,7 @@ class TestShow:
     def test_names_from_nexus_tools_are_shown_with_their_class(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """What nexus_tools makes of a tool is shown with its class, for a program too."""
+        """A tool name made from nexus_tools is shown with its class, in text and in JSON."""
         project.put("capability-map.yml", "codex: {nexus_tools: work_nx_*}\n")
         words = ("show", "--class", "nexus_task_creation", "--harness-id", "codex")
         tools = ["mcp__nexus__task_add", "mcp__*__*task_add", "work_nx_task_add"]
@@ -76,7 +76,7 @@ class TestShow:
         assert found["classes"] == {"codex": {"nexus_task_creation": tools}}
 
     def test_show_json_has_what_an_adapter_needs(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        """The same for a program: what an adapter needs to forbid tools by name."""
+        """The JSON form has the tool names that an adapter needs to forbid the tools."""
         words = ("show", "--json", "--agent", "writer", "--class", "shell_command_exec", "--harness-id", "opencode")
         code, out, _ = run(project, capsys, *words)
         assert code == 0
@@ -94,7 +94,7 @@ class TestShow:
 
 
 class TestCheck:
-    """`check` tells, and its exit code does."""
+    """`check` answers by its text and its exit code."""
 
     def test_check_counts_classes_with_a_tool(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         """Every class has a tool in every map."""
@@ -112,7 +112,7 @@ class TestCheck:
     def test_missing_class_of_a_map_is_reported_with_its_place(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Bad input: file, line and column, and what it means."""
+        """Bad input: the message has file, line and column, and the consequence."""
         project.put("capability-map.yml", "codex:\n  classes:\n    file_creation: []\n")
         code, out, err = run(project, capsys, "check")
         assert (code, out) == (1, "")
@@ -134,7 +134,7 @@ class TestCheck:
     def test_check_tells_whether_the_agent_may_use_the_tool(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """Whether it may use it; if not, what to do instead, and exit code 1."""
+        """`check` says whether the agent may use the tool; if not, it names the alternative and exits with 1."""
         words = ("check", "--harness-id", "claude-code", "--tool", "Write", "--agent")
         assert run(project, capsys, *words, "writer") == (0, "claude-code: writer may use Write.\n", "")
         code, out, _ = run(project, capsys, *words, "tester")
@@ -161,7 +161,7 @@ class TestCheck:
     def test_tool_without_a_class_is_allowed(
         self, project: Project, capsys: pytest.CaptureFixture[str], tool: str, told: str
     ) -> None:
-        """It is allowed; told is when it only reads, and when no list of the map has it, by a pattern neither."""
+        """Such a tool is allowed; `check` notes that the tool only reads, or that no entry of the map matches it."""
         words = ("check", "--harness-id", "claude-code", "--tool", tool)
         assert run(project, capsys, *words) == (0, f"claude-code: {tool} is in no class{told}\n", "")
         assert run(project, capsys, *words, "--agent", "tester") == (
@@ -230,7 +230,7 @@ SHELL = ("--class", "shell_command_exec")
 def test_impossible_capability_changes_are_refused(
     project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
 ) -> None:
-    """Bad input: what is wrong, and the near names; nothing is changed."""
+    """Bad input: the message names the fault and the near names; no file changes."""
     before = project.snapshot()
     found, out, err = run(project, capsys, *words)
     assert (found, out, err[: len(told) + 11]) == (code, "", f"nexus-mcp: {told}")

@@ -41,7 +41,7 @@ class TestChanges:
     def test_removing_all_added_tools_deletes_the_file(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """What `add` made and `remove` emptied is gone, so that what a later release ships holds here too."""
+        """`remove` deletes a file of `add` that has become empty, so that a later release's shipped values apply."""
 
         def own_files() -> list[str]:
             return sorted(
@@ -74,14 +74,15 @@ class TestChanges:
     def test_list_equal_to_the_shipped_one_is_removed(
         self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str, left: str
     ) -> None:
-        """Once the list says what is shipped it goes, with what is empty then; what else there is stays."""
+        """A list that equals the shipped one is removed, with the parents that this leaves empty; other entries stay.
+        """
         path = "agents/writer/meta.yml" if "--agent" in words else "capability-map.yml"
         project.put(path, text)
         code, out, _ = run(project, capsys, "remove", *words)
         assert (code, out.count("\n"), project.get(path).decode()) == (0, 1, left)
 
     def test_a_list_with_a_comment_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        """A user's comment stays, and with it the list that equals the shipped one; a message says so."""
+        """A list with a user's comment stays even if it equals the shipped list, with a message."""
         project.put("capability-map.yml", SHELL_MAP.format("\n    - bash  # by agreement\n    - y"))
         code, out, _ = run(project, capsys, "remove", *SHELL, "--tool", "y")
         assert (code, out.splitlines()[1:]) == (0, FROZEN)
@@ -111,7 +112,7 @@ class TestChanges:
     def test_capability_of_the_projects_own_agent_can_be_removed(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """What is not shipped belongs to the project."""
+        """A project's own agent may lose any of its capabilities."""
         meta = (
             "id: dba  # ours\nname: D\ndescription: D.\ncategory: how\nresume_tier: persistent\nmodel_tier: high\n"
             "capabilities:\n- no_file_edit\n- no_task_create  # not the lead\n"
@@ -132,7 +133,7 @@ class TestChanges:
         assert load(str(project.root)).maps["opencode"] == load(None).maps["opencode"]
 
     def test_a_shipped_tool_stays(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        """A class keeps what the shipped map has in it: without it an agent would lose a restriction."""
+        """The shipped tools of a class cannot be removed: an agent would lose a restriction."""
         words = ("--class", "structured_document_edit", "--harness-id", "claude-code", "--tool")
         stays = (
             "nexus-mcp: NotebookEdit is in structured_document_edit of the shipped map of claude-code, and cannot "

@@ -23,7 +23,7 @@ def ran(capsys: pytest.CaptureFixture[str], project: Path, *words: str) -> tuple
 
 
 def test_list_has_every_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each agent and skill with when to choose it, in lines of a terminal; those of the project say so."""
+    """Each agent and skill is listed with its purpose, wrapped for a terminal; the project's own entries are marked."""
     put(tmp_path / ".nexus", OWN)
     code, out, err = ran(capsys, tmp_path, "list")
     lines = out.splitlines()
@@ -59,7 +59,7 @@ def test_list_of_what_an_agent_may_choose(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_show_has_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it is, then its text; control characters never reach a terminal raw."""
+    """`show` prints the fields, then the text, and no raw control character."""
     put(tmp_path / ".nexus", OWN)
     code, out, _ = ran(capsys, tmp_path, "show", "gardener")
     digest = hashlib.sha256(OWN["agents/gardener/body.md"].encode()).hexdigest()
@@ -108,7 +108,7 @@ def test_show_has_both_of_one_id(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Counts of what is shipped and of what is this project's."""
+    """`check` prints the number of shipped and of own entries."""
     put(tmp_path / ".nexus", OWN)
     assert ran(capsys, tmp_path, "check") == (
         0,
@@ -120,7 +120,7 @@ def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each on a line with its place, then what to do; the exit code says that something is wrong."""
+    """Each fault has a line with its place and the next step; the exit code is 1."""
     put(tmp_path / ".nexus", {"agents/gardener/meta.yml": AGENT.format(id="gardener").replace("bounded", "bound")})
     code, _, err = ran(capsys, tmp_path, "check")
     assert (code, err.splitlines()) == (
@@ -135,7 +135,7 @@ def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_check_takes_a_link_for_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is said of changes by a command that makes none."""
+    """A link is a fault, and the message of this reading command does not mention changes."""
     told = (
         "nexus-mcp: .nexus: is a symbolic link where a folder belongs\n"
         "nexus-mcp: Correct it, then run nexus-mcp catalog "
@@ -146,7 +146,7 @@ def test_check_takes_a_link_for_a_fault(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_manifest_keeps_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Effective capabilities, and digests of the texts as they are on disk."""
+    """The manifest has the effective capabilities, and digests of the texts on disk."""
     put(tmp_path / ".nexus", {"agents/writer/meta.yml": "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"})
     code, out, _ = ran(capsys, tmp_path, "manifest")
     value = json.loads(out)

@@ -61,7 +61,9 @@ def write(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def test_package_becomes_the_projects_own(project: Project, package: Path) -> None:
-    """Its agents and skills are in the catalog, what has no counterpart is listed, and a second run changes nothing."""
+    """The package's agents and skills are in the catalog, names without a counterpart are listed, and a second import
+    changes nothing.
+    """
     ran = nexus("catalog", "import", str(package), cwd=project.root)
     assert ran == (
         0,
@@ -88,7 +90,7 @@ def test_package_becomes_the_projects_own(project: Project, package: Path) -> No
 
 
 def test_dry_run_writes_nothing(project: Project, package: Path) -> None:
-    """It shows what would be made."""
+    """A dry run prints the files that an import would create."""
     ran = nexus("catalog", "import", str(package), "--dry-run", cwd=project.root)
     assert ran.out.startswith("would begin .nexus/agents/gardener\n")
     assert ran.out.endswith("\n2 entries would be made, 3 not mapped.\n")
@@ -178,7 +180,7 @@ def test_shipped_agent_keeps_its_restrictions(project: Project, tmp_path: Path) 
 
 
 def test_existing_files_stay(project: Project, package: Path) -> None:
-    """An entry with other files is kept, and one that an interruption left incomplete is completed."""
+    """An entry with other files is kept, and an entry of an interrupted import is completed."""
     project.put("agents/gardener/meta.yml", AGENT.replace("task: Pruning\n", ""))
     project.put("agents/gardener/body.md", "# Mine\n")
     nexus("catalog", "import", str(package), cwd=project.root)
@@ -201,7 +203,7 @@ def test_fault_of_the_project_ends_the_import(project: Project, package: Path) -
 
 @pytest.mark.parametrize("name", ["gone", "empty"])
 def test_other_folders_are_no_package(project: Project, tmp_path: Path, name: str) -> None:
-    """The answer says which folder to name."""
+    """The message says which folder to name."""
     (tmp_path / "empty").mkdir()
     ran = nexus("catalog", "import", str(tmp_path / name), cwd=project.root)
     assert ran.code == (2 if name == "gone" else 1)

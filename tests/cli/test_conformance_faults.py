@@ -79,7 +79,7 @@ def told(ran: Ran) -> str:
     ],
 )  # fmt: skip
 def test_invalid_option_is_refused_before_the_run(folder: Path, options: list[str], message: str) -> None:
-    """An option that cannot be used is told before anything is run."""
+    """An unusable option is reported before any fixture runs."""
     assert told(nexus("conformance", "run", "--fixtures", "suite", *options, cwd=folder)) == message
 
 
@@ -101,12 +101,12 @@ def test_a_secret_is_not_repeated(folder: Path) -> None:
     ],
 )
 def test_faulty_fixture_paths_are_reported_in_one_line(folder: Path, words: list[str], path: str, message: str) -> None:
-    """A fixture with a typo, a missing folder and an empty one are told in one line."""
+    """A fixture with a typo, a missing folder and an empty folder are each reported in one line."""
     assert told(nexus("conformance", *words, "--fixtures", path, cwd=folder)) == message
 
 
 def test_empty_selection_names_similar_fixtures(folder: Path) -> None:
-    """A selection that leaves nothing is told with the nearest names."""
+    """A selection without a fixture is reported with the nearest names."""
     ran = nexus(
         "conformance", "run", "--fixtures", "suite", "--only", "task_add_frist", "--tool", "task_ad", cwd=folder
     )
@@ -119,7 +119,7 @@ def test_empty_selection_names_similar_fixtures(folder: Path) -> None:
 
 
 def test_unknown_expected_failure_is_reported(folder: Path) -> None:
-    """An expected failure that the suite does not have is told with file and line, whatever was selected."""
+    """An expected failure that the suite does not have is reported with file and line, whatever was selected."""
     ran = nexus("conformance", "run", "--fixtures", "suite", "--expected-failures", "known.yml", cwd=folder)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
@@ -137,7 +137,7 @@ def test_compare_needs_two_servers(servers: list[str]) -> None:
 
 
 def test_lint_prints_faults_and_exits_with_1(folder: Path) -> None:
-    """lint tells faults on stdout, with exit code 1, for they are what it was asked for."""
+    """lint prints the faults on stdout, because they are its result, and exits with 1."""
     assert nexus("conformance", "lint", "--fixtures", "typo.json", "--fixtures", "empty", cwd=folder) == (
         1,
         "typo.json: /postconditions: is not a known field; did you mean postcondition?\n"
@@ -149,7 +149,7 @@ def test_lint_prints_faults_and_exits_with_1(folder: Path) -> None:
 
 
 def test_coverage_prints_gaps_and_counts(folder: Path) -> None:
-    """coverage tells each gap under its kind, and the counts in the last line."""
+    """coverage prints each gap under its kind, and the counts in the last line."""
     ran = nexus("conformance", "coverage", "--fixtures", "suite", cwd=folder)
     assert (ran.code, ran.err) == (1, "")
     lines = ran.out.splitlines()
@@ -160,6 +160,6 @@ def test_coverage_prints_gaps_and_counts(folder: Path) -> None:
 
 
 def test_list_prints_ids_and_starts_no_server(folder: Path) -> None:
-    """--list prints the ids and what they ask, and starts no server."""
+    """--list prints the ids and the called tools, and starts no server."""
     ran = nexus("conformance", "run", "--fixtures", "suite", "--list", "--server", "/no/such/command", cwd=folder)
     assert ran == (0, "task_add_first  task_add\n1 fixtures\n", "")

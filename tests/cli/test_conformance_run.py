@@ -70,7 +70,7 @@ def last(ran: Ran) -> str:
 
 
 def test_own_tools_are_judged_in_memory(folder: Path) -> None:
-    """Without a target our own tools are judged; what they cannot be asked there is counted with the reason."""
+    """Without a target our own tools are tested in memory; fixtures that need a process are counted with the reason."""
     ran = nexus("conformance", "run", "--fixtures", "good.json", cwd=folder)
     assert (ran.code, ran.err) == (0, "")
     assert last(ran) == "1 passed, 0 failed, 1 not run (1 needs --event-command)"
@@ -101,7 +101,7 @@ def test_tool_map_renames_a_tool(folder: Path) -> None:
 
 
 def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
-    """A failure is shown with what was expected and what was seen, and the exit code is 1."""
+    """A failure shows the expected and the actual value, and the exit code is 1."""
     ran = run(folder, "mixed.json")
     assert (ran.code, ran.err) == (1, "")
     assert "✗ add_bad mixed.json" in ran.out
@@ -110,7 +110,7 @@ def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
 
 
 def test_terminal_output_ends_with_the_counts(folder: Path) -> None:
-    """On a terminal the same is said last."""
+    """On a terminal the counts are printed last, too."""
     ran = nexus_on_terminal("conformance", "run", "--fixtures", str(folder / "mixed.json"), env={"NO_COLOR": "1"})
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.rstrip().endswith("1 passed, 1 failed\x1b[0m")
@@ -130,7 +130,7 @@ def test_expected_failure_does_not_fail_the_run(folder: Path, file: str, code: i
 
 
 def test_each_report_is_written_in_its_format(folder: Path) -> None:
-    """Each report is written as its name says, and tells the same."""
+    """Each report has the format of its suffix, and all have the same results."""
     names = ("junit.xml", "result.json", "report.html", "badge.json")
     ran = run(folder, "mixed.json", *(word for name in names for word in ("--report", name)))
     assert [line for line in ran.out.splitlines() if line.startswith("written")] == [
@@ -145,7 +145,7 @@ def test_each_report_is_written_in_its_format(folder: Path) -> None:
 
 
 def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
-    """A report whose folder goes while the suite runs is told, after the counts, with exit code 2."""
+    """If a report's folder disappears during the run, the fault is printed after the counts, with exit code 2."""
     (folder / "out").mkdir()
     script = f"rmdir {shlex.quote(str(folder / 'out'))}; exec {SERVE}"
     ran = run(folder, "mixed.json", "--report", "out/result.json", "--server", shlex.join(("sh", "-c", script)))
@@ -164,7 +164,9 @@ def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
     ids=["no path", "no command", "garbage", "ends at once"],
 )
 def test_command_that_is_no_server_exits_with_2(folder: Path, server: str) -> None:
-    """A command that is no server is told in one line, with exit code 2; of one that is not there also what to give."""
+    """A command that is no server is reported in one line, with exit code 2; for a missing command the message says
+    what to enter.
+    """
     ran = run(folder, "mixed.json", "--server", server)
     assert ran.code == 2
     assert ran.out == ""
@@ -175,7 +177,7 @@ def test_command_that_is_no_server_exits_with_2(folder: Path, server: str) -> No
 
 
 def test_compare_reports_where_servers_differ(folder: Path) -> None:
-    """Servers with different prefixes are put side by side; where they differ is told."""
+    """Servers with different prefixes are compared, and the differing fixtures are listed."""
     servers = [f"{SERVE} --tool-prefix nx_", f"{SERVE} --sdk --tool-prefix zz_"]
     words = [word for server in servers for word in ("--server", server)]
     ran = conformance(folder, "compare", *words, "--fixtures", "mixed.json", "--json", "both.json")
@@ -187,7 +189,7 @@ def test_compare_reports_where_servers_differ(folder: Path) -> None:
 
 
 def test_compare_without_a_server_exits_with_2(folder: Path) -> None:
-    """A command that is not there ends the comparison with exit code 2, and what to give is told."""
+    """A missing command ends the comparison with exit code 2, and the message says what to enter."""
     ran = conformance(folder, "compare", "--server", SERVE, "--server", "/no/such", "--fixtures", "mixed.json")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [

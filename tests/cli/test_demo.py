@@ -31,7 +31,7 @@ def piped(temporary: Path) -> Ran:
 
 
 def test_demo_succeeds(piped: Ran) -> None:
-    """The demo ends well and has nothing to complain about."""
+    """The demo ends with exit code 0 and prints no fault."""
     assert (piped.code, piped.err) == (0, "")
 
 
@@ -62,7 +62,7 @@ def test_demo_ends_with_the_lines_to_mount(piped: Ran) -> None:
 
 
 def test_demo_removes_the_project(piped: Ran, temporary: Path) -> None:
-    """Nothing is left of the temporary project, and the output says where it was."""
+    """The temporary project is removed, and the output names its path."""
     assert re.search(rf"{re.escape(str(temporary))}/nexus-demo-\w+ is removed", piped.out)
     assert list(temporary.iterdir()) == []
 
@@ -105,7 +105,7 @@ def test_keep_leaves_a_clean_repository(tmp_path: Path) -> None:
 def test_server_that_cannot_start_ends_the_demo(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A server that ends at once is told in one line, and the project is removed all the same."""
+    """A server that ends at once is reported in one line, and the project is removed nevertheless."""
     monkeypatch.setattr(mount, "serve_command", lambda: [sys.executable, "-c", "pass"])
     before = set(Path(tempfile.gettempdir()).glob("nexus-demo-*"))
     code = main(["demo"])
@@ -131,7 +131,7 @@ def test_long_values_are_truncated(value: object, text: str) -> None:
 
 
 def test_selection_says_whether_fields_were_left_out() -> None:
-    """Members are picked by path, and it is told whether any is left out."""
+    """Fields are selected by path, and the result says whether any field was left out."""
     value = {"a": {"b": 1, "c": 2}, "d": 3}
     assert select(value, ()) == (value, True)
     assert select(value, ("a.b", "d")) == ({"b": 1, "d": 3}, False)
@@ -148,7 +148,7 @@ def test_odd_folder_name_is_shown_escaped(tmp_path: Path) -> None:
 
 
 def test_objects_have_rows(piped: Ran) -> None:
-    """The objects of a list stand one below the other, each behind a hyphen, below the name of the list."""
+    """The objects of a list are printed one below the other, each after a hyphen, below the name of the list."""
     rows = piped.out.partition("Settle them one by one.")[2].splitlines()[4:7]
     assert rows == [
         "    remaining",
@@ -158,7 +158,7 @@ def test_objects_have_rows(piped: Ran) -> None:
 
 
 def test_the_readme_shows_the_truth(piped: Ran) -> None:
-    """What the README shows of the demo is what the demo prints, in this order, left out lines aside."""
+    """The demo prints the lines that the README shows, in this order."""
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
     shown = readme.partition("```text\n")[2].partition("```")[0].splitlines()
     printed = iter(piped.out.splitlines())

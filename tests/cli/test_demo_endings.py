@@ -81,7 +81,7 @@ def test_signal_sets_exit_code_and_removes_project(temporary: Path, number: int,
 
 @pytest.mark.parametrize("argv", PRINTING, ids=" ".join)
 def test_closed_stdout_is_reported_in_one_line(temporary: Path, argv: list[str]) -> None:
-    """A command that prints does nothing when stdout is closed, and says so in one line."""
+    """A command that prints does nothing if stdout is closed, and reports that in one line."""
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, *argv],
         cwd=temporary,

@@ -82,7 +82,7 @@ def test_report_is_complete_in_the_c_locale(broken: Project) -> None:
 
 
 def test_missing_project_exits_with_2(tmp_path: Path) -> None:
-    """A project that is not there is told in one line with exit code 2."""
+    """A missing project is reported in one line with exit code 2."""
     ran = nexus("doctor", "--project", "nowhere", cwd=tmp_path)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
 

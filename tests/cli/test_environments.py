@@ -45,7 +45,7 @@ PARAMS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("seconds", TIMES)
 def test_a_stamp_is_always_a_time(seconds: float) -> None:
-    """It has the contract's form, whatever the clock says."""
+    """A stamp has the contract's form for every time of the clock."""
     found = stamp(seconds)
     assert len(found) == len(LAST)
     assert found <= LAST
@@ -159,7 +159,7 @@ def test_failed_restart_continues_in_the_old_encoding(monkeypatch: pytest.Monkey
 
 
 def test_name_outside_the_locale_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is refused with what to do, nothing is written, and it is not there to be read."""
+    """Such a name is refused with a next step; no file is written, and reading it finds none."""
     from nexus_mcp.server.app import App
 
     def ascii_only(name: str) -> bytes:
@@ -187,7 +187,7 @@ def test_hook_answers_even_if_its_error_handling_fails(
     event: str,
     broken: str,
 ) -> None:
-    """When what answers failures fails, too, the hook answers all the same, and the stricter way where it decides."""
+    """If the error handling of a hook fails, too, the hook still answers, and denies where it decides."""
 
     def fail(*_: object, **__: object) -> object:
         raise MemoryError

@@ -56,7 +56,7 @@ def test_commands_continue_with_the_valid_entries(
 def test_checks_and_edits_refuse_a_faulty_catalog(
     faulty: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
-    """What checks, what others copy from, and what edits wants a catalog without a fault."""
+    """Commands that check, export or edit the catalog refuse a catalog with a fault."""
     before = {path: content for path, content in faulty.snapshot().items() if "/cache" not in path}
     code = main([*words, "--project", str(faulty.root)])
     _, err = capsys.readouterr()

@@ -16,7 +16,9 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_registers_and_takes_back(real_repository: Project) -> None:
-    """The line and the command are added, told with what to do next, and taken back; .nexus/ is not made."""
+    """The .gitattributes line and the command are registered, reported with the next step, and removed again; .nexus/
+    is not created.
+    """
     root = real_repository.root
     before = (root / ".git/config").read_bytes()
     ran = nexus("init", "--git-merge", cwd=root)
@@ -43,7 +45,7 @@ def test_registers_and_takes_back(real_repository: Project) -> None:
 
 
 def test_another_line_wins(real_repository: Project, capsys: Capture) -> None:
-    """When git would not use the driver after all, that is told, with exit code 1."""
+    """If another line keeps git from using the driver, the command reports that, with exit code 1."""
     below = Project(real_repository.root / "a b")
     below.put(".gitattributes", "history.json merge=union\n")
     assert main(["init", "--git-merge", "--project", str(below.root)]) == 1
@@ -83,7 +85,7 @@ def test_remove_needs_git_merge(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize("option", ["--harness-id", "--tool-prefix"])
 @pytest.mark.parametrize("also", [[], ["--remove"]])
 def test_meaningless_option_is_refused(real_repository: Project, capsys: Capture, option: str, also: list[str]) -> None:
-    """The registration is the same for every client, so what names one is refused rather than ignored."""
+    """The registration is the same for every client, so an option that names a client is refused, not ignored."""
     assert main(["init", "--git-merge", *also, option, "x", "--project", str(real_repository.root)]) == 2
     err = capsys.readouterr().err
     assert err.startswith(

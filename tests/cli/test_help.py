@@ -78,7 +78,7 @@ def test_help_names_all_there_is(words: tuple[str, ...], command: Command | Grou
 
 
 def test_bare_command_on_a_terminal_explains_itself() -> None:
-    """A bare command on a terminal explains itself and ends, whether options are given or not."""
+    """A bare command on a terminal prints how to use it and ends, with and without options."""
     for arguments in ((), ("--tool-prefix", "nx_")):
         ran = nexus_on_terminal(*arguments)
         assert (ran.code, ran.err) == (0, "")
@@ -102,7 +102,7 @@ def test_help_into_a_closed_pipe_prints_no_error() -> None:
 
 
 def test_help_onto_a_full_disk_is_reported_in_one_line() -> None:
-    """Output that cannot be written is told in one line."""
+    """Output that cannot be written is reported in one line."""
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
             [sys.executable, "-m", "nexus_mcp", "--help"],

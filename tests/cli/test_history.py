@@ -31,7 +31,9 @@ def repair(project: Project, *options: str) -> int:
 
 
 def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
-    """A conflict is told and mended, with where the old file is and what is left to do; again it is whole."""
+    """A conflict is reported and repaired; the output names the backup and the remaining steps; a second repair finds a
+    whole history.
+    """
     project.put("history.json", MARKED)
     ran = nexus("history", "repair", cwd=project.root)
     assert (ran.code, ran.err) == (0, "")
@@ -69,7 +71,7 @@ def test_an_interrupt_while_it_is_written(project: Project, capsys: Capture) -> 
 
 
 def test_dry_run_changes_nothing_and_exits_with_1(project: Project, capsys: Capture) -> None:
-    """A dry run tells what there is, ends with 1 and touches nothing, whatever else is given."""
+    """A dry run reports the faults, exits with 1 and changes nothing, with any other option."""
     for data, told in (
         (MARKED, "keeps the cycles of both sides, each once."),
         (CUT, "and the file as it is beside it."),
@@ -84,7 +86,8 @@ def test_dry_run_changes_nothing_and_exits_with_1(project: Project, capsys: Capt
 
 
 def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Capture) -> None:
-    """What can be read is counted, what cannot is shown escaped with its place; only --yes gives it up."""
+    """Readable cycles are counted, unreadable parts are shown escaped with their place; only --yes drops these parts.
+    """
     project.put("history.json", CUT)
     before = project.snapshot()
     assert repair(project) == 1
@@ -105,7 +108,7 @@ def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Cap
 
 
 def test_first_ten_unreadable_parts_are_shown(project: Project, capsys: Capture) -> None:
-    """Of many unreadable parts the first ten are shown and the others counted; a lost end alone is told as that."""
+    """The first ten unreadable parts are shown and the others counted; a missing end alone is named as such."""
     whole = '{"completed_at": "", "tasks": []}'
     project.put("history.json", '{"cycles": [' + f"{whole}, \0, " * 12 + whole)
     assert repair(project) == 1
@@ -157,7 +160,7 @@ def test_a_comma_is_called_a_comma(project: Project, capsys: Capture, data: str,
 def test_exit_code_distinguishes_whole_missing_and_unreadable(
     project: Project, capsys: Capture, data: bytes | None, code: int, told: str
 ) -> None:
-    """A whole history, none, and one past mending are told apart by the exit code; nothing is touched."""
+    """The exit code differs for a whole, a missing and an irreparable history; no file changes."""
     if data is not None:
         project.put("history.json", data)
     before = project.snapshot()
@@ -169,7 +172,7 @@ def test_exit_code_distinguishes_whole_missing_and_unreadable(
 
 
 def test_interrupted_change_is_reported_and_left(project: Project, capsys: Capture) -> None:
-    """A change that waits is told of, and left."""
+    """A pending change is reported and stays."""
     project.put("history.json", MARKED)
     project.put("state/txn.json", b"{}")
     before = project.snapshot()
@@ -180,7 +183,7 @@ def test_interrupted_change_is_reported_and_left(project: Project, capsys: Captu
 
 
 def test_refusal_is_one_line_on_stderr(project: Project, capsys: Capture) -> None:
-    """What the store refuses, a link say, is one line on stderr."""
+    """A refusal of the store, such as that of a link, is one line on stderr."""
     project.nexus.symlink_to(project.root)
     assert repair(project) == 1
     captured = capsys.readouterr()
@@ -204,7 +207,7 @@ def test_merge_replaces_the_second_file(three: list[str]) -> None:
 
 
 def test_merge_is_quick(three: list[str]) -> None:
-    """git waits for it at each commit of a rebase: what takes long to import is not needed for a merge."""
+    """git runs the driver at each commit of a rebase, so the driver imports no slow module."""
     code = (
         f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
         f"from nexus_mcp.cli import main; code = main({['history', 'merge', *three]!r})\n"
@@ -216,7 +219,7 @@ def test_merge_is_quick(three: list[str]) -> None:
 
 
 def test_undecided_merge_exits_with_1(three: list[str], capsys: Capture) -> None:
-    """A conflict ends with 1, the reason on stderr in one line, and markers of the size that was asked for."""
+    """A conflict exits with 1, has the reason on stderr in one line, and markers of the requested size."""
     Path("B").write_bytes(OURS([numbered(3)]))
     assert main(["history", "merge", "--marker-size=9", *three]) == 1
     assert capsys.readouterr() == (

@@ -171,7 +171,7 @@ def test_closed_stdout_does_not_undo_the_event(project: Project) -> None:
 
 
 def test_the_old_tracker_is_whole(tmp_path: Path) -> None:
-    """A tracker written before is rewritten with what it had: two events of two processes add up."""
+    """A tracker of an older version is rewritten with its entries: events of two processes add up."""
     for agent in ("a1", "a2"):
         assert nexus("hook", "agent_spawn", cwd=tmp_path, stdin=compact({**SPAWN, "agent_id": agent})).code == 0
     assert [entry["agent_id"] for entry in json.loads((tmp_path / TRACKER).read_text())] == ["a1", "a2"]

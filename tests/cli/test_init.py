@@ -18,7 +18,7 @@ FILES = {".nexus/", ".nexus/state/", ".nexus/.gitignore"}
 
 
 def told(out: str) -> dict[str, str]:
-    """What init says about each path: path -> created | kept."""
+    """Return the lines of init as a dict: path -> created | kept."""
     return {
         path: verdict
         for line in out.splitlines()
@@ -29,7 +29,7 @@ def told(out: str) -> dict[str, str]:
 
 
 def test_makes_the_folder(project: Project) -> None:
-    """Init makes .nexus/, state/ and .gitignore, and says so."""
+    """Init creates .nexus/, state/ and .gitignore, and lists them."""
     ran = nexus("init", "--project", str(project.root))
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[0] == str(project.root)
@@ -39,7 +39,7 @@ def test_makes_the_folder(project: Project) -> None:
 
 
 def test_may_be_run_again(project: Project) -> None:
-    """A second init changes nothing and says what was there."""
+    """A second init changes nothing and lists the existing files."""
     nexus("init", "--project", str(project.root))
     before = without_lock(project.snapshot())
     ran = nexus("init", cwd=project.root)
@@ -48,7 +48,7 @@ def test_may_be_run_again(project: Project) -> None:
 
 
 def test_keeps_what_is_there(project: Project) -> None:
-    """Init makes only what is missing: a .gitignore of the user's own stays as it is."""
+    """Init creates only missing files: a user's own .gitignore stays unchanged."""
     project.put(".gitignore", "state/\n*.tmp\n")
     ran = nexus("init", cwd=project.root)
     assert told(ran.out) == {".nexus/": "kept", ".nexus/state/": "created", ".nexus/.gitignore": "kept"}
@@ -66,7 +66,7 @@ def test_keeps_what_is_there(project: Project) -> None:
     ],
 )
 def test_tells_what_a_gitignore_does(project: Project, rules: bytes, told: str) -> None:
-    """Of a .gitignore that was there init says whether its rules leave state/ out, and else which line to add."""
+    """For an existing .gitignore, init says whether its rules exclude state/, and if not, which line to add."""
     project.put(".gitignore", rules)
     lines = nexus("init", cwd=project.root).out.splitlines()
     assert lines[3] == f"  kept     .nexus/.gitignore  {told}"
@@ -84,7 +84,7 @@ def test_prints_an_odd_name_escaped(project: Project) -> None:
 
 
 def test_refuses_a_link(project: Project) -> None:
-    """Init does not follow a link in place of .nexus, and tells it in one line."""
+    """Init does not follow a link in place of .nexus, and reports it in one line."""
     elsewhere = project.root.parent / "elsewhere"
     elsewhere.mkdir()
     project.nexus.symlink_to(elsewhere)
@@ -95,7 +95,7 @@ def test_refuses_a_link(project: Project) -> None:
 
 
 def printed(project: Project, *options: str) -> dict[str, list[str]]:
-    """The words that start the server, by client; what is printed is JSON and TOML."""
+    """Return the command that starts the server, by client, from the printed JSON and TOML."""
     out = nexus("init", *options, cwd=project.root).out
     shell, claude, codex, opencode = out.split("\n\n")[2:6]
     line = shell.splitlines()[1]
@@ -152,7 +152,7 @@ def test_folder_within_git_is_refused(project: Project) -> None:
 
 
 def test_remove_needs_git_merge(project: Project) -> None:
-    """--remove without --git-merge removes nothing, and tells where it is written what may be deleted."""
+    """--remove without --git-merge removes nothing, and names the page that lists the deletable files."""
     nexus("init", cwd=project.root)
     ran = nexus("init", "--remove", cwd=project.root)
     assert (ran.code, ran.out) == (2, "")
@@ -164,7 +164,7 @@ def test_remove_needs_git_merge(project: Project) -> None:
 
 
 def test_other_harness_id_replaces_those_in_all_lines(project: Project) -> None:
-    """An id that is none of the clients' stands in every line; that it has no capability map is told at the end."""
+    """A harness id of no known client is written into every line; a last line says that it has no capability map."""
     found = printed(project, "--harness-id", "claudecode")
     assert [words[-2:] for words in found.values()] == [["--harness-id", "claudecode"]] * 4
     out = nexus("init", "--harness-id", "claudecode", cwd=project.root).out

@@ -44,7 +44,9 @@ def log(capsys: pytest.CaptureFixture[str], project: Project, *arguments: str) -
 
 @pytest.mark.requirement("oplog.shown")
 def test_each_change_has_one_line(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
-    """Time, tool, what it did, client and harness, in columns, the newest last; marks say what undo makes of it."""
+    """Time, tool, description, client and harness stand in columns, the newest change last; marks show whether undo can
+    take it back.
+    """
     some_changes(project, clock)
     take_back(project.root)
     at = [entry["at"] for entry in entries(project.root)]
@@ -67,7 +69,7 @@ def test_each_change_has_one_line(capsys: pytest.CaptureFixture[str], project: P
 def test_number_option_limits_the_log(
     capsys: pytest.CaptureFixture[str], project: Project, clock: Clock, option: list[str]
 ) -> None:
-    """-n tells how many, and how to see the others."""
+    """-n limits the number of changes, and the output says how to see the others."""
     some_changes(project, clock)
     code, out, _ = log(capsys, project, *option)
     *lines, rest = out.splitlines()
@@ -116,13 +118,13 @@ def test_empty_log_creates_nothing(capsys: pytest.CaptureFixture[str], project: 
 
 @pytest.mark.parametrize("text", ["0", "00", "-1", "x", "1.5", "¹", ""])
 def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], project: Project, text: str) -> None:
-    """What is no number from 1 is a fault of the command line."""
+    """A value that is no number from 1 is a usage error."""
     code, out, err = log(capsys, project, f"--number={text}")
     assert (code, out, err) == (2, "", f"nexus-mcp: --number needs a number from 1, not {text!r}.\n")
 
 
 def test_line_without_description_tells_what_became_of_the_file() -> None:
-    """Where no tool says what it did, it is told by the file: made, removed, replaced, or no more than written."""
+    """A change without a description is described by its file: created, removed, replaced or written."""
     by = oplog.By("artifact_write", "codex", "")
     made = [
         oplog.file_change("artifacts/a", None, b"1"),
@@ -144,7 +146,7 @@ def test_line_without_description_tells_what_became_of_the_file() -> None:
 def test_negative_number_is_refused_as_a_number(
     capsys: pytest.CaptureFixture[str], project: Project, words: list[str]
 ) -> None:
-    """A negative number is one that was given, and is refused as that."""
+    """A negative number is read as the value of the option, and refused."""
     assert log(capsys, project, *words) == (2, "", "nexus-mcp: --number needs a number from 1, not '-3'.\n")
 
 

@@ -35,7 +35,7 @@ def old(real_repository: Project) -> Project:
 @pytest.mark.requirement("memory.commit")
 @pytest.mark.parametrize("step", ["commit-tree", "update-ref", "update-index"])
 def test_ctrl_c_does_not_stop_a_begun_deletion(old: Project, tmp_path: Path, step: str) -> None:
-    """It goes to all in the foreground, and not to git: what was begun is carried through, and told."""
+    """Ctrl-C reaches all processes in the foreground but not git: a begun deletion is completed and reported."""
     programs = tmp_path / "programs"
     programs.mkdir()
     # The process that asks leads its group, as the command of a shell does.
@@ -63,7 +63,7 @@ def test_ctrl_c_does_not_stop_a_begun_deletion(old: Project, tmp_path: Path, ste
 def test_an_interrupt_while_it_waits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, old: Project
 ) -> None:
-    """Ctrl-C ends the wait for the lock, says so, and nothing was changed."""
+    """Ctrl-C ends the wait for the lock; the message says that nothing was changed."""
     monkeypatch.chdir(old.root)
 
     def then_queued(fd: int) -> object:

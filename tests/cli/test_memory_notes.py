@@ -42,7 +42,7 @@ def test_added_text_is_a_note_once(project: Project) -> None:
 
 
 def test_similar_note_is_named(project: Project) -> None:
-    """The new note is made, because it was asked for by name; the answer says what it is like."""
+    """The requested note is created, and the message names the similar note."""
     nexus("memory", "add", "Locks are slow on NFS shares", "--name", "locks-nfs", cwd=project.root)
     ran = nexus("memory", "add", "On NFS shares locks are very slow", "--name", "nfs-locks", cwd=project.root)
     assert ran.out.split("\n")[1] == "  > Similar notes: memory/locks-nfs.md. If they say the same, keep one of them."
@@ -70,7 +70,8 @@ def test_unusable_notes_are_refused(project: Project, words: tuple[str, ...], co
 
 
 def test_list_and_show(project: Project) -> None:
-    """By name, of one kind, as JSON; a note is shown by its name without the suffix, too."""
+    """`list` sorts by name, filters by kind and prints JSON; `show` also finds a note by its name without the suffix.
+    """
     project.put("memory/user-role.md", "<!-- tags: ann -->\n\nLead \x1b[31m.\n")
     project.put("memory/locks.md", "Slow.\n")
     ran = nexus("memory", "list", cwd=project.root)
@@ -145,7 +146,7 @@ def test_import_keeps_existing_notes(project: Project, tmp_path: Path) -> None:
 
 
 def test_import_of_nothing(project: Project, tmp_path: Path) -> None:
-    """An empty folder makes nothing; what is no folder is refused."""
+    """An empty folder creates no note; a path that is no folder is refused."""
     assert nexus("memory", "import", str(folder(tmp_path)), cwd=project.root).out.startswith("0 notes made, ")
     assert nexus("memory", "import", str(tmp_path / "gone"), cwd=project.root).code == 2
     assert not (project.nexus / "memory").exists()

@@ -38,7 +38,7 @@ def test_terminal_without_message_is_refused() -> None:
 
 
 def test_shown_texts_are_printable(project: Project) -> None:
-    """Text of a message and of the plan is quoted, on one line, without what acts on a terminal."""
+    """Texts of a message and of the plan are quoted, on one line, without control characters."""
     issue = {"id": 1, "title": "Wh\x1b[31mere\n?", "status": "pending"}
     project.put("state/plan.json", {"id": 1, "topic": "T", "issues": [issue], "created_at": "2026-01-01T00:00:00.000Z"})
     ran = nexus("route", "[d] a\x1b[2J\u202e\nb [d:\x07x]", cwd=project.root)
@@ -74,7 +74,7 @@ def test_route_prints_skill_mode_and_notes(project: Project) -> None:
 
 
 def test_words_after_two_dashes_are_the_message(project: Project) -> None:
-    """What stands behind -- is the message: no option of the command, and not the one that asks for help."""
+    """Words after -- are the message: they are no option, not even --help."""
     for word in ("-h", "--help"):
         assert nexus("act", "--", word, cwd=project.root) == (0, "The message has no tag that is an action.\n", "")
         assert nexus("route", "--", word, cwd=project.root) == (0, "The message has no tag.\n", "")

@@ -10,7 +10,7 @@ from nexus_mcp.cli import mount
 
 
 def test_init_prints_the_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client is told the absolute path, quoted for the shell, whatever the PATH has."""
+    """The printed configuration has the absolute path, quoted for the shell, whatever the PATH is."""
     script = str(tmp_path / "my tools" / "nexus-mcp")
     monkeypatch.setattr(mount, "own_command", lambda: [script])
     assert mount.serve_command() == [script, "serve"]

@@ -16,7 +16,7 @@ EDIT = {"tool_name": "Write", "tool_input": {"file_path": "a.py", "content": "x"
 
 
 def hook(project: Project, data: bytes, *options: str, harness: str = "claude-code", **env: str) -> Any:
-    """Return what the hook prints, as JSON; None where it prints nothing."""
+    """Return the JSON that the hook prints, None if it prints nothing."""
     command = [sys.executable, "-m", "nexus_mcp", "hook", "--native", harness, *options]
     environment = {**os.environ, **env}
     done = subprocess.run(command, input=data, cwd=project.root, env=environment, capture_output=True, check=False)
@@ -55,7 +55,7 @@ def test_edit_without_a_task_is_denied_by_the_gate(project: Project) -> None:
     ids=["nothing", "brace", "list", "null", "deep", "cut"],
 )
 def test_unreadable_payload_is_denied(project: Project, data: bytes) -> None:
-    """What may be a tool of any agent is denied where it cannot be read."""
+    """An unreadable payload may be a tool call of any agent, so it is denied."""
     assert decision(hook(project, data, "--gate", "auto")) == "deny"
 
 
@@ -124,7 +124,7 @@ def serve(project: Project, *reports: Any, options: tuple[str, ...] = ()) -> lis
 
 
 def test_resident_process_follows_a_session(project: Project) -> None:
-    """A subagent is denied what it may not do, its end warns the lead, and the sessions end with the input."""
+    """A subagent is denied its forbidden tools, its end warns the lead, and the sessions end with the input."""
     project.put("state/tasks.json", tasks(task(1, owner="architect")))
     answers = serve(
         project,
@@ -244,7 +244,7 @@ def test_command_text_has_no_tags(project: Project) -> None:
 
 
 def test_finished_cycle_goes_on_once(project: Project) -> None:
-    """At the end of a turn with a finished cycle the plugin is told once to go on."""
+    """At the end of a turn with a finished cycle the plugin gets one instruction to continue."""
     project.put("state/tasks.json", tasks(task(1, status="completed")))
     idle = {"event": "idle", "session": "r"}
     start = {"id": 0, "event": "message", "session": "r", "prompt": "x"}
@@ -263,7 +263,7 @@ def test_finished_cycle_goes_on_once(project: Project) -> None:
     ],
 )
 def test_wrong_command_line_says_what_is_missing(words: list[str], text: str, capsys: Any) -> None:
-    """A wrong command line ends with 2 and says what belongs together."""
+    """A wrong command line exits with 2 and names the options that belong together."""
     from nexus_mcp.cli import main
 
     assert main(["hook", *words]) == 2
@@ -271,7 +271,7 @@ def test_wrong_command_line_says_what_is_missing(words: list[str], text: str, ca
 
 
 def test_error_in_the_answer_denies_a_tool(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If our own answer cannot be written in the harness's form, a tool is denied, and other events say nothing."""
+    """If our answer cannot be written in the harness's form, a tool is denied, and other events print nothing."""
     from nexus_mcp.cli.native_hook import NativeEvent
     from nexus_mcp.cli.options import Values
     from nexus_mcp.harness import dialect

@@ -59,7 +59,7 @@ def test_value_follows_a_space_or_an_equals_sign(argv: list[str], values: dict[s
     ],
 )
 def test_wrong_options_are_refused_with_a_hint(argv: list[str], message: str) -> None:
-    """Whatever does not fit the table is refused with what is wrong and what would fit."""
+    """An option that does not fit the table is refused with the fault and a valid form."""
     with pytest.raises(UsageError) as caught:
         parse(argv, OPTIONS, "prog")
     assert str(caught.value) == message
@@ -77,7 +77,7 @@ PAIR = Argument("FROM TO", "two files", count=2)
 
 
 def test_repeated_option_keeps_all_values() -> None:
-    """An option that may be given several times keeps each value, in order; the last one is its plain value."""
+    """A repeatable option keeps each value, in order; its plain value is the last one."""
     values = parse(["--env", "a=1", "--fast", "--env=-b", "--env", "a=1"], ENVIRONMENT, "prog")
     assert values == {"--env": "a=1", "--fast": ""}
     assert values.lists == {"--env": ["a=1", "-b", "a=1"], "--to": []}
@@ -128,7 +128,7 @@ def test_argument_may_stand_anywhere(argv: list[str], argument: Argument, values
     ],
 )
 def test_wrong_argument_is_refused_with_a_hint(argv: list[str], argument: Argument, message: str) -> None:
-    """An argument that is missing, wrong or one too many is refused in one text that says what would fit."""
+    """A missing, wrong or surplus argument is refused in one text that names the valid ones."""
     with pytest.raises(UsageError) as caught:
         parse(argv, OPTIONS, "prog", argument)
     assert str(caught.value) == message

@@ -28,7 +28,7 @@ ODD = [
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_quoted_paths_can_be_read_back(text: str) -> None:
-    """What is written can be printed, and JSON and TOML read the text back from it."""
+    """A quoted path is printable, and JSON and TOML parsers return the original path."""
     written = json_string(text)
     assert written.isprintable()
     assert (json.loads(written), tomllib.loads(f"x = {written}")["x"]) == (text, text)

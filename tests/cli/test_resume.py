@@ -31,7 +31,7 @@ def two_tasks(project: Project) -> Project:
 
 
 def test_resume_prints_id_reason_and_files(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """The id, why, and what is read again first; nothing acts on the terminal, and nothing is changed."""
+    """The output has the id, the reason and the files to read again, without control characters; no file changes."""
     before = two_tasks.snapshot()
     why = "its tier is bounded, the files are the same, and no other agent has edited them since"
     assert resume(two_tasks, capsys, "1", "--harness-id", "claude-code") == (
@@ -92,7 +92,7 @@ def test_unknown_harness_is_reported_with_near_names(
 
 
 def test_missing_harness_lists_known_ids(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --harness-id that is what is told, with the ids that there are: the default has no map of its own."""
+    """Without --harness-id the message lists the known ids, because the default id has no map."""
     why = "--harness-id is missing, and resuming an agent needs it"
     assert resume(two_tasks, capsys, "1") == (
         0,
@@ -131,7 +131,7 @@ def test_project_without_tasks_is_refused(project: Project, capsys: pytest.Captu
 
 
 def test_broken_tracker_is_refused_and_kept(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """Bad input: a tracker edited by hand is named, with what is wrong, and stays as it is."""
+    """Bad input: a tracker edited by hand is named with its fault, and stays unchanged."""
     two_tasks.put(TRACKER, '[{"agent_id": "e1"}]')
     before = two_tasks.snapshot()
     code, out, err = resume(two_tasks, capsys, "1", "--harness-id", "claude-code")
@@ -141,7 +141,7 @@ def test_broken_tracker_is_refused_and_kept(two_tasks: Project, capsys: pytest.C
 
 
 def test_edit_of_the_main_session_prevents_a_resume(two_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a hook logged of the main session's edit since; a broken line is told and does not count."""
+    """A logged edit of the main session counts; a broken line of the log is reported and skipped."""
     words = ("hook", "post_tool_use", "--project", str(two_tasks.root), "--harness-id", "claude-code")
     for tool, mode in (("Read", "resume"), ("Edit", "fresh")):
         payload = {"tool": tool, "tool_input": {"file_path": f"{two_tasks.root}/src/a.py"}}

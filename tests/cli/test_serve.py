@@ -41,7 +41,7 @@ def test_serve_puts_the_prefix_before_every_tool(words: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize("words", [(), ("serve",)], ids=" ".join)
 def test_project_option_wins_over_directory_and_variable(words: tuple[str, ...], project: Project) -> None:
-    """--project says where `.nexus` appears, whatever the working directory and the variable say."""
+    """--project decides where `.nexus` is created, whatever the working directory and the variable are."""
     request = line("tools/call", name="task_add", arguments={"title": "Do it", "context": "Because"})
     ran = nexus(*words, "--project", str(project.root), stdin=request, env={"NEXUS_PROJECT_ROOT": "/nowhere"})
     assert (ran.code, ran.err) == (0, "")
@@ -50,7 +50,7 @@ def test_project_option_wins_over_directory_and_variable(words: tuple[str, ...],
 
 
 def test_variable_names_the_project(project: Project) -> None:
-    """Without the option the variable says it."""
+    """Without the option the variable names the project."""
     request = line("tools/call", name="artifact_write", arguments={"filename": "a", "content": ""})
     ran = nexus(stdin=request, env={"NEXUS_PROJECT_ROOT": str(project.root)})
     assert answers(ran.out)[0]["structuredContent"]["path"] == str(project.state / "artifacts" / "a")
@@ -80,7 +80,7 @@ def test_log_level_filters_stderr_only(project: Project) -> None:
 
 
 def test_serve_on_a_terminal_explains_itself() -> None:
-    """serve typed on a terminal says what it waits for, and Ctrl-D ends it."""
+    """serve on a terminal prints what it waits for, and Ctrl-D ends it."""
     ran = nexus_on_terminal("serve", keys=b"\x04")
     assert ran.code == 0
     assert ran.err.startswith(WAITING)

@@ -53,7 +53,7 @@ def test_undo_without_a_number_takes_back_the_last_change(capsys: pytest.Capture
 
 @pytest.mark.requirement("undo.command")
 def test_undo_with_a_number_takes_back_as_many_changes(there: Project) -> None:
-    """With a number it is so many, and the note says that a command did it, for which harness."""
+    """undo N takes back N changes, and the log entry names the command and the harness."""
     ran = nexus("undo", "2", "--harness-id", "codex", cwd=there.root)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[-1] == ".nexus/state/artifacts/a.md is as it was before."
@@ -64,7 +64,7 @@ def test_undo_with_a_number_takes_back_as_many_changes(there: Project) -> None:
 
 @pytest.mark.requirement("undo.dry-run")
 def test_dry_run_changes_nothing(capsys: pytest.CaptureFixture[str], there: Project) -> None:
-    """--dry-run tells what would be taken back and changes nothing."""
+    """--dry-run lists the changes to take back and changes nothing."""
     before = there.snapshot()
     code, out, err = run(capsys, "2", "--dry-run", "--project", str(there.root))
     assert (code, err) == (0, "")
@@ -101,7 +101,7 @@ def test_refused_undo_exits_with_1(capsys: pytest.CaptureFixture[str], there: Pr
 
 @pytest.mark.parametrize("word", ["0", "-1", "x", "1.0"])
 def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], there: Project, word: str) -> None:
-    """What is no number from 1 is a fault of the command line."""
+    """A value that is no number from 1 is a usage error."""
     assert run(capsys, word) == (2, "", f"nexus-mcp: N needs a number from 1, not {word!r}.\n")
 
 
@@ -113,7 +113,7 @@ def test_second_number_is_refused(capsys: pytest.CaptureFixture[str], there: Pro
 
 @pytest.mark.requirement("undo.command")
 def test_unprintable_result_is_reported_on_stderr(capsys: pytest.CaptureFixture[str], there: Project) -> None:
-    """When what was done cannot be printed, stderr says that it was done all the same."""
+    """If the result cannot be printed, stderr says that the undo was made nevertheless."""
     with patch.object(command, "_print_result", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
         code, _, err = run(capsys)
     assert code == 1
@@ -140,7 +140,7 @@ def test_ctrl_c_waits_until_the_undo_is_recorded(capsys: pytest.CaptureFixture[s
 @pytest.mark.requirement("undo.command")
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
 def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: Project, option: list[str]) -> None:
-    """Ctrl-C ends the wait for the lock, says so, and nothing was changed."""
+    """Ctrl-C ends the wait for the lock; the message says that nothing was changed."""
     before = files(there.root)
 
     def then_queued(fd: int) -> object:

@@ -83,7 +83,7 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
     ],
 )
 def test_usage_error_is_one_line(argv: list[str], message: str) -> None:
-    """What is wrong with a command line is told in one line, and the exit code is 2."""
+    """A usage error is one line, and the exit code is 2."""
     assert nexus(*argv) == (2, "", f"nexus-mcp: {message}\n")
 
 
@@ -104,7 +104,7 @@ def test_bad_log_variable_is_refused() -> None:
 
 
 def test_log_option_wins() -> None:
-    """With a level on the command line the variable does not matter."""
+    """The level on the command line wins over the variable."""
     assert nexus("serve", "--log-level", "error", env={"NEXUS_LOG": "loud"}) == (0, "", "")
 
 
@@ -114,7 +114,7 @@ def test_empty_variables_are_ignored() -> None:
 
 
 def test_deleted_working_directory_is_reported_in_one_line(tmp_path: Path) -> None:
-    """A working directory that was deleted is told in one line."""
+    """A deleted working directory is reported in one line."""
     script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     done = subprocess.run(
         ["sh", "-c", script, "sh", *COMMAND, "serve"],

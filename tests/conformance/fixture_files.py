@@ -30,7 +30,7 @@ def stepped(*steps: Any, **members: Any) -> dict[str, Any]:
 
 
 def write(path: Path, document: Any) -> str:
-    """Writes a document and gives its path."""
+    """Write a document and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document), encoding="utf-8")
     return str(path)

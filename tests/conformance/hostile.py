@@ -39,7 +39,7 @@ REPORTS = ("result.json", "report.html", "junit.xml", "badge.json")
 
 
 class Measured(NamedTuple):
-    """How a run of the command ended: `code`, the peak of its resident memory, its time and what it printed."""
+    """The result of a run of the command: `code`, its peak of resident memory, its time and its output."""
 
     code: int
     peak_kib: int
@@ -48,7 +48,7 @@ class Measured(NamedTuple):
 
 
 def fixture(deed: str, number: int, size: int) -> dict[str, Any]:
-    """The fixture that has a deed done, and asserts what cannot hold."""
+    """Return a fixture that makes the server attack, and has an assertion that fails."""
     names = re.sub(r"\W", "_", deed)
     return {
         "test_id": f"{names}_{number}",

@@ -62,7 +62,7 @@ def failed(test_id: str, tool: str = "plan_start", **more: Any) -> FixtureResult
 
 
 def not_run(test_id: str, reason: str = "needs --event-command", tool: str = "event agent_spawn") -> FixtureResult:
-    """A fixture that the target could not be asked."""
+    """Return the result of a fixture that the target cannot run."""
     return passed(test_id, tool, status=NOT_RUN, reason=reason, assertions=(), exchanges=(), seconds=0.0)
 
 

@@ -29,7 +29,7 @@ def talk(
     command: tuple[str, ...] = NASTY,
     options: TargetOptions | None = None,
 ) -> Result:
-    """What `talker` makes of a session with `command` in `folder`."""
+    """Return the result of `talker` for a session with `command` in `folder`."""
 
     async def run() -> Result:
         session = await stdio(command, options).open(Place(str(folder), f"test.{os.getpid()}", Allowance()))
@@ -42,7 +42,7 @@ def talk(
 
 
 def made(*steps: dict[str, Any], test_id: str = "made", **more: Any) -> Fixture:
-    """A fixture as its JSON says it; one step that is an action or an event stands alone."""
+    """Return the fixture of this JSON; a single step, an action or an event, stands alone."""
     raw: dict[str, Any] = {"test_id": test_id, "description": "Made by a test.", **more}
     if len(steps) == 1 and steps[0].keys() <= {"action", "event"}:
         raw.update(steps[0])

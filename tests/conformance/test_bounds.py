@@ -103,13 +103,13 @@ def test_too_large_file_is_not_parsed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_many_faults_are_cut(tmp_path: Path) -> None:
-    """Of a fixture that is wrong in very many places the first faults are told."""
+    """Of a fixture with very many faults only the first ones are reported."""
     path = write(tmp_path / "a.json", raw(**{f"wrong{number}": 1 for number in range(20_000)}))
     assert len(read([path]).faults) == limits.FAULTS
 
 
 def test_the_schema_has_the_same_bounds() -> None:
-    """What the published schema says, and what the loader checks beside it, is the same."""
+    """The published schema has the same limits as the loader."""
     schema = schemas.load("conformance/fixture")
     assertions = schema["properties"]["postcondition"]["properties"]["return_value"]["additionalProperties"]
     matcher, array = assertions["anyOf"][1]["properties"], assertions["anyOf"][2]

@@ -77,13 +77,13 @@ def test_wrong_error_message_fails_one_assertion() -> None:
 
 
 def test_success_is_asserted_only_on_request() -> None:
-    """That a call succeeds is an assertion only where a fixture says so."""
+    """The success of a call is an assertion only if the fixture states it."""
     assert answer_checks(Asserts(), FINE) == []
     assert answer_checks(Asserts(error=False), FINE) == [Assertion("error", passed=True, expected=False, seen=False)]
 
 
 def test_looking_at_the_error_allows_it() -> None:
-    """An assertion on `$.error` says that an error is expected, whether or not the path is spelled out."""
+    """An assertion on `$.error` means that an error is expected, even if its path is not written out."""
     for path in ("$.error", "$['error']", "$.error.length"):
         found = answer_checks(Asserts(return_value={path: {"type": "string"}}), UNMARKED)
         assert [one.kind for one in found] == ["answer"]
@@ -95,7 +95,9 @@ def test_looking_at_the_error_allows_it() -> None:
 
 
 def test_each_payload_assertion_has_its_own_result() -> None:
-    """Each assertion on the payload comes out on its own, with what is expected, seen and there above it."""
+    """Each assertion on the payload has its own result, with the expected value, the actual value and the nearest
+    parent.
+    """
     asserts = Asserts(return_value={"$.a": 1.0, "$.b": None, "$.c[0]": 2, "$": {"keys": ["b"]}, "$.a.x": "y"})
     assert answer_checks(asserts, FINE, "step 2") == [
         Assertion("answer", True, "", "step 2", "", "$.a", 1.0, 1),
@@ -109,14 +111,14 @@ def test_each_payload_assertion_has_its_own_result() -> None:
 
 
 def test_assertion_on_keys_counts_as_shape() -> None:
-    """An assertion that says which members there are is one of shape, within an array too."""
+    """An assertion on the keys of an object is one of shape, within an array, too."""
     asserts = Asserts(return_value={"$.l": [{"keys": ["a"]}, 1], "$.m": [{"type": "number"}]})
     found = answer_checks(asserts, Reply(payload={"l": [{"a": 1}, 1], "m": [1]}))
     assert kinds(found) == [("shape", True), ("answer", True)]
 
 
 def test_result_assertions_see_the_whole_result() -> None:
-    """An assertion on the result sees what was sent around the payload; where it fails, its message says so."""
+    """An assertion on the result sees the fields around the payload; the message of its failure says so."""
     whole = {"content": [{"type": "text", "text": "no"}], "isError": True}
     reply = Reply(text="no", is_error=True, result=whole)
     wanted = {"$": {"keys": ["content", "isError"]}, "$.content[0].text": "yes"}
@@ -224,7 +226,7 @@ def test_jsonl_file_is_read_as_an_array() -> None:
 
 
 def test_text_that_differs_from_structured_content_fails() -> None:
-    """A text block that does not say what structuredContent does fails, though no assertion asks for it."""
+    """A text block that differs from structuredContent fails even without an assertion."""
     (told,) = answer_checks(Asserts(), Reply(payload={"a": 1}, text='{"a":2}', text_differs=True), "step 1")
     assert (told.kind, told.passed, told.step, told.seen) == ("answer", False, "step 1", '{"a":2}')
     assert told.message.startswith("the text block differs from structuredContent")

@@ -27,7 +27,7 @@ def block(begins: str) -> str:
 
 
 def test_files_of_the_page_can_be_loaded(tmp_path: Path) -> None:
-    """The expected failures of the page name fixtures that there are, the tool map tools that are asked."""
+    """The expected failures on the page name existing fixtures, the tool map names called tools."""
     suite = load()
     known = tmp_path / "known-failures.yml"
     known.write_text(block("# known-failures.yml"))

@@ -21,7 +21,7 @@ def _break(*_given: Any) -> None:
 
 
 def test_fault_of_the_runner_is_not_blamed_on_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of the runner in looking at an answer is told as one, and not as trouble with the target."""
+    """A fault of the runner while it checks a response is reported as one, not as a fault of the target."""
     monkeypatch.setattr(connection, "make_reply", _break)
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(NASTY))
@@ -30,7 +30,7 @@ def test_fault_of_the_runner_is_not_blamed_on_the_target(monkeypatch: pytest.Mon
 
 
 def test_broken_connection_is_not_reported_as_failure_to_connect(tmp_path: Path) -> None:
-    """What the client meets once it is connected is not told as a failure to connect."""
+    """An error after the connection was made is not reported as a failure to connect."""
 
     async def ask(session: Session) -> str:
         assert session.transport is not None

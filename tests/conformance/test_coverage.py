@@ -214,7 +214,7 @@ def test_gaps_are_reported_by_fixture_and_name(tmp_path: Path) -> None:
 
 
 def test_answer_assertions_count_for_the_tool_of_their_step(tmp_path: Path) -> None:
-    """What is said about an answer counts for the tool that gave it; the postcondition is about the last one."""
+    """An assertion on an answer counts for the tool of its step; the postcondition counts for the last tool."""
     (fixture,) = loaded(
         tmp_path,
         stepped({"action": {"tool": "a"}, "assert_return": {"$.x": 1}}, {"event": {"type": "e"}},

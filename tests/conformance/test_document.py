@@ -22,7 +22,7 @@ class Name(str):
 
 
 def test_repeated_keys_are_reported_once_each() -> None:
-    """The names that an object has more than once are told in their order, each once."""
+    """The repeated keys of an object are reported in their order, each once."""
     value = parse('{"c": 1, "a": 1, "b": 1, "a": 2, "c": 2, "c": 3}')
     assert (value, value.duplicates) == ({"a": 2, "b": 1, "c": 3}, ("c", "a"))
 
@@ -38,7 +38,7 @@ def test_repeated_field_is_found_in_linear_time() -> None:
 
 @pytest.mark.parametrize("rest", [", NaN]", ', "' + '\\"' * 500_000], ids=["a word", "a text without an end"])
 def test_number_of_too_many_digits_is_reported_at_its_beginning(rest: str) -> None:
-    """A number of too many digits is told at the beginning: nothing is looked for in what follows it."""
+    """A number with too many digits is reported at its beginning, and the text after it is not searched."""
     with pytest.raises(Unparsable, match=r"^line 1, column 1: Exceeds the limit \(4300 digits\)"):
         parse("[" + "1" * 5000 + rest)
 

@@ -31,7 +31,7 @@ def doomed(tmp_path: Path) -> Path:
 
 
 def test_empty_deletes_entries_but_not_link_targets(doomed: Path) -> None:
-    """A folder is emptied, whatever is in it and however deep; what its links lead to stays."""
+    """A folder of any content and depth is emptied; the targets of its links stay."""
     fd = os.open(doomed, os.O_RDONLY)
     empty_folder(fd)
     os.close(fd)

@@ -1,4 +1,4 @@
-"""Evidence is cut before it is stored, and says how much was left out."""
+"""Evidence is truncated before it is stored, with the size of the omitted part."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def deep() -> Any:
     ],
 )
 def test_too_large_value_is_cut(value: Any, kept: Any) -> None:
-    """A value that is too large is cut where the space ends, and says there how large it was."""
+    """A value that is too large is truncated at the limit, with its original size."""
     assert cut_value(value, 40) == kept
 
 
 def test_huge_integer_is_recorded_by_its_size() -> None:
-    """A whole number beyond what Python spells is kept as its size."""
+    """An integer with more digits than Python prints is recorded by its size."""
     assert cut_value(10**5000) == "(a number of 16610 bits)"
 
 
@@ -61,12 +61,12 @@ def test_deep_value_is_truncated() -> None:
 
 @given(JSON, st.integers(0, 300))
 def test_any_value_is_bounded(value: Any, limit: int) -> None:
-    """Whatever the value, what is kept of it takes little more than its limit, in JSON as the reports escape it."""
+    """The stored form of any value takes little more than its limit, in JSON as the reports escape it."""
     assert len(json_text(cut_value(value, limit))) < 30 * limit + 3000
 
 
 def test_small_values_stay_whole() -> None:
-    """What has room is kept as it is, and nothing is counted as left out."""
+    """A value that fits is stored whole, and counts nothing as omitted."""
     value = {"a": [1, 2.5, None, True, "é\n"], "b": {}}
     space = Space(ITEM)
     assert (cut_to(value, space), bool(space.cut)) == (value, False)
@@ -82,7 +82,7 @@ def test_records_count_what_they_lack() -> None:
 
 
 def test_a_fixture_and_a_run_have_bounds() -> None:
-    """However much a fixture has to show, its evidence and that of a run are bounded, and what failed is kept first."""
+    """The evidence of a fixture and of a run is bounded; evidence of failures is kept first."""
     many = tuple(record_assertion("answer", "wrong", "", path="$", seen="z" * ITEM) for _ in range(500))
     result = failed("large", assertions=many, files={f"{n}.md": "f" * 8000 for n in range(40)}, stderr="e" * 8000)
     space = Space(1 << 20)
@@ -130,7 +130,7 @@ def test_fixtures_that_run_at_once_share_an_allowance() -> None:
 
 
 def test_tail_keeps_the_end_of_a_stream() -> None:
-    """The end of stderr is kept, and says how much came before."""
+    """The end of stderr is kept, with the size of the part before it."""
     tail = Tail()
     tail.add(b"a" * KEPT)
     assert tail.text == "a" * KEPT

@@ -77,7 +77,7 @@ def test_empty_file_expects_no_failure(tmp_path: Path, text: str) -> None:
 def test_all_faults_of_a_file_have_their_line(
     faults: Callable[[str | bytes], list[str]], text: str | bytes, told: list[str]
 ) -> None:
-    """Every fault of a file is told at once, with its line."""
+    """All faults of a file are reported at once, with their lines."""
     assert faults(text) == told
 
 
@@ -101,7 +101,8 @@ def test_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ids=["fails as expected", "healed", "another fails", "not run", "not selected"],
 )
 def test_expected_failure_that_passes_fails_the_run(run: RunResult, good: bool) -> None:
-    """A failure that is named does not fail the run, a pass that is named does, and what was not run does neither."""
+    """An expected failure does not fail the run, an unexpected pass does, and a fixture that was not run does neither.
+    """
     marked = settings.mark_run(run, {"b": "known"})
     assert marked.good is good
     assert {result.test_id: result.expected for result in marked.results if result.expected} in ({"b": "known"}, {})

@@ -175,7 +175,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("document", "faults"), CASES, ids=[faults[0][:60] for _, faults in CASES])
 def test_each_fault_is_reported_once_with_a_hint(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
-    """Each fault is told once, with its place and what to write instead."""
+    """Each fault is reported once, with its place and a valid form."""
     path = write(tmp_path / "a.json", document)
     found = read([path])
     assert found.faults == [f"{path}{'' if fault.startswith(':') else ': '}{fault}" for fault in faults]
@@ -197,6 +197,6 @@ def test_each_fault_is_reported_once_with_a_hint(tmp_path: Path, document: dict[
     ],
 )
 def test_valid_fixture_is_loaded(tmp_path: Path, document: dict[str, Any]) -> None:
-    """What the format allows is loaded."""
+    """A fixture that the format allows is loaded."""
     found = read([write(tmp_path / "a.json", document)])
     assert (found.faults, len(found.fixtures)) == ([], 1)

@@ -37,7 +37,7 @@ def done(*steps: dict[str, Any], **more: Any) -> FixtureResult:
 
 @pytest.mark.parametrize("path", [".", ".."])
 def test_project_replaced_by_a_link_fails_its_fixture(path: str, tmp_path: Path, temporary: Path) -> None:
-    """A target that puts a link in the place of its project, or of the sandbox, fails; what the link leads to stays."""
+    """A target that replaces its project or the sandbox by a link fails; the link's target stays."""
     precious = tmp_path / "precious"
     (precious / "project").mkdir(parents=True)
     (precious / "file").write_text("mine")
@@ -81,12 +81,12 @@ def test_deleted_project_fails_its_fixture(temporary: Path) -> None:
     ],
 )
 def test_changes_outside_nexus_are_reported(given: dict[str, Any], message: str) -> None:
-    """What a target does to its project's folder, to .git, in the folder of the run, and by a link is told."""
+    """Changes of the project's folder, of .git, of the folder of the run, and through a link are reported."""
     assert outcome(done(given)) == ("failed", [("process", "", message)])
 
 
 def test_deleted_repository_fails_its_fixture() -> None:
-    """A target that deletes .git is told of it."""
+    """A target that deletes .git fails its fixture."""
     status, ((kind, _, message),) = outcome(done(act("delete", path=".git")))
     assert (status, kind) == ("failed", "process")
     assert message.startswith("the target changed files outside .nexus: .git, .git/HEAD, ")
@@ -119,14 +119,14 @@ def test_deep_tree_fails_and_is_deleted(temporary: Path) -> None:
 
 @pytest.mark.parametrize(("limit", "what"), [("MOST_ENTRIES", "7 entries"), ("MOST_BYTES", "0 MiB in files")])
 def test_large_tree_fails(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More entries or bytes than the runner reads are a failure."""
+    """A tree with more entries or bytes than the runner reads is a failure."""
     monkeypatch.setattr(snapshot, limit, 7 if limit == "MOST_ENTRIES" else 100)
     steps = [STATE, act("write", path=".nexus/state/a", text="x" * 50)]
     assert outcome(done(*steps)) == ("failed", [("process", "", f"the target left a tree of more than {what}")])
 
 
 def test_large_file_is_not_read() -> None:
-    """A file of any size is looked at in no time: it is only said to be large, and a change of it is seen."""
+    """A file of any size is compared quickly: it is only recorded as large, and a change of it is detected."""
     place = ".nexus/state/plan.json"
     grow = act("truncate", path=place, size=200 << 30)
     result = done(STATE, grow, postcondition={"state_files": {place: {"$.id": 1}}})
@@ -139,7 +139,7 @@ def test_large_file_is_not_read() -> None:
 
 
 def test_parallel_fixture_is_named_as_possible_cause() -> None:
-    """Where several were there at once, it is said that another may have done it."""
+    """If several fixtures ran at once, the message says that another one may have made the change."""
     root = WorkspaceRoot()
     one, other = root.sandbox(), root.sandbox()
     before = one.snapshot()

@@ -37,7 +37,7 @@ def test_the_runner_bears_names(tmp_path: Path) -> None:
 
 
 def test_the_runner_bears_events(tmp_path: Path) -> None:
-    """What an event command prints is bounded like what a server prints."""
+    """The output of an event command is bounded like that of a server."""
     act = {"action": {"tool": "act", "params": {"do": "nothing"}}}
     fixtures = [
         stepped(act, {"event": {"type": kind}}, test_id=kind, postcondition={"return_value": {"$[0]": 1}})

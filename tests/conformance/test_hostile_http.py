@@ -23,7 +23,7 @@ LARGE = json.dumps({"result": {"content": [], "structuredContent": {"did": "x" *
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers each request with one JSON document, as its argument `do` says."""
+    """Answer each request with one JSON document, which its argument `do` selects."""
 
     def do_POST(self) -> None:
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
     do_DELETE = do_GET
 
     def log_message(self, *_words: Any) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def served() -> Iterator[str]:
     ],
 )
 def test_answer_over_http_is_bounded(tmp_path: Path, deed: str, said: str) -> None:
-    """What a server at a URL sends is bounded like what a process prints, and the report says what it did."""
+    """A response from a URL is bounded like the output of a process, and the report names the attack."""
     folder = tmp_path / "served"
     folder.mkdir()
     with served() as url:

@@ -67,7 +67,7 @@ def test_every_fixture_finds_an_empty_folder(folder: Path) -> None:
 
 
 def test_non_empty_folder_is_refused(folder: Path) -> None:
-    """A folder with anything in it is refused before anything is asked, and stays as it is."""
+    """A folder that is not empty is refused before the first request, and stays unchanged."""
     (folder / "precious.txt").write_text("mine")
     with pytest.raises(HarnessFault, match=r"served is not empty: it holds precious\.txt\. Let the server serve an"):
         run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder)))
@@ -110,7 +110,7 @@ def test_repository_of_a_killed_run_is_recognized(folder: Path) -> None:
 def test_folder_replaced_by_a_link_ends_the_run(
     folder: Path, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that is replaced by a link ends the run: nothing is laid or deleted in what the link leads to."""
+    """A folder that is replaced by a link ends the run: the link's target is neither written nor deleted."""
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").write_text("mine")

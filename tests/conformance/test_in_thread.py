@@ -46,7 +46,8 @@ def test_it_is_done_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_it_waits_when_it_is_cancelled() -> None:
-    """Work that goes on keeps who asked for it, even one that is cancelled: what it uses must stay until then."""
+    """A cancelled caller waits until its work in the thread has ended, because the work still uses the caller's files.
+    """
 
     async def main() -> list[bool]:
         begun, may_end = asyncio.Event(), threading.Event()

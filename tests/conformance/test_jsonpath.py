@@ -68,7 +68,7 @@ OBJECT = {
     ],
 )
 def test_query_selects_the_node_of_the_rfc(query: str, value: Any) -> None:
-    """A query selects the node that the RFC says."""
+    """A query selects the nodes that the RFC specifies."""
     assert jsonpath.compile(query).find(OBJECT) == Found(value)
 
 
@@ -151,7 +151,7 @@ def test_length_at_the_end_is_a_length_or_a_field(document: Any, query: str, fou
 
 
 def test_query_reports_its_segments() -> None:
-    """A query tells its names and indexes, and whether it ends in `.length`."""
+    """A query has its names and indexes, and whether it ends in `.length`."""
     query = jsonpath.compile("$.issues[-1]['a b'].length")
     assert (query.segments, query.wants_length) == (("issues", -1, "a b", "length"), True)
     assert jsonpath.compile("$.a['length']").wants_length is False
@@ -179,7 +179,7 @@ def spelled(segments: list[str | int], *, double: bool) -> str:
 
 
 def reference(document: Any, segments: list[str | int]) -> Any:
-    """What segments select, by the plainest reading."""
+    """Return the nodes that the segments select, by a plain implementation."""
     for part in segments:
         try:
             if isinstance(document, str):
@@ -193,7 +193,7 @@ def reference(document: Any, segments: list[str | int]) -> Any:
 @settings(max_examples=300, deadline=None)
 @given(DOCUMENTS, SEGMENTS, st.booleans())
 def test_query_selects_what_the_reference_selects(document: Any, segments: list[str | int], double: bool) -> None:
-    """On any document a query selects what the plain reading, and the library, select."""
+    """On any document a query selects the same nodes as the plain implementation and the library."""
     text = spelled(segments, double=double)
     query = jsonpath.compile(text)
     found = query.find(document)

@@ -46,13 +46,13 @@ def lane(**members: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_lint_reports_fixtures_without_assertions(tmp_path: Path, document: dict[str, Any], faults: list[str]) -> None:
-    """A fixture that asserts nothing and a cover of something unknown are told, beside all that loading tells."""
+    """lint reports a fixture without an assertion and an unknown name in `covers`, besides every fault of loading."""
     path = write(tmp_path / "a.json", document)
     assert lint([path]) == [f"{path}: {fault}" for fault in faults]
 
 
 def test_faults_in_a_list_are_reported_with_their_place(tmp_path: Path) -> None:
-    """A fault in a file of many fixtures is told with the fixture's place; what cannot be loaded comes first."""
+    """A fault in a file of many fixtures has the fixture's place; faults that prevent loading come first."""
     documents = [
         raw(test_id="a", postcondition={}),
         raw(test_id="b", x=1),
@@ -74,7 +74,9 @@ def asking(test_id: str, *tools: str, **members: Any) -> dict[str, Any]:
 
 
 def test_mistyped_tool_is_reported(tmp_path: Path) -> None:
-    """A tool or an event that only one fixture asks, and that is spelled almost as another, is told; others are not."""
+    """A tool or event that only one fixture calls, and whose name is almost that of another, is reported; other names
+    are not.
+    """
     path = write(
         tmp_path / "a.json",
         [
@@ -92,7 +94,9 @@ def test_mistyped_tool_is_reported(tmp_path: Path) -> None:
 
 
 def test_mistyped_file_is_reported(tmp_path: Path) -> None:
-    """A path in .nexus whose file is spelled almost as a state file is told, wherever it stands; artifacts are free."""
+    """A path in .nexus that is almost the name of a state file is reported, wherever it stands; names of artifacts are
+    free.
+    """
     state_files = {"{STATE_ROOT}/task.json": None, "{STATE_ROOT}/artifacts/plans.json": None, "plans.json": None}
     path = write(
         tmp_path / "a.json",

@@ -64,7 +64,7 @@ OLDER: list[dict[str, Any]] = [
 
 
 def test_fixture_of_the_older_format_is_loaded(tmp_path: Path) -> None:
-    """A fixture without the additions of this suite is loaded as it is."""
+    """A fixture without the additions of this suite is loaded unchanged."""
     found = load([write(tmp_path / "older.json", OLDER)])
     assert [fixture.test_id for fixture in found] == [one["test_id"] for one in OLDER]
     spawn, _, decide, two = found
@@ -144,7 +144,7 @@ def test_every_addition_is_loaded(tmp_path: Path) -> None:
 
 
 def test_folder_gives_each_json_file_once(tmp_path: Path) -> None:
-    """A folder gives every *.json file below it, by name; a file that is reached twice comes once."""
+    """A folder gives every *.json file below it, sorted by name; a file that is reached twice is loaded once."""
     for name in ("b", "a/z", "a/y"):
         write(tmp_path / f"{name}.json", raw(test_id=name.replace("/", "-")))
     (tmp_path / "notes.md").write_text("no fixture")
@@ -163,7 +163,7 @@ def test_packaged_fixtures_are_loaded_without_paths() -> None:
 
 
 def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
-    """Every fault of every file is told, a line each, and one fault is enough to load nothing."""
+    """Every fault of every file is reported, one in each line, and one fault prevents loading."""
     good = write(tmp_path / "good.json", raw())
     one = write(tmp_path / "one.json", [raw(test_id="x", descripton="?"), raw(test_id="one")])
     broken = tmp_path / "broken.json"
@@ -198,7 +198,7 @@ def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_json_is_reported_with_its_place(tmp_path: Path, text: str, fault: str) -> None:
-    """What is not JSON is told with line and column, what is no object by its place."""
+    """Invalid JSON is reported with line and column, a value that is no object with its place."""
     path = tmp_path / "a.json"
     path.write_text(text)
     assert read([str(path)]).faults == [f"{path}: {fault}"]
@@ -234,7 +234,7 @@ def test_unreadable_file_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_ids_are_unique_in_a_file(tmp_path: Path) -> None:
-    """The second fixture of a name is told, with the place of the first."""
+    """A second fixture with the same id is reported, with the place of the first."""
     path = write(tmp_path / "a.json", [raw(), raw(), raw(test_id=GONE)])
     assert read([path]).faults == [
         f"{path}: /1/test_id: one is also the id of {path}: /0",

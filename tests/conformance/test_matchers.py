@@ -1,4 +1,4 @@
-"""Expected values: what they match, the messages of mismatches, and the forms that are refused."""
+"""Expected values: which values they match, the messages of mismatches, and the forms that are refused."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ DIFFERS: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("expected", "seen"), MATCHES)
 def test_expected_value_matches_equal_values(expected: Any, seen: Any) -> None:
-    """An expected value matches what it stands for, whichever way a number is written."""
+    """An expected value matches equal values, whichever way a number is written."""
     assert mismatch(expected, seen) == ""
 
 
 @pytest.mark.parametrize(("expected", "seen", "message"), DIFFERS)
 def test_different_value_is_reported(expected: Any, seen: Any, message: str) -> None:
-    """Any other value is told apart, and the message says what must be and what is."""
+    """A different value does not match, and the message has the expected and the actual value."""
     assert mismatch(expected, seen) == message
 
 
@@ -180,7 +180,7 @@ def test_a_message_is_one_line(expected: Any, seen: Any) -> None:
 
 @given(st.dictionaries(st.text(max_size=3), SCALARS, max_size=4), st.text(max_size=3))
 def test_keys_are_exact(value: dict[str, Any], more: str) -> None:
-    """`keys` matches its members in any order, and neither one more nor one fewer."""
+    """`keys` matches an object with exactly these fields, in any order."""
     names = sorted(value)
     assert mismatch({"keys": names[::-1]}, value) == ""
     assert bool(mismatch({"keys": [*names, more]}, value)) is (more not in value)
@@ -233,5 +233,5 @@ def test_values_are_shown_within_bounds() -> None:
     ],
 )  # fmt: skip
 def test_unusable_matcher_is_a_fault(expected: Any, found: list[str]) -> None:
-    """A matcher that has a wrong member, or could never say anything, is told with its place."""
+    """A matcher with an unknown field, or one that could never fail, is reported with its place."""
     assert [f"{fault.pointer!r} {fault.message}" for fault in faults(expected)] == found

@@ -29,7 +29,7 @@ AS_PROCESSES = [name for name, miniature in MINIATURES.items() if miniature.need
 
 
 def test_every_miniature_is_noted() -> None:
-    """caught_by.json names each miniature, in the table's order, and fixtures that ask what is wrong with it."""
+    """caught_by.json names each miniature, in the table's order, and fixtures that test its fault."""
     assert list(NOTED) == list(MINIATURES)
     for name, ids in NOTED.items():
         assert ids

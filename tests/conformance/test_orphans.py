@@ -22,7 +22,9 @@ SLEEPER = [sys.executable, "-c", "import signal; signal.pause()"]
 
 
 def test_daemon_of_a_server_is_killed() -> None:
-    """A process without parent, session and environment of its server is told of and killed; ours are left alone."""
+    """A process that left its server's parent, session and environment is reported and killed; our own processes are
+    not.
+    """
     before = subprocess.Popen(SLEEPER, start_new_session=True)
     fixture = nasty_fixture(act("daemon"))
     (result,) = run([fixture], stdio(NASTY, TargetOptions(end_timeout=0.3)), jobs=1).results
@@ -70,7 +72,7 @@ def test_limit_of_open_files_bounds_parallel_fixtures(
 
 @pytest.mark.parametrize(("number", "raised"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
 def test_signal_in_a_callback_is_not_lost(number: signal.Signals, raised: type[BaseException]) -> None:
-    """A signal does not raise where it is met, and is not forgotten by what swallows the cancelling."""
+    """A signal that arrives in a callback raises later, and is not lost when a cancellation is caught."""
 
     async def stubborn() -> str:
         signal.raise_signal(number)

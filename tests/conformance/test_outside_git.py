@@ -36,7 +36,7 @@ def test_whether_there_is_a_git_folder(precondition: dict[str, Any], new: bool) 
 
 
 def test_project_below_a_repository_ends_the_run(temporary: Path) -> None:
-    """A project below a repository cannot be outside of git: that is told, and not taken for the target's fault."""
+    """A project below a repository cannot be outside of git: the run reports this, and does not blame the target."""
     (temporary.parent / ".git").write_text("gitdir: elsewhere")
     with pytest.raises(HarnessFault) as told:
         run([nasty_fixture(act("wave"), precondition=NO_GIT)], stdio(NASTY), jobs=1)

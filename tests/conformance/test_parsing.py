@@ -26,7 +26,7 @@ from nexus_mcp.errors import HarnessFault
     ],
 )
 def test_option_values_are_parsed(read: Callable[[Any, str], Any], text: Any, value: Any) -> None:
-    """Texts that say something are what they say."""
+    """The text of a valid option becomes its value."""
     assert read(text, "--it") == value
 
 
@@ -58,7 +58,9 @@ def test_option_values_are_parsed(read: Callable[[Any, str], Any], text: Any, va
     ],
 )
 def test_invalid_option_value_names_the_option(read: Callable[[Any, str], Any], text: Any, message: str) -> None:
-    """A text that says nothing is refused with the option; a variable's value, which may be a secret, is not told."""
+    """An invalid text is refused with the option's name; the value of a variable, which may be a secret, is not
+    printed.
+    """
     with pytest.raises(HarnessFault) as caught:
         read(text, "--it")
     assert str(caught.value) == message
@@ -82,7 +84,7 @@ def asking(tool: str) -> Fixture:
 
 
 def test_tool_names_are_read_from_a_mapping(tmp_path: Path) -> None:
-    """Names of tools come from a mapping; unknown tools and a name that is taken are told with their lines."""
+    """A mapping gives the names of tools; unknown tools and repeated names are reported with their lines."""
     path = tmp_path / "map.yml"
     suite = [asking("plan_start"), asking("task_add")]
     path.write_text("plan_start: begin\ntask_add: add\n")

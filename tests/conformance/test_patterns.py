@@ -55,7 +55,7 @@ def test_patterns_mean_what_re_means(pattern: str, text: str) -> None:
 
 
 def test_forks_do_not_share_a_helper() -> None:
-    """Each forked process starts a helper of its own, and the one of the parent goes on."""
+    """Each forked process starts its own helper, and the parent's helper continues."""
 
     def look(letter: str) -> list[bool]:
         return [search(letter, one) for one in "abcd" * 50]
@@ -108,12 +108,14 @@ def test_pattern_budget_is_shared_within_a_fixture() -> None:
     ],
 )
 def test_invalid_pattern_is_a_fault(pattern: str, said: str) -> None:
-    """Whatever Python says of a pattern is a fault of the fixture, and never ends or warns the runner."""
+    """A pattern that Python rejects or warns about is a fault of the fixture; it neither ends the runner nor makes it
+    warn.
+    """
     assert [fault.message for fault in faults({"type": "string", "pattern": pattern})] == ([said] if said else [])
 
 
 def test_slow_pattern_is_reported_by_lint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`lint` tells of a pattern that takes too long to compile, too."""
+    """`lint` also reports a pattern that takes too long to compile."""
     monkeypatch.setattr(helper, "MOST_S", 0.3)
     pattern = "(?i)" + "[\x01-\U0010ffff]" * 390
     (fault,) = faults({"type": "string", "pattern": pattern})
@@ -142,7 +144,7 @@ def test_coverage_matches_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_ended_helper_is_a_fault_of_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where we cannot match a pattern, that is told as a fault of ours."""
+    """If the runner cannot match a pattern, it reports a fault of its own."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
     monkeypatch.setattr(helper, "_patterns", Helpers(str(script)))

@@ -22,7 +22,7 @@ from tests.conformance.support import NASTY, act, gone, nasty_fixture, outcome, 
 
 @pytest.fixture(params=[("waitid",), ("waitid", "pidfd_open")], ids=["no waitid", "no pidfd_open either"])
 def poorer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that does not tell of an end without reaping: macOS before Python 3.13."""
+    """Simulate a system that reports the end of a process only by reaping it: macOS before Python 3.13."""
     for name in request.param:
         monkeypatch.delattr(os, name, raising=False)
 
@@ -35,7 +35,7 @@ def done(*command: str, do: str = "wave") -> FixtureResult:
 
 @pytest.mark.usefixtures("poorer")
 def test_every_kind_of_end_is_reported_without_waitid() -> None:
-    """Where only reaping tells of an end, it is told all the same: an orderly one, one by itself, none at all."""
+    """Where only reaping reports an end, an orderly end, an own end and no end are still distinguished."""
     stays = "the target did not end within 0.3 s after its stdin was closed"
     assert outcome(done()) == ("passed", [])
     assert outcome(done(do="die")) == ("failed", [("process", "", "the target exited with code 3")])
@@ -44,7 +44,7 @@ def test_every_kind_of_end_is_reported_without_waitid() -> None:
 
 @pytest.mark.usefixtures("poorer")
 def test_signal_is_reported_without_waitid(tmp_path: Path) -> None:
-    """Where only reaping tells of an end, the signal that made it is told, and nothing of the process is left."""
+    """Where only reaping reports an end, the signal is reported, and no part of the process is left."""
 
     async def ask(session: Session) -> str:
         assert session.process is not None
@@ -68,7 +68,7 @@ def test_signal_is_reported_without_waitid(tmp_path: Path) -> None:
 def test_unsupported_system_is_reported_before_the_run(
     words: list[str], what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where servers cannot be started and watched, one line says what the system lacks, before anything is begun."""
+    """On a system that cannot start and watch servers, one line names the missing function before the run begins."""
     find = importlib.util.find_spec
     monkeypatch.delattr(os, "O_DIRECTORY")
     monkeypatch.delattr(signal, "pthread_sigmask")

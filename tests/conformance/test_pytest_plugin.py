@@ -55,7 +55,8 @@ def test_each_fixture_becomes_a_test(elsewhere: Elsewhere) -> None:
 
 
 def test_a_failure_is_told(elsewhere: Elsewhere) -> None:
-    """A failure shows the fact, each assertion with what was expected and seen, and what was asked and answered."""
+    """A failure shows the fact, each assertion with the expected and the actual value, the requests and the responses.
+    """
     fixtures = elsewhere.put("fixtures.json", [STATUS, WRONG])
     ran = elsewhere.pytest("--nexus-fixtures", fixtures, "nexus")
     assert ran.tests == {"nexus::status_of_nothing": "PASSED", "nexus::status_of_something": "FAILED"}
@@ -76,7 +77,7 @@ def test_a_failure_is_told(elsewhere: Elsewhere) -> None:
 
 
 def test_not_run_is_skipped(elsewhere: Elsewhere) -> None:
-    """A fixture that the target cannot be asked is skipped with the reason; with a command for events it runs."""
+    """A fixture that the target cannot run is skipped with the reason; with a command for events it runs."""
     fixtures = elsewhere.put("fixtures.json", EVENT)
     ran = elsewhere.pytest("--nexus-fixtures", fixtures, "nexus")
     assert (ran.code, "needs --nexus-event-command" in ran.out) == (0, True)
@@ -172,7 +173,7 @@ def test_options_set_names_and_variables(elsewhere: Elsewhere) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_unusable_suite_is_a_usage_error(elsewhere: Elsewhere, arguments: tuple[str, ...], message: str) -> None:
-    """A suite or a target that cannot be used is an error of usage, told without a traceback."""
+    """An unusable suite or target is a usage error, without a traceback."""
     fixtures = elsewhere.put("fixtures.json", STATUS)
     elsewhere.put("typo.json", {**TASKS, "descripton": "x"})
     given = ("--nexus-fixtures", fixtures) if "--nexus-fixtures" not in arguments else ()

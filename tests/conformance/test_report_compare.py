@@ -51,7 +51,7 @@ def test_shares_count_the_fixtures_that_ran() -> None:
 
 
 def test_screen_shows_table_and_differences() -> None:
-    """Who is who, the table, the differences with the first thing wrong, the counts of each."""
+    """The screen shows the servers, the table, each difference with its first failed assertion, and the counts."""
     assert (
         printed(A, B)
         == """\
@@ -108,7 +108,7 @@ def test_json_document_has_the_comparison() -> None:
 
 
 def test_hostile_text_does_not_reach_the_terminal() -> None:
-    """Nothing that a target says acts on the terminal."""
+    """No control character of a target reaches the terminal."""
     text = printed(runs.hostile(), runs.run(*(runs.passed(one.test_id) for one in runs.hostile().results)))
     assert [char for char in runs.DANGEROUS if char in text] == []
     assert "[bold]x[/] {y}\\r\\n\\tz" in text
@@ -129,5 +129,5 @@ TOOLS = ("plan_start", "plan_status", "task_add", "context")
     ],
 )
 def test_most_frequent_prefix_is_detected(listed: list[str], prefix: str) -> None:
-    """What stands before the most tools is the prefix; in doubt the shortest."""
+    """The prefix is the one of the most tools; among equals the shortest."""
     assert find_prefix(listed, TOOLS) == prefix

@@ -30,13 +30,13 @@ from tests.conformance import runs
     ],
 )
 def test_suffix_decides_the_kind_of_report(path: str, text: str) -> None:
-    """The suffix tells the kind; a .json whose own name begins with badge is one."""
+    """The suffix decides the kind of report; a .json file whose name begins with badge is a badge."""
     assert files.kind(path)(runs.MIXED) == text
 
 
 @pytest.mark.parametrize("path", ["report", "report.txt", "xml", "badge", "badge.xml.gz", ""])
 def test_unknown_suffix_is_refused(path: str) -> None:
-    """A name that tells no kind is refused with the names that do."""
+    """A name with an unknown suffix is refused with the known suffixes."""
     with pytest.raises(UsageError) as caught:
         files.kind(path)
     assert str(caught.value) == (
@@ -57,7 +57,7 @@ def test_unknown_suffix_is_refused(path: str) -> None:
 def test_unwritable_report_is_refused_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], message: str
 ) -> None:
-    """What cannot be written is told before anything is run, and nothing is made."""
+    """A report that cannot be written is reported before the run, and no file is created."""
     monkeypatch.chdir(tmp_path)
     Path("there.xml").mkdir()
     Path("file").write_text("")

@@ -66,7 +66,7 @@ class Page(HTMLParser):
 
 @RUNS
 def test_target_cannot_add_elements_or_attributes(run: RunResult) -> None:
-    """Nothing that a target says becomes an element or an attribute: no script, no handler, no style, no address."""
+    """Text of a target never becomes an element or an attribute: no script, handler, style or address."""
     page = Page(run)
     assert {tag for tag, _ in page.elements} - KNOWN == set()
     names = {name for _, attributes in page.elements for name in attributes}
@@ -76,7 +76,7 @@ def test_target_cannot_add_elements_or_attributes(run: RunResult) -> None:
 
 @RUNS
 def test_nothing_is_fetched(run: RunResult) -> None:
-    """The page names no other resource, and its policy allows no content but its own style."""
+    """The page refers to no other resource, and its policy allows only its own style."""
     page = Page(run)
     assert re.findall(r"url\(|@import|https?://|<link", page.source) == []
     style = page.source.partition("<style>")[2].partition("</style>")[0]
@@ -95,7 +95,7 @@ def test_every_link_has_its_element(run: RunResult) -> None:
 
 
 def test_matrix_cell_counts_assertions() -> None:
-    """A cell tells how many assertions hold, with a mark; a failing one leads to the fixture."""
+    """A cell has the number of passed assertions, with a mark; a failed one links to the fixture."""
     page = Page(runs.MIXED)
     assert page.rows() == [
         ["Tool", "fixtures", *CHECKS],
@@ -127,7 +127,7 @@ def test_matrix_tells_which_tool_is_at_fault() -> None:
 
 
 def test_failure_shows_every_assertion_with_evidence() -> None:
-    """A failure shows every assertion, with the nearest parent, what was asked and answered, the files and stderr."""
+    """A failure shows every assertion, with the nearest parent, the requests and responses, the files and stderr."""
     text = "|".join(Page(runs.run(runs.failed("one"))).text)
     for part in (
         "The fact that one checks.",
@@ -144,7 +144,7 @@ def test_failure_shows_every_assertion_with_evidence() -> None:
 
 
 def test_sections_separate_the_outcomes() -> None:
-    """What failed, what passed against expectation, what failed as expected and what was not run are told apart."""
+    """Failures, unexpected passes, expected failures and fixtures that were not run have separate sections."""
     page = Page(runs.MIXED)
     assert [section["id"] for section in page.every("section")] == [
         "matrix", "failed", "healed", "expected", "not-run", "fixtures",
@@ -158,7 +158,7 @@ def test_sections_separate_the_outcomes() -> None:
 
 
 def test_good_page_has_no_failures() -> None:
-    """A page of a good run says so and lists no failure."""
+    """The page of a run without failures lists none, and its title says that all passed."""
     page = Page(runs.GOOD)
     assert page.every("article") == []
     assert "".join(page.text).startswith("\n" + "Passed: conformance of example 1.2.3")

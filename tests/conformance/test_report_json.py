@@ -27,7 +27,7 @@ def value(run: RunResult) -> Any:
     "run", [runs.GOOD, runs.MIXED, runs.hostile(), runs.run()], ids=["good", "mixed", "bad", "none"]
 )
 def test_keeps_the_schema(run: RunResult) -> None:
-    """Every run is written so that it keeps the schema, by the reference validator and by our own evaluator."""
+    """Every report is valid against its schema, by the reference validator and by our own evaluator."""
     assert [error.message for error in VALIDATOR.iter_errors(value(run))] == []
     assert schemas.faults(SCHEMA, value(run)) == []
 
@@ -86,7 +86,7 @@ def test_totals_count_each_fixture_once() -> None:
 
 
 def test_missing_value_differs_from_null() -> None:
-    """A missing value is told from null, and where no value was looked at there is none."""
+    """A missing value differs from null, and an assertion that read no value has none."""
     (result,) = value(runs.run(runs.failed("one")))["results"]
     assert result["assertions"][2:] == [
         {
@@ -130,6 +130,6 @@ def test_hostile_text_is_escaped_without_loss() -> None:
     ids=["all", "mixed", "not all run", "known failures", "healed", "none run"],
 )
 def test_badge_is_green_only_without_failures(run: RunResult, message: str, color: str) -> None:
-    """A badge says how many passed of those that were run; only a run without a blemish is bright green."""
+    """A badge shows how many of the run fixtures passed; it is bright green only if none failed."""
     badge = {"schemaVersion": 1, "label": "nexus conformance", "message": message, "color": color}
     assert json.loads(to_badge(run)) == badge

@@ -27,7 +27,9 @@ def test_counts_match_the_cases(run: RunResult) -> None:
 
 
 def test_fixtures_are_grouped_by_tool_or_event() -> None:
-    """Fixtures are in the suite of their tool or event; those that ask several, and the robustness group, apart."""
+    """Fixtures are in the suite of their tool or event; fixtures with several tools, and the robustness group, have
+    their own suites.
+    """
     root = ET.fromstring(to_junit(runs.MIXED))
     assert {suite.attrib["name"]: [case.attrib["name"] for case in suite] for suite in root} == {
         "plan_start": ["plan_start_basic"],
@@ -39,7 +41,9 @@ def test_fixtures_are_grouped_by_tool_or_event() -> None:
 
 
 def test_outcomes_are_failure_skip_or_pass() -> None:
-    """A failure tells its first assertion; not run and failed as expected are skipped with the reason."""
+    """A failure has its first assertion; fixtures that were not run, and expected failures, are skipped with the
+    reason.
+    """
     root = ET.fromstring(to_junit(runs.MIXED))
     messages = {
         case.attrib["name"]: (child.tag, child.attrib["message"]) for case in root.iter("testcase") for child in case
@@ -56,7 +60,7 @@ def test_outcomes_are_failure_skip_or_pass() -> None:
 
 
 def test_failure_text_has_fact_and_evidence() -> None:
-    """The text of a failure has the fact, the assertions, what was asked and answered, the files and stderr."""
+    """The text of a failure has the fact, the assertions, the requests and responses, the files and stderr."""
     failure = ET.fromstring(to_junit(runs.run(runs.failed("one")))).find(".//failure")
     assert failure is not None
     assert failure.text == "\n".join(
@@ -84,7 +88,9 @@ def test_failure_text_has_fact_and_evidence() -> None:
 
 
 def test_hostile_text_leaves_xml_well_formed() -> None:
-    """The XML is well-formed whatever the target says, has only characters of XML 1.0, and shows what they were."""
+    """The XML is well-formed for any text of the target, has only characters of XML 1.0, and shows the replaced ones as
+    escapes.
+    """
     text = to_junit(runs.hostile())
     root = ET.fromstring(text.encode())
     assert re.search("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text) is None

@@ -70,7 +70,7 @@ def test_terminal_shows_a_bar_and_failures() -> None:
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_hostile_text_is_no_markup(terminal: bool) -> None:
-    """Nothing of what a target says acts on the terminal or is read as markup, and long values are cut."""
+    """Text of a target is neither a control sequence nor markup, and long values are truncated."""
     text = printed(runs.hostile(), terminal=terminal)
     # What rich itself sends: colours, and moves of the cursor for the bar.
     own = re.sub(r"\x1b\[[0-9;?]*[mAKhl]", "", text).replace("\r", "") if terminal else text
@@ -105,13 +105,13 @@ def test_first_failures_of_many_are_shown() -> None:
     ],
 )
 def test_last_line_has_all_counts(run: RunResult, line: str) -> None:
-    """The last line counts everything; what did not happen is left out, but for passes and failures."""
+    """The last line has all counts; counts of zero are omitted, except passes and failures."""
     assert last_line(run) == line
 
 
 @pytest.mark.parametrize("columns", ["0", "000", ""])
 def test_width_zero_shows_no_bar(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    """A width of nothing is none that was said: the run is shown as where there is no terminal."""
+    """A width of zero counts as unknown: the run is shown as without a terminal."""
     monkeypatch.setenv("COLUMNS", columns)
     file = io.StringIO()
     make_console(file).print("x" * 150)

@@ -33,7 +33,7 @@ def test_control_characters_are_escaped() -> None:
 
 @given(JSON)
 def test_shown_is_json(value: Any) -> None:
-    """A value that is not cut is JSON on one line, and means the same."""
+    """A value that is not truncated is shown as equal JSON on one line."""
     text = shown(value, 1_000_000)
     assert text.isprintable()
     assert json.loads(text) == value
@@ -56,7 +56,7 @@ def test_shown_is_json(value: Any) -> None:
     ],
 )
 def test_truncated_text_says_its_length(value: Any, text: str) -> None:
-    """Texts have quotes, a missing value has none, and what is cut says how long it is."""
+    """Texts have quotes, a missing value has none, and a truncated text has its length."""
     assert shown(value, 20) == text
 
 

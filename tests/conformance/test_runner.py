@@ -81,12 +81,12 @@ def test_result_has_assertions_and_exchanges() -> None:
     ],
 )
 def test_misbehaving_target_fails_its_fixture(do: str, failures: Failures) -> None:
-    """What a target does wrong is a failure of the fixture that met it."""
+    """A fault of a target fails the fixture in which it happens."""
     assert outcome(one(act(do), options=HASTY if do == "hang" else None)) == ("failed", failures)
 
 
 def test_a_failed_result_shows_the_files() -> None:
-    """After a failure the text files of the project are shown, links as links, and what the server said on stderr."""
+    """After a failure the text files of the project, its links as links, and the server's stderr are shown."""
     result = one(
         act("link", to="../..", path="away"),
         act("die"),
@@ -105,7 +105,9 @@ def test_a_failed_result_shows_the_files() -> None:
     ],
 )
 def test_stray_write_is_reported_with_its_path(given: dict[str, Any], message: str) -> None:
-    """A target that writes beside its project, or in it where nothing is its own, is told of by the path."""
+    """A target that writes outside of its project, or outside of its own folders in the project, is reported with the
+    path.
+    """
     assert outcome(one({"text": "x", **given})) == ("failed", [("process", "", message)])
 
 
@@ -116,7 +118,7 @@ def test_writes_of_its_own() -> None:
 
 
 def test_server_that_ends_badly_fails_its_fixture() -> None:
-    """A server that does not leave when it is asked to, or leaves something behind, fails the fixture at its end."""
+    """A server that does not end on request, or leaves a process behind, fails the fixture."""
     (stays,) = run([nasty_fixture(act("wave"))], stdio((*NASTY, "stay"), LEAVING)).results
     message = "the target did not end within 0.3 s after its stdin was closed"
     assert outcome(stays) == ("failed", [("process", "", message)])
@@ -126,7 +128,7 @@ def test_server_that_ends_badly_fails_its_fixture() -> None:
 
 
 def test_missing_tool_fails_its_fixture() -> None:
-    """A tool that the target does not have is a failure where it is asked."""
+    """A tool that the target lacks fails the fixtures that call it."""
     fixtures = [made({"action": {"tool": "plan_start"}}, test_id="absent"), nasty_fixture(act("wave"))]
     assert outcome(run(fixtures, stdio(NASTY)).results[0]) == (
         "failed",
@@ -135,7 +137,7 @@ def test_missing_tool_fails_its_fixture() -> None:
 
 
 def test_unsupported_fixture_is_not_run() -> None:
-    """A fixture that this target cannot be asked is not run, for a reason."""
+    """A fixture that this target cannot run is not run, with a reason."""
     fixtures = [made({"event": {"type": "agent_spawn"}}, test_id="asks"), nasty_fixture(act("wave"))]
     result = run(fixtures, stdio(NASTY)).results[0]
     assert (result.status, result.reason, result.assertions) == ("not run", "needs --event-command", ())
@@ -209,7 +211,8 @@ def test_target_that_never_answers_ends_the_run(command: tuple[str, ...], messag
 
 
 def test_relative_program_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A program that is there only from where the user is must be given by its absolute path, which is told."""
+    """A program that exists only relative to the user's folder is refused; the message says to use the absolute path.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "server").write_text("#!/bin/sh\n")
     with pytest.raises(HarnessFault, match=r"could not be .* give \./server as an absolute path\.$"):
@@ -217,7 +220,7 @@ def test_relative_program_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch
 
 
 def test_relative_path_in_a_command_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command is meant from where the user is; a file among its words must be absolute, which is told."""
+    """A relative file in the words of the command is refused; the message says to use the absolute path."""
     monkeypatch.chdir(Path(NASTY[1]).parent)
     with pytest.raises(
         HarnessFault, match=r"It runs in a project of its own: give misbehaving.py as an absolute path\.$"
@@ -227,7 +230,7 @@ def test_relative_path_in_a_command_is_refused_with_advice(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("prefix", "hint"), [("", "Its names begin with a"), ("x_", "leave --tool-prefix out")])
 def test_target_without_known_tools_ends_the_run(prefix: str, hint: str) -> None:
-    """A target with none of the tools is no target; names that are there under a prefix are told."""
+    """A target without any of the tools ends the run; the message lists its tools with a prefix."""
     fixtures = [made({"action": {"tool": "act" if prefix else "ct"}})]
     message = rf"^The server has none of the tools that the fixtures call; it lists act\. .*{hint}"
     with pytest.raises(HarnessFault, match=message):
@@ -235,7 +238,7 @@ def test_target_without_known_tools_ends_the_run(prefix: str, hint: str) -> None
 
 
 def test_server_without_discovery_is_asked_by_handshake() -> None:
-    """A server that ends when it is asked what it does not know is asked the plain way, from then on."""
+    """A server that ends at an unknown request is restarted, and the handshake is used from then on."""
     target = stdio((*NASTY, "strict"))
     found: RunResult = run([nasty_fixture(act("wave"))] * 2, target)
     assert [result.status for result in found.results] == ["passed", "passed"]

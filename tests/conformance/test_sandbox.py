@@ -41,7 +41,7 @@ def seen(folder: Path) -> Snapshot:
 
 
 def test_project_is_an_empty_repository_with_the_precondition(sandbox: Sandbox) -> None:
-    """A project is an empty repository with what the fixture asks for, tokens in paths replaced."""
+    """A project is an empty repository with the files of the precondition, tokens in paths replaced."""
     state_files: dict[str, Any] = {
         "{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json": [],
         ".nexus/history.json": {},
@@ -81,7 +81,7 @@ def test_sandbox_reads_only_files_inside(sandbox: Sandbox, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("path", ["up/file", "up/new/file"])
 def test_nothing_is_written_through_a_link(sandbox: Sandbox, tmp_path: Path, path: str) -> None:
-    """A link on the way stops a write, and what it leads to is left alone."""
+    """A link on the way stops a write, and its target stays unchanged."""
     Path(sandbox.project, "up").symlink_to(tmp_path)
     (tmp_path / "file").write_text("kept")
     before = seen(tmp_path)

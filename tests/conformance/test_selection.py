@@ -64,7 +64,7 @@ def test_selection_needs_a_glob_and_a_tool_match(only: list[str], tools: list[st
     ],
 )
 def test_empty_selection_names_similar_ids(only: list[str], tools: list[str], faults: list[str]) -> None:
-    """A selection that matches nothing, or a part of it, is told with the names that come near."""
+    """A selection, or a part of one, that matches no fixture is reported with the nearest ids."""
     with pytest.raises(HarnessFault) as caught:
         select(SUITE, only, tools)
     assert caught.value.faults == faults

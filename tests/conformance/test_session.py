@@ -31,7 +31,7 @@ def reply(folder: Path, **arguments: Any) -> Reply:
 
 
 def failure_of(folder: Path, options: TargetOptions | None = None, how: str = "", **arguments: Any) -> str:
-    """What is told of a call that gets no answer. The process and all that it started are gone then."""
+    """Return the message about a call without a response. The process and its children have ended then."""
 
     async def ask(session: Session) -> str:
         with pytest.raises(TargetFailure) as caught:
@@ -45,7 +45,7 @@ def failure_of(folder: Path, options: TargetOptions | None = None, how: str = ""
 
 
 def test_call_returns_payload_and_server_info(tmp_path: Path) -> None:
-    """An answer has its payload, and the server says who it is and what it can."""
+    """A response has its payload, and the server info has the name and the capabilities."""
 
     async def ask(session: Session) -> tuple[Reply, tuple[str, ...], str, str, str]:
         answer = await session.call("act", act("wave"))
@@ -81,7 +81,7 @@ def test_a_result_as_it_was_sent(tmp_path: Path) -> None:
 
 
 def test_text_equal_as_json_does_not_differ(tmp_path: Path) -> None:
-    """The text block holds what structuredContent does when its JSON is the same: 1.0 is 1, and true is not 1."""
+    """The text block may have any JSON equal to structuredContent: 1.0 is 1, and true is not 1."""
     assert reply(tmp_path, do="true for one").text_differs is True
     assert reply(tmp_path, do="float for integer").text_differs is False
 
@@ -102,7 +102,7 @@ def test_text_equal_as_json_does_not_differ(tmp_path: Path) -> None:
     ],
 )
 def test_missing_response_is_reported_with_its_cause(tmp_path: Path, do: str, said: str) -> None:
-    """Whatever keeps a server from answering is told by its cause."""
+    """A missing response is reported with its cause."""
     assert failure_of(tmp_path, do=do) == said
 
 
@@ -117,12 +117,12 @@ def test_unread_large_request_times_out(tmp_path: Path) -> None:
 
 
 def test_closed_stdin_of_a_server_is_reported(tmp_path: Path) -> None:
-    """Nothing can be asked of it any more, which is told instead of a time that ran out."""
+    """A server that closed its stdin can get no request: the message says so, in place of a timeout."""
     assert failure_of(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
 
 
 def test_unknown_tool_is_not_called(tmp_path: Path) -> None:
-    """A tool that is not in the list is not asked; prefix and map give the real names."""
+    """A tool that the server does not list is not called; prefix and map give the real names."""
 
     async def ask(session: Session) -> str:
         with pytest.raises(TargetFailure) as caught:
@@ -136,7 +136,7 @@ def test_unknown_tool_is_not_called(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("do", ["child", "child without environment", "orphan"])
 def test_children_of_a_killed_server_are_killed(tmp_path: Path, do: str) -> None:
-    """What a killed server had started is gone, in whatever session, under whatever parent."""
+    """All descendants of a killed server are killed, in any session, under any parent."""
 
     async def ask(session: Session) -> int:
         pid = int((await session.call("act", act(do))).payload["pid"])
@@ -156,7 +156,7 @@ def gone_at_once(pid: int) -> bool:
 
 
 def test_children_left_behind_are_reported_and_killed(tmp_path: Path) -> None:
-    """A server that leaves a process running when it ends is told of, and the process is killed."""
+    """A server that leaves a process running at its end is reported, and the process is killed."""
 
     async def ask(session: Session) -> tuple[int, str]:
         pid = int((await session.call("act", act("orphan"))).payload["pid"])
@@ -178,7 +178,7 @@ def test_children_left_behind_are_reported_and_killed(tmp_path: Path) -> None:
     ],
 )
 def test_server_that_ignores_stdin_is_killed(tmp_path: Path, then: str, said: str) -> None:
-    """A server that does not leave when its stdin ends is killed, and one that misbehaves then is told of."""
+    """A server that does not end with its stdin is killed, and its faults at the end are reported."""
 
     async def ask(session: Session) -> tuple[int, str]:
         assert session.process is not None
@@ -190,7 +190,7 @@ def test_server_that_ignores_stdin_is_killed(tmp_path: Path, then: str, said: st
 
 
 def test_server_runs_in_its_project_with_its_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server runs in its project and is told of it, keeps the user's variables but those of another project."""
+    """A server runs in its project, gets its root, and keeps the user's variables except those of another project."""
     monkeypatch.setenv("NEXUS_LOG", "debug")
     monkeypatch.setenv("GIT_DIR", "/elsewhere")
     monkeypatch.setenv("KEPT", "yes")
@@ -212,7 +212,7 @@ def test_server_runs_in_its_project_with_its_variables(tmp_path: Path, monkeypat
     ],
 )
 def test_fault_after_the_answer_is_reported_at_the_end(tmp_path: Path, how: str, said: str) -> None:
-    """What a server does wrong after a good answer is told of at its end."""
+    """A fault of a server after a right response is reported at its end."""
 
     async def ask(session: Session) -> str:
         await session.call("act", act("wave"))

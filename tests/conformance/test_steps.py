@@ -68,14 +68,14 @@ def test_restart_replaces_the_process() -> None:
 
 
 def test_repeated_step_asserts_the_last_response() -> None:
-    """A step that is repeated asserts its last answer; an earlier one that fails is told of all the same."""
+    """A repeated step asserts its last response; an earlier one that fails is still reported."""
     assert outcome(one(add(times=3, assert_return={"$.task.id": 3}))) == ("passed", [])
     close = {"action": {"tool": "task_update", "params": {"id": 1, "status": "completed"}}, "times": 2}
     assert [kind for kind, _, _ in outcome(one(close, call("context")))[1]] == ["error", "error"]
 
 
 def test_write_of_a_step_is_no_change_of_the_target() -> None:
-    """What a step writes is its own doing; it is no change of the target's, and what else changes is told."""
+    """A file that a step writes is no change of the target's; any other change is reported."""
     steps = [
         add(),
         {"write_file": {"path": "note.txt", "text": "ours"}},
@@ -131,7 +131,7 @@ def test_kill_that_comes_late() -> None:
 
 
 def test_kill_that_comes_early() -> None:
-    """A call that got no answer before the kill is told so, and without a retry nothing is asserted of its answer."""
+    """A call without a response before the kill is reported, and without a retry its answer has no assertions."""
     early = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 0}
     result = one({"kill": early, "assert_return": {"$.closed": True}}, call("task_list"))
     assert outcome(result) == ("passed", [])
@@ -175,7 +175,7 @@ def test_tokens_are_replaced_in_params_and_paths() -> None:
     ],
 )
 def test_event_command_gets_params_and_returns_json(event: str, post: dict[str, Any], expected: Any) -> None:
-    """An event is a command: its payload goes in, JSON may come out, and its exit code tells whether it failed."""
+    """An event is a command: it reads the payload, may print JSON, and fails by its exit code."""
     step = {"event": {"type": event, "params": {"agent_id": "a", "harness_id": "mine"}}}
     target = memory(TargetOptions(event_command=EVENT, timeout=0.5 if event == "hang" else 30))
     assert outcome(one(step, postcondition=post, target=target)) == expected
@@ -191,7 +191,7 @@ def test_missing_event_command_does_not_apply() -> None:
 
 
 def test_reports_show_the_description_of_an_event() -> None:
-    """What a fixture says of its event stands beside it in every report that shows what was asked."""
+    """Every report with the requests shows the fixture's description of its event."""
     step = {"event": {"type": "fail", "description": "The harness shuts down."}}
     result = one(step, target=memory(TargetOptions(event_command=EVENT)))
     run = runs.run(result)

@@ -29,7 +29,7 @@ def test_path_tokens_are_replaced(path: str, expanded: str) -> None:
 
 @pytest.mark.parametrize("harness_id", ["", "..", "a/b", "Claude", "9a", "a_b", "a\n", "{STATE_ROOT}"])
 def test_only_a_harness_id_gets_into_a_path(harness_id: str) -> None:
-    """What is not a harness id cannot lead a path elsewhere; where none is needed, none is looked at."""
+    """A value that is no harness id cannot change a path; a path without the token needs no id."""
     with pytest.raises(ValueError, match="is not a harness id"):
         expand_path("{STATE_ROOT}/{HARNESS_ID}/x", harness_id)
     assert expand_path("{STATE_ROOT}/x", harness_id) == ".nexus/state/x"
@@ -68,7 +68,7 @@ def test_unknown_token_in_a_path_is_refused(path: str) -> None:
 
 
 def test_doubled_braces_are_refused() -> None:
-    """Doubled braces are no escape, and are told as what they are."""
+    """Doubled braces are no escape, and are reported as a fault."""
     said = "has doubled braces; a token is written with single ones, such as {STATE_ROOT}"
     assert path_fault("{{STATE_ROOT}}/x.json") == said
 
@@ -88,7 +88,7 @@ def test_project_root_is_replaced_in_every_string() -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text("ab{}", max_size=5), st.lists))
 def test_other_values_stay(value: Any) -> None:
-    """A value without the token is as it was."""
+    """A value without the token stays unchanged."""
     assert fill(value, "/p") == value
     assert fill_expected(value, "/p") == value
 
@@ -101,7 +101,7 @@ def test_token_in_a_pattern_matches_literally() -> None:
 
 
 def test_assertions_are_settled() -> None:
-    """Every token of a step's assertions is replaced, and what has none is kept."""
+    """Every token in a step's assertions is replaced, and assertions without one stay."""
     asserts = Asserts(
         return_value={"$.path": "{PROJECT_ROOT}/a"},
         result={"$.content[0].text": "{PROJECT_ROOT}/b"},

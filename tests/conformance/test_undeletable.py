@@ -94,7 +94,7 @@ def test_immutable_file_fails_its_fixture(
 
 
 def test_every_report_says_so() -> None:
-    """What was left behind stands in every report, with advice that deletes nothing by itself."""
+    """Every report names the files left behind, with advice that deletes nothing by itself."""
     found = RunResult(**{**vars(GOOD), "left": (Leftover("/tmp/x\x1b", "why"),)})
     lines = format_leftovers(found.left)
     assert lines[:2] == ["Left behind, because it could not be deleted:", "  /tmp/x\\u001b: why"]
@@ -107,7 +107,7 @@ def test_every_report_says_so() -> None:
 
 
 def test_a_mount_is_never_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is mounted below a folder is told and left alone, although a link and a device number would not tell it."""
+    """A mount below a folder is reported and left alone, although neither a link nor a device number reveals it."""
     doomed = tmp_path / "doomed"
     (doomed / "a" / "elsewhere" / "precious").mkdir(parents=True)
     (doomed / "a" / "elsewhere" / "precious" / "file").write_text("mine")
@@ -126,7 +126,7 @@ def test_a_mount_is_never_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_mount_in_a_project_fails_its_fixture_and_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A target that mounts something in its project fails for it, and the run leaves it and says so."""
+    """A target that mounts a file system in its project fails; the run leaves the mount and reports it."""
     mounted(monkeypatch, "elsewhere")
     found = judged(STATE, act("mkdir", path=".nexus/elsewhere/deep"))
     assert next(message for _, _, message in outcome(found.results[0])[1]) == (
@@ -137,7 +137,7 @@ def test_mount_in_a_project_fails_its_fixture_and_stays(temporary: Path, monkeyp
 
 
 def test_mounts_are_distinguished() -> None:
-    """Folders of one mount are told to be of one, and /proc is another."""
+    """Folders of one mount are recognized as such, and /proc as another mount."""
     fds = [os.open(path, os.O_RDONLY) for path in ("/", "/proc")]
     one, other = map(emptying.mount_of, fds)
     again = emptying.mount_of(fds[0])
@@ -163,7 +163,7 @@ def test_a_folder_with_more_than_is_held(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_served_folder_that_stays_full_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the folder of a server over HTTP cannot be emptied, the fault names what remains and why."""
+    """If the folder of a server over HTTP cannot be emptied, the fault names the remaining files and the reason."""
     refusing(monkeypatch, "stuck", errno.EPERM)
     served = tmp_path / "served"
     served.mkdir()
@@ -176,7 +176,7 @@ def test_served_folder_that_stays_full_is_reported(tmp_path: Path, monkeypatch: 
 
 
 def test_work_stops_at_its_deadline_or_on_request() -> None:
-    """Work in a thread stops at its deadline, when it is asked to, and when a signal shortens its time."""
+    """Work in a thread stops at its deadline, on request, and when a signal shortens its time."""
 
     def endless() -> None:
         while True:
@@ -217,7 +217,7 @@ def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_blocked_run_is_ended_by_the_last_resort(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Where the main thread is kept for ever, the last resort says what may be left behind and ends the process."""
+    """If the main thread hangs, the last resort prints which files may be left behind, and ends the process."""
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
     ending = Ending()

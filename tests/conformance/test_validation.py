@@ -17,8 +17,9 @@ from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
 
 def test_endless_pattern_in_a_schema_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An output schema that takes too much computing is told of as such, whatever the time limit of a call, and does
-    not keep the run."""
+    """An output schema that takes too much processor time is reported as such, whatever the time limit of a call, and
+    does not stop the run.
+    """
     monkeypatch.setattr(helper, "MOST_S", 0.5)
 
     async def ask(session: Session) -> tuple[str, str]:
@@ -31,7 +32,7 @@ def test_endless_pattern_in_a_schema_is_reported(tmp_path: Path, monkeypatch: py
 
 
 def test_ended_check_is_a_fault_of_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where we cannot check an answer, that is told as a fault of ours and never as one of the target."""
+    """If the runner cannot check an answer, it reports a fault of its own, never one of the target."""
     script = tmp_path / "worker.py"
     script.write_text("import sys; print(flush=True); sys.stdin.readline(); sys.exit(3)")
     monkeypatch.setattr(helper, "_schemas", Helpers(str(script)))

@@ -107,7 +107,7 @@ def reset(project: Project) -> dict[str, bytes | str]:
 
 
 def peek(client: Client, tool: str) -> Any:
-    """What a reading tool says where its call may roll a journal forward."""
+    """Return the answer of a reading tool whose call may roll a journal forward."""
     answer = client.app.call(tool, {})
     assert answer.result["isError"] is False
     return unpack(answer)

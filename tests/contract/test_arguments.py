@@ -23,7 +23,7 @@ def test_unknown_parameters_are_refused_by_name(full: Client, tool: str) -> None
 
 @pytest.mark.requirement("calls.unknown")
 def test_many_unknown_parameters_are_counted(call: Client) -> None:
-    """Of very many unknown names a hundred are told, and how many more there are."""
+    """Of very many unknown names a hundred are listed, with the number of the others."""
     message = call.refused("context", {f"x{number}": 0 for number in range(250)})
     assert message.count("unknown parameter ") == 100
     assert "; 150 more unknown parameters; no parameters are accepted" in message
@@ -32,7 +32,7 @@ def test_many_unknown_parameters_are_counted(call: Client) -> None:
 @pytest.mark.requirement("calls.order", "calls.unknown")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if PARAMETERS[tool][0]])
 def test_unknown_parameters_are_reported_before_missing_ones(call: Client, tool: str) -> None:
-    """With an unknown parameter nothing is said of missing ones."""
+    """With an unknown parameter the message does not mention missing ones."""
     message = call.refused(tool, {"bogus": 1})
     assert "bogus" in message
     assert "is required" not in message
@@ -41,7 +41,7 @@ def test_unknown_parameters_are_reported_before_missing_ones(call: Client, tool:
 @pytest.mark.requirement("calls.order", "calls.missing", "calls.joined")
 @pytest.mark.parametrize(("tool", "left_out"), REQUIRED)
 def test_missing_parameters_are_reported_before_wrong_values(call: Client, tool: str, left_out: str) -> None:
-    """With a missing parameter nothing is said of the values of the others."""
+    """With a missing parameter the message does not mention values of the others."""
     arguments = {name: {"wrong": 1} for name in names_of(tool) if name != left_out}
     assert call.refused(tool, arguments) == f"{left_out} is required"
 
@@ -49,7 +49,7 @@ def test_missing_parameters_are_reported_before_wrong_values(call: Client, tool:
 @pytest.mark.requirement("calls.order", "calls.joined", "calls.types")
 @pytest.mark.parametrize("tool", [tool for tool in NAMES if names_of(tool)])
 def test_all_wrong_values_are_reported_at_once(call: Client, tool: str) -> None:
-    """Every wrong value is told, and nothing of the tool's own errors."""
+    """The message lists every wrong value, and no error of the tool itself."""
     names = names_of(tool)
     message = call.refused(tool, dict.fromkeys(names, False))
     faults = message.split("; ")
@@ -98,14 +98,14 @@ def test_parameter_name_that_is_no_text_is_unknown(call: Client, name: str) -> N
 @pytest.mark.requirement("calls.failure-keeps")
 @pytest.mark.parametrize("tool", NAMES)
 def test_failures_create_nothing(call: Client, project: Project, tool: str) -> None:
-    """A call that fails in an untouched project leaves it untouched."""
+    """A call that fails in an unused project creates no file."""
     call.refused(tool, {"bogus": 1})
     assert not project.nexus.exists()
 
 
 @pytest.mark.requirement("calls.message-help", "artifact_write.segments")
 def test_messages_name_place_fault_and_next_step(full: Client, project: Project) -> None:
-    """A message names the parameter or file, says what is wrong with it and what to do."""
+    """A message names the parameter or file, the fault and the next step."""
     message = full.error("artifact_write", filename="../x", content="c")
     assert "filename" in message
     assert len(message) > 30

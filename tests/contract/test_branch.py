@@ -28,7 +28,7 @@ def head(project: Project, content: bytes) -> None:
     ],
 )  # fmt: skip
 def test_branch_is_the_whole_name_after_refs_heads(call: Client, project: Project, name: str) -> None:
-    """The branch is what follows refs/heads/, whole."""
+    """The branch is the whole text after refs/heads/."""
     head(project, f"ref: refs/heads/{name}\n".encode())
     assert call("context")["branch"] == name
 
@@ -58,7 +58,7 @@ def test_detached_checkout_is_recognized(call: Client, project: Project, commit:
     ],
 )  # fmt: skip
 def test_reference_that_is_no_branch_is_shortened(call: Client, project: Project, ref: str, told: str) -> None:
-    """A reference that is no branch is told without refs/."""
+    """A reference that is no branch is returned without refs/."""
     head(project, f"ref: {ref}\n".encode())
     assert call("context")["branch"] == told
 
@@ -86,7 +86,7 @@ def test_malformed_head_counts_as_missing(call: Client, project: Project, conten
     ],
 )  # fmt: skip
 def test_malformed_git_gives_default_branch(call: Client, project: Project, kind: str) -> None:
-    """A .git that cannot be understood gives _default, and nothing hangs."""
+    """A malformed .git gives _default, and no call hangs."""
     place = project.root / ".git"
     place.rename(project.root / "old")
     if kind in {"empty folder", "head is a folder", "head is a pipe"}:

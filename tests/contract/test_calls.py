@@ -53,7 +53,7 @@ def test_closed_sets_are_advertised(app: App) -> None:
 
 @pytest.mark.requirement("calls.annotations")
 def test_tools_have_the_annotations_of_the_contract(app: App) -> None:
-    """What the hints say of each tool."""
+    """Each tool has the hints of the contract."""
     reading = {"plan_status", "task_list", "history_search", "context"}
     destructive = {"plan_update", "task_close", "artifact_write"}
     repeatable = reading | {"plan_decide", "task_update", "artifact_write"}

@@ -155,7 +155,7 @@ FOREIGN_MARKERS: list[tuple[str, bytes]] = [
 def test_foreign_file_named_like_a_receipt_is_kept_and_ignored(
     call: Client, project: Project, name: str, content: bytes
 ) -> None:
-    """A file that we did not write is not given out as an answer, and not removed."""
+    """A file that we did not write is neither returned as an answer nor removed."""
     settle(project)
     project.put(f"state/{name}", content)
     call("task_add", title="T", context="C")

@@ -104,7 +104,7 @@ def test_numbers_we_do_not_know(call: Client, project: Project, number: str) -> 
 
 @pytest.mark.requirement("files.unknown-kept")
 def test_our_names_where_they_are_not_ours(call: Client, project: Project) -> None:
-    """A member that we do not know is kept as it is, also when it is called what others of ours are."""
+    """An unknown field is kept, even if it has the name of one of our fields elsewhere."""
     other: dict[str, Any] = {"deps": "text", "tasks": ["a", {}], "plan_issue": 2.0}
     project.put("state/plan.json", plan(issues=[issue(1, "A", deps=[1.0])], **other))
     assert call("plan_status")["issues"] == [issue(1, "A", deps=[1.0])]
@@ -133,7 +133,7 @@ def test_no_null_is_written(call: Client, project: Project) -> None:
 def test_files_keep_their_schemas(
     call: Client, project: Project, schema_errors: Callable[[str, Any], list[str]]
 ) -> None:
-    """What the tools write is valid against the published schemas."""
+    """The files that tools write are valid against the published schemas."""
     call("plan_start", topic="T", issues=["A", "B"], research_summary="")
     call("plan_decide", issue_id=1, decision="d", how_agents=["a"], how_summary={"a": "b"}, how_agent_ids={"a": "c"})
     call("task_add", title="T", context="C", deps=[3], owner="o", plan_issue=1, decisions=["d"])

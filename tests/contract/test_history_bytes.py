@@ -46,7 +46,7 @@ def parsed(content: bytes) -> Any:
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("tool", ["task_close", "plan_start"])
 def test_a_cycle_is_spliced_in(call: Client, project: Project, clock: Clock, name: str, tool: str) -> None:
-    """Everything up to the end of the last cycle, and everything from its closing bracket on, stays as it was."""
+    """The bytes up to the end of the last cycle, and from the closing bracket on, stay unchanged."""
     head, tail = split(LAYOUTS[name])
     project.put("history.json", head + tail)
     the_plan = plan(40, "New é")
@@ -95,7 +95,7 @@ def test_repeated_appends_keep_all_bytes(call: Client, project: Project, name: s
     ],
 )  # fmt: skip
 def test_first_cycle_keeps_the_other_fields(call: Client, project: Project, clock: Clock, layout: bytes) -> None:
-    """An empty list of cycles is filled, and other members of the file stay as they were."""
+    """The empty list of cycles gets the cycle, and other fields of the file stay unchanged."""
     project.put("history.json", layout)
     call("task_close")
     after = project.get("history.json")
@@ -152,7 +152,7 @@ def test_odd_cycles_do_not_hinder(call: Client, project: Project, odd: dict[str,
 @pytest.mark.requirement("history.append-only", "files.broken-kept")
 @pytest.mark.parametrize("number", ["1e400", "9" * 5000])
 def test_numbers_beyond_the_interpreter_are_kept(call: Client, project: Project, number: str) -> None:
-    """Numbers that are JSON but more than the interpreter holds stay as they are, and cycles are added after them."""
+    """JSON numbers that the interpreter cannot hold keep their digits, and cycles are appended after them."""
     layout = f'{{"cycles": [{{"a": {number}}}]}}\n'.encode()
     project.put("history.json", layout)
     assert call("task_close")["total_cycles"] == 2

@@ -1,4 +1,4 @@
-"""Internal errors: the answer says whether files were changed."""
+"""Internal errors: the message says whether files were changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FULL = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("tool", ["task_add", "plan_status"])
 def test_failed_load_before_writing_changes_nothing(call: Client, project: Project, tool: str) -> None:
-    """A schema that cannot be read, or a state: nothing was changed, and the answer says so, and why."""
+    """If a schema or a state module cannot be loaded, no file changes, and the message says so with the reason."""
     call("plan_start", **SMALLEST["plan_start"])
     with patch.object(schemas, "load", side_effect=FULL), patch.object(SessionCache, "read", side_effect=FULL):
         message = call.error(tool, **SMALLEST[tool])
@@ -31,7 +31,7 @@ def test_failed_load_before_writing_changes_nothing(call: Client, project: Proje
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("error", [FULL, ImportError("no hashlib")])
 def test_failed_journal_load_changes_nothing(call: Client, project: Project, error: Exception) -> None:
-    """What a journal takes is loaded before anything is written."""
+    """The modules that a journal needs are loaded before the first write."""
     call("task_add", **SMALLEST["task_add"])
     with patch.object(journal, "digest", side_effect=error):
         assert "nothing was changed" in call.error("task_close")
@@ -40,7 +40,7 @@ def test_failed_journal_load_changes_nothing(call: Client, project: Project, err
 
 @pytest.mark.requirement("storage.pending")
 def test_failed_load_after_the_commit_point_is_completed_later(call: Client, project: Project) -> None:
-    """A module that is missing once the change is recorded: it is told as recorded, and completes."""
+    """If a module is missing after the commit point, the change is reported as recorded, and completes."""
     call("task_add", **SMALLEST["task_add"])
     with patch.object(journal, "apply", side_effect=ImportError("no hashlib")):
         content = unpack(call.app.call("task_close", {}))
@@ -52,7 +52,7 @@ def test_failed_load_after_the_commit_point_is_completed_later(call: Client, pro
 @pytest.mark.requirement("storage.disk")
 @pytest.mark.parametrize("when", ["writing", "answering"])
 def test_error_after_writing_claims_no_unchanged_files(call: Client, project: Project, when: str) -> None:
-    """After the first write no error says that nothing was changed."""
+    """After the first write no error claims that nothing was changed."""
     real: Any = commit.write_one
 
     def failing(*arguments: Any, **more: Any) -> None:

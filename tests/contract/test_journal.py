@@ -36,7 +36,7 @@ def test_journals_we_do_not_know(call: Client, project: Project, tool: str, cont
 def test_journal_content_is_written_only_if_its_digest_matches(
     call: Client, project: Project, make_app: Callable[..., Any], spoilt: dict[str, str]
 ) -> None:
-    """What a journal holds for a file is written only when it is what its digest says."""
+    """The content that a journal holds for a file is written only if it matches its digest."""
     settle(project)
     recorded(project, make_app)
     journal = project.json("state/txn.json")

@@ -28,7 +28,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.mark.requirement("root.option", "root.environment", "root.git", "root.cwd")
 def test_first_hit_wins(place: Path) -> None:
-    """Option, then variable, then the repository above, then the working directory."""
+    """The root is that of the option, else of the variable, else the repository above, else the working directory."""
     option, variable, cwd = str(place / "other"), str(place / "third"), str(place / "top/a/b")
     assert find_root(option, {VARIABLE: variable}, cwd) == option
     assert find_root(None, {VARIABLE: variable}, cwd) == variable
@@ -62,7 +62,7 @@ def test_relative_root_starts_at_the_working_directory(place: Path) -> None:
 
 @pytest.mark.requirement("root.resolved")
 def test_links_are_resolved(place: Path) -> None:
-    """The root has no link in it, whichever way it was found."""
+    """The root contains no link, whichever way it was found."""
     (place / "link").symlink_to("top")
     expected = str(place / "top")
     assert find_root(str(place / "link"), {}, "/") == expected
@@ -72,7 +72,7 @@ def test_links_are_resolved(place: Path) -> None:
 
 @pytest.mark.parametrize("path", ["top/.git", "top/.git/hooks", "top/link"])
 def test_root_within_git_is_refused(place: Path, path: str) -> None:
-    """A root that was asked for and lies within a folder .git is an error that names the project around it."""
+    """A requested root within a folder .git is an error that names the project around it."""
     (place / "top/.git/hooks").mkdir()
     (place / "top/link").symlink_to(".git")
     asked: list[tuple[str, str | None, dict[str, str]]] = [("--project", path, {}), (VARIABLE, None, {VARIABLE: path})]
@@ -97,7 +97,7 @@ def test_worktree_within_git_is_allowed(place: Path) -> None:
 @pytest.mark.requirement("root.missing")
 @pytest.mark.parametrize("path", ["missing", "top/file", "missing/..x", "bad\0name"])
 def test_root_that_is_no_folder_is_refused(place: Path, path: str) -> None:
-    """A root that was asked for and is no folder is an error; nothing else is tried, nothing made."""
+    """A requested root that is no folder is an error; no other root is tried, and no file is created."""
     (place / "top/file").write_text("")
     for option, environment in ((path, {}), (None, {VARIABLE: path})):
         with pytest.raises(UsageError):
@@ -201,7 +201,7 @@ def test_a_plugin_without_a_project_is_misplaced(host: tuple[str, dict[str, str]
 
 
 def test_a_misplaced_server_says_so_and_writes_nothing(place: Path) -> None:
-    """Each tool, resource and prompt answers with what to do; the lists are there, and no file appears."""
+    """Each tool, resource and prompt returns the next step; the lists still work, and no file is created."""
     app = App(Workspace(str(place / "other")), outside=str(place / "other"))
     for tool in app.tools():
         answer = app.call(tool["name"], {}).result

@@ -111,7 +111,7 @@ def test_objects_have_the_fields_of_the_contract_in_order(name: str) -> None:
 @pytest.mark.requirement("tracker.closed", "plan.schema", "tasks.schema")
 @pytest.mark.parametrize("name", NAMES)
 def test_schemas_are_described_and_closed(name: str) -> None:
-    """Every member has a description, and every object is closed or says of what its members are."""
+    """Every field has a description, and every object is closed or has a schema for its values."""
     for place, node in nodes(schemas.load(f"state/{name}")):
         if place.split("/")[-2:-1] == ["properties"] or not place:
             assert node.get("description", "").strip(), place

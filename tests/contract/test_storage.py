@@ -23,7 +23,9 @@ WRITERS = [name for name in NAMES if name not in READ_ONLY]
 def test_every_failing_change_is_absent_or_completed(
     call: Client, project: Project, make_app: Callable[..., Any], tool: str, code: int
 ) -> None:
-    """Whichever change of the disk fails: nothing has changed, as the message says, or it is recorded and completes."""
+    """After any failed write to the disk, nothing has changed, as the message says, or the change is recorded and
+    completes.
+    """
     outcomes = set()
     for number in range(1, steps(project, call, tool) + 1):
         before = reset(project)

@@ -74,7 +74,7 @@ def test_a_gitignore_is_kept(call: Client, project: Project, tool: str, content:
 @pytest.mark.parametrize("tool", sorted(READ_ONLY))
 @pytest.mark.parametrize("there", ["nothing", ".nexus", ".nexus/state"])
 def test_reads_create_nothing(call: Client, project: Project, tool: str, there: str) -> None:
-    """Reading in an empty project, or half of one, changes neither file nor folder."""
+    """Reading tools change no file and no folder in an empty or incomplete project."""
     if there != "nothing":
         (project.root / there).mkdir(parents=True)
     before = project.snapshot()
@@ -85,7 +85,7 @@ def test_reads_create_nothing(call: Client, project: Project, tool: str, there: 
 @pytest.mark.requirement("tree.reads")
 @pytest.mark.parametrize("tool", sorted(READ_ONLY))
 def test_reads_change_nothing(call: Client, project: Project, tool: str) -> None:
-    """Reading files leaves them and their times."""
+    """Reading tools change neither the bytes nor the times of files."""
     paths = [
         project.put("state/plan.json", plan()),
         project.put("state/tasks.json", tasks(task(1))),
@@ -121,7 +121,7 @@ def test_reads_need_no_permission_to_write(
 
 @pytest.mark.requirement("tree.places", "tree.knowledge", "tree.outside", "harness.own-folder")
 def test_a_whole_cycle_touches_its_own_files_only(call: Client, project: Project, tmp_path: Path) -> None:
-    """After every tool has run, only the contract's files and our log have come, and all others are as they were."""
+    """All tools together create only the contract's files and our log; all other files stay unchanged."""
     for path in (
         "memory/a.md",
         "context/b.md",

@@ -46,7 +46,7 @@ def test_broken_file_is_named_and_kept(call: Client, project: Project, use: Use,
 @pytest.mark.requirement("files.conflict-markers", "files.broken-told")
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 def test_conflict_markers_are_reported_with_their_line(call: Client, project: Project, use: Use) -> None:
-    """Conflict markers are told for what they are, with their line."""
+    """Conflict markers are named as such, with their line."""
     file, tool, arguments = use
     settle(project)
     text = project.get(file).decode()
@@ -120,7 +120,7 @@ def test_deeply_nested_file_is_refused(call: Client, project: Project, use: Use,
 
 @pytest.mark.requirement("files.depth", "files.unknown-kept")
 def test_ordinary_depth_passes_through_everything(call: Client, project: Project) -> None:
-    """What a session file may nest also passes through the journal into the history, and is read there."""
+    """The deepest nesting of a session file also passes through the journal into the history, and is read there."""
     deepest = next(n for n in range(200, 5, -1) if accepts(call, project, n))
     assert deepest >= 20
     answer = call("task_close")
@@ -163,7 +163,7 @@ def test_session_file_beyond_64_mib_is_refused(call: Client, project: Project, f
 @pytest.mark.parametrize("version", ["1.0", "1", "2.0", "10.5", "abc", "", "x.1", 7, 1.0, ["0.5"], "-1.0", "٥.0"])
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use[0]} {use[1]}")
 def test_newer_version_is_read_and_not_written(call: Client, project: Project, use: Use, version: Any) -> None:
-    """A file of a newer major, or of a version that says nothing, is read and never written."""
+    """A file with a newer or malformed version is read and never written."""
     file, tool, arguments = use
     settle(project)
     project.put(file, {"schema_version": version, **project.json(file)})
@@ -177,7 +177,7 @@ def test_newer_version_is_read_and_not_written(call: Client, project: Project, u
 
 @pytest.mark.requirement("files.tolerated")
 def test_null_version_counts_as_absent(call: Client, project: Project) -> None:
-    """A schema_version of null says as little as none, and is kept."""
+    """A schema_version of null counts as absent, and is kept."""
     settle(project)
     project.put("state/tasks.json", {"schema_version": None, **project.json("state/tasks.json")})
     call("task_add", **SMALLEST["task_add"])

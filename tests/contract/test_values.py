@@ -36,7 +36,7 @@ def test_value_that_is_no_text_is_refused(full: Client, tool: str, name: str, va
     ],
 )  # fmt: skip
 def test_value_that_is_no_number_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
-    """What is no whole number of at least 1 is refused by the parameter's name."""
+    """A value that is no integer from 1 is refused with the parameter's name."""
     message = full.refused(tool, {**SMALLEST[tool], name: value})
     assert name in message
     assert len(message) < 1000
@@ -61,7 +61,7 @@ def test_all_spellings_of_one_are_accepted(full: Client, tool: str, name: str, v
     ],
 )  # fmt: skip
 def test_value_that_is_no_list_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
-    """What is no list of the right items is refused by the parameter's name."""
+    """A value that is no list of valid items is refused with the parameter's name."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: value})
 
 
@@ -75,7 +75,7 @@ def test_value_that_is_no_list_is_refused(full: Client, tool: str, name: str, va
     ],
 )  # fmt: skip
 def test_value_that_is_no_object_is_refused(full: Client, tool: str, name: str, value: Any) -> None:
-    """What is no object of texts is refused by the parameter's name."""
+    """A value that is no object of texts is refused with the parameter's name."""
     assert name in full.refused(tool, {**SMALLEST[tool], name: value})
 
 

@@ -45,7 +45,7 @@ def request(number: int, method: str, **params: Any) -> dict[str, Any]:
 
 @pytest.mark.requirement("protocol.parse", "protocol.request", "protocol.method", "protocol.params")
 def test_each_fault_has_its_error_code(project: Project) -> None:
-    """Each fault has its code, and the server goes on after it."""
+    """Each fault has its error code, and the server serves the next request."""
     frames: list[tuple[Any, Any, int]] = [
         (b"{", None, -32700),
         (b"plain text", None, -32700),
@@ -79,7 +79,7 @@ def test_each_fault_has_its_error_code(project: Project) -> None:
 
 @pytest.mark.requirement("protocol.beyond", "calls.table", "calls.prefix", "calls.unescaped")
 def test_process_offers_the_tools_of_the_table(call: Client, project: Project) -> None:
-    """The process offers and answers what the table does, and adds nothing."""
+    """The process lists and answers the tools of the table, and no others."""
     project.put("memory/note.md", b"n")
     calls = [
         request(n, "tools/call", name=f"nx_{tool}", arguments=SMALLEST[tool]) for n, tool in enumerate(IN_ORDER, 2)

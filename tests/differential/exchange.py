@@ -22,7 +22,9 @@ MOMENT = 1_767_323_045.25
 
 
 def answers(messages: Sequence[Json], server: Serve, prefix: str = "") -> list[Json]:
-    """All answers of one server in a new project, sorted by id: ours answers what needs no tool at once."""
+    """Return all responses of one server in a new project, sorted by id, because ours answers requests without a tool
+    at once.
+    """
     with tempfile.TemporaryDirectory() as root:
         app = App(Workspace(root), prefix, now=lambda: MOMENT)
         found = exchange(app, messages, server)
@@ -36,5 +38,5 @@ def compare(messages: Sequence[Json], prefix: str = "") -> tuple[list[Json], lis
 
 
 def numbered(messages: Sequence[Any]) -> list[Any]:
-    """The messages with ids of their own from 1, so that each answer can be told."""
+    """Return the messages with ids from 1, which identify the responses."""
     return [{**message, "id": number} for number, message in enumerate(messages, 1)]

@@ -13,7 +13,8 @@ Json = Any
 
 
 class Difference(NamedTuple):
-    """A line sent after the handshake; what each server answers (None: nothing).
+    """A line sent after the handshake, and the response of each server (None: no response). `serve --sdk` responds as
+    ours does, or as `through_sdk` has it.
 
     `serve --sdk` answers as ours does, or as `through_sdk` says.
     """

@@ -26,7 +26,7 @@ def serve_pure(app: App, stdin_fd: int, stdout_fd: int) -> int:
 
 
 class _Lines:
-    """Input that ends only once every request has its answer: the SDK drops what is open when its input ends."""
+    """Input that ends only once every request has its response: the SDK drops open requests when its input ends."""
 
     def __init__(self, fd: int, end: Callable[[], Awaitable[None]]) -> None:
         self._file = os.fdopen(os.dup(fd), encoding="utf-8", errors="replace")

@@ -24,7 +24,7 @@ def reduced(found: list[Json]) -> Json:
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.what)
 def test_both_servers_answer_as_the_table_says(difference: Difference) -> None:
-    """Both servers answer as the table says, and not alike."""
+    """Both servers respond as the table has it, and not alike."""
     ours, theirs = compare([initialize("first"), difference.line])
     assert (reduced(ours), reduced(theirs)) == (difference.ours, difference.sdk)
     assert difference.ours != difference.sdk
@@ -39,7 +39,7 @@ def test_sdk_server_answers_malformed_lines_as_ours(difference: Difference) -> N
 
 
 def test_page_documents_the_differences_of_serve_sdk() -> None:
-    """docs/wire.md says in which of them `serve --sdk` differs."""
+    """docs/wire.md lists the differences that `serve --sdk` has, too."""
     text = " ".join((ROOT / "docs" / "wire.md").read_text().split())
     named = " and ".join(difference.what for difference in DIFFERENCES if difference.through_sdk)
     assert f"`serve --sdk` differs from our loop in two of these, {named}, and answers -32602." in text

@@ -17,8 +17,9 @@ BESIDE = "state/codex/agents.extension.jsonl"
 
 
 class Case(NamedTuple):
-    """`make` breaks a healthy workspace. What is found then: `code` at `file` (from .nexus), `place` in it:
-    (line, column, pointer) with None for those that are not told."""
+    """A fault: `make` breaks a healthy workspace. Doctor then reports `code` at `file` (from .nexus), at `place` in it:
+    (line, column, pointer), with None for a part that is not reported.
+    """
 
     code: str
     file: str

@@ -1,4 +1,4 @@
-"""Run doctor for a test, and check what holds for every run."""
+"""Run doctor for a test, and check the properties that hold for every run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def look(root: Path, patience: float = 0.0) -> Report:
 
 
 def shown(report: Report) -> str:
-    """The report as text, once it is known to be fit for a terminal and to say the same as the JSON."""
+    """Return the report as text, after checking that it is fit for a terminal and equals the JSON."""
     value = json.loads(to_json(report))
     assert list(_validator().iter_errors(value)) == []
     assert sum(value["totals"].values()) == len(value["findings"]) + sum(value["more"].values())
@@ -54,7 +54,7 @@ def _validator() -> Draft202012Validator:
 
 
 def codes(root: Path) -> list[str]:
-    """The codes of what is found, sorted."""
+    """Return the codes of the findings, sorted."""
     return sorted(finding.code for finding in look(root).findings)
 
 
@@ -93,7 +93,7 @@ def _trace(path: Path) -> tuple[Any, ...]:
 
 
 def answered(root: Path, name: str, /, **arguments: Any) -> Any:
-    """Call a tool as a server does, the answer delivered; what it answered."""
+    """Call a tool as a server does, deliver the response, and return the answer."""
     answer = App(Workspace(str(root))).call(name, arguments)
     answer.delivered()
     assert answer.result["isError"] is False, answer.result

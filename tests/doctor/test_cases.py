@@ -22,7 +22,7 @@ DOCTOR = CHECKOUT / "nexus_mcp" / "doctor"
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{number}" for number, case in enumerate(CASES)])
 def test_each_break_is_reported_once(made: Project, case: Case) -> None:
-    """What is broken in one way is told once, by its code, its file and its place."""
+    """Each fault is reported once, with its code, its file and its place."""
     case.make(made)
     found = look(made.root).findings
     assert [finding.code for finding in found] == [case.code]
@@ -49,7 +49,7 @@ def test_every_finding_has_a_code() -> None:
 
 
 def test_codes_are_whole() -> None:
-    """Every code has a known severity, a meaning and a next step, each one or two sentences."""
+    """Every code has a known severity, a meaning and a next step of one or two sentences each."""
     for name, code in CODES.items():
         assert code.severity in SEVERITIES, name
         assert code.meaning.endswith("."), name
@@ -116,7 +116,7 @@ HEALTHY: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_is_not_found(made: Project, name: str) -> None:
-    """What is allowed is no finding, not even a note."""
+    """A permitted state gives no finding, not even a note."""
     for path, content in HEALTHY[name].items():
         puts(path, content)(made)
     assert codes(made.root) == []
@@ -146,7 +146,7 @@ def test_each_step_of_a_cycle_is_healthy(bare: Project) -> None:
 
 
 def test_all_findings_are_in_one_report(made: Project) -> None:
-    """Everything that is wrong is told in one report, the worst first."""
+    """All faults are in one report, the worst first."""
     puts("todo.txt", "")(made)
     puts(PLAN, plan(topic=""))(made)
     puts(TASKS, "{")(made)
@@ -166,14 +166,14 @@ def test_shared_plan_ids_are_told_at_once(made: Project) -> None:
 
 
 def test_two_faults_of_one_line_are_both_reported(made: Project) -> None:
-    """Of two faults in one line of a file both are told."""
+    """Two faults in one line of a file are both reported."""
     puts("capability-map.yml", "codex: {reading: 5, editing: 5}\n")(made)
     found = [(finding.code, finding.line, finding.column) for finding in look(made.root).findings]
     assert found == [("catalog-fault", 1, 9), ("catalog-fault", 1, 21)]
 
 
 def test_yaml_only_where_there_is_some(made: Project) -> None:
-    """Without a file of YAML doctor does not load what reads it."""
+    """Without a YAML file doctor does not load the YAML parser."""
     code = (
         "import sys; from nexus_mcp.doctor.examine import examine\nexamine(sys.argv[1]); print('yaml' in sys.modules)"
     )

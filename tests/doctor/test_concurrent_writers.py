@@ -22,7 +22,7 @@ ROUNDS = 5
 
 
 def write(root: Path, number: int) -> int:
-    """Whole cycles, one at least, and until the one who looks has seen enough; how many."""
+    """Write whole cycles, at least one, until doctor has looked often enough; return how many."""
     done = 0
     while not done or not (root / "enough").exists():
         answered(root, "plan_start", topic=f"{number}", issues=["a", "b"], research_summary="")
@@ -35,7 +35,7 @@ def write(root: Path, number: int) -> int:
 
 
 def test_nothing_is_found_beside_writers(tmp_path: Path) -> None:
-    """While four processes write without a pause, nothing of what they have in hand is taken for a fault."""
+    """While four processes write without a pause, their unfinished changes are not reported as faults."""
 
     def work(number: int) -> Any:
         if number < WRITERS:
@@ -72,7 +72,7 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], obje
 
 
 def test_lasting_finding_is_reported_during_changes(made: Project, disturbed: Callable[..., list[int]]) -> None:
-    """What every look finds is told although something else changes all the time, and that it does is noted."""
+    """A finding of every pass is reported even if other files change all the time, with a note about these changes."""
     made.put("state/tasks.json", "{")
     looks = disturbed(lambda number: made.put("state/plan.json", plan(number)))
     report = examine(str(made.root), 0.0)
@@ -81,7 +81,7 @@ def test_lasting_finding_is_reported_during_changes(made: Project, disturbed: Ca
 
 
 def test_passing_finding_is_not_reported(made: Project, disturbed: Callable[..., list[int]]) -> None:
-    """What only one look finds is not told."""
+    """A finding of only one pass is not reported."""
     made.put("state/plan.json", plan())
     made.put("state/tasks.json", tasks(task(1, plan_issue=9)))
     looks = disturbed(lambda number: made.put("state/tasks.json", tasks(task(number))) if number < 3 else None)
@@ -100,7 +100,7 @@ def test_no_look_is_believed_alone_while_the_lock_is_held(made: Project, disturb
 
 
 def test_passes_without_common_findings_report_none(made: Project, disturbed: Callable[..., list[int]]) -> None:
-    """When each look finds something else, and none was undisturbed, there is nothing to tell."""
+    """If each pass has other findings, and none was undisturbed, the report has no finding."""
     paths = ("state/plan.json", "state/tasks.json")
 
     def swap(number: int) -> None:
@@ -114,7 +114,7 @@ def test_passes_without_common_findings_report_none(made: Project, disturbed: Ca
 
 
 def test_an_undisturbed_look_is_believed(made: Project, disturbed: Callable[..., list[int]]) -> None:
-    """After a look that was disturbed one that was not tells all that it finds."""
+    """If an undisturbed pass follows a disturbed one, all its findings are reported."""
     looks = disturbed(lambda number: made.put("state/tasks.json", "{") if number == 1 else None)
     made.put("state/plan.json", "{")
     assert [finding.file for finding in examine(str(made.root), 0.0).findings] == [
@@ -141,6 +141,6 @@ def test_file_deleted_during_the_check_is_no_finding(made: Project, monkeypatch:
 
 
 def test_a_project_is_left_as_it_was(made: Project) -> None:
-    """Looking twice gives the same report."""
+    """A second run gives the same report, because the first one changed no file."""
     made.put("state/tasks.json", tasks(task(1, deps=[5])))
     assert look(made.root) == look(made.root)

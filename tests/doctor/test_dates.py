@@ -37,7 +37,7 @@ def test_impossible_time_is_reported(text: str) -> None:
     ],
 )  # fmt: skip
 def test_legal_forms_of_iso_8601_are_accepted(text: str) -> None:
-    """Whatever form another harness uses, a time that was is none to tell of."""
+    """A past time in any legal form gives no finding."""
     assert judge_time(text, NOW) == ""
 
 

@@ -29,7 +29,7 @@ def test_healthy_repository_has_no_findings(used: Project) -> None:
 
 
 def test_tracked_session_files_are_reported(used: Project) -> None:
-    """Each session file in the index is told; the history belongs there."""
+    """Each tracked session file is reported; the tracked history is not."""
     answered(used.root, "task_add", title="t", context="c")
     commit(used, ".nexus/state/tasks.json", ".nexus/state/artifacts")
     report = look(used.root)
@@ -60,7 +60,7 @@ def test_deleted_but_tracked_file_is_reported(used: Project) -> None:
     ],
 )
 def test_any_rule_of_git_counts_as_ignored(used: Project, path: str, text: str, found: list[str]) -> None:
-    """It is git that says what is ignored, wherever the rule stands."""
+    """Doctor uses git's own answer about ignored files, in whichever file the rule stands."""
     (used.root / ".nexus/.gitignore").unlink()
     (used.root / path).parent.mkdir(exist_ok=True)
     (used.root / path).write_text(text)
@@ -100,7 +100,7 @@ def test_a_driver_for_the_history_before_there_is_one(real_repository: Project) 
 
 
 def test_driver_with_missing_program_is_reported(used: Project) -> None:
-    """A driver that git could not start is told, whatever is odd in its path; what the shell has to say is let be."""
+    """A driver whose program is missing is reported, for any characters in its path; shell syntax is not checked."""
     gone = used.root / "100% gone" / "nexus-mcp"
     register(used, driver.driver_command([str(gone)]))
     assert only(used.root).code == "merge-driver-broken"
@@ -135,7 +135,7 @@ def test_worktree_uses_its_own_index(used: Project) -> None:
 
 
 def test_missing_git_is_reported(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without git a repository is told as not looked at, and the rules are read without it."""
+    """Without git the repository is reported as unchecked, and the rules are read without git."""
     monkeypatch.setenv("PATH", str(used.root))
     finding = only(used.root)
     assert (finding.code, finding.severity) == ("git-not-asked", "note")
@@ -158,7 +158,7 @@ def test_missing_git_is_reported(used: Project, monkeypatch: pytest.MonkeyPatch)
 def test_silent_git_is_reported_with_its_reason(
     used: Project, monkeypatch: pytest.MonkeyPatch, script: str, told: str
 ) -> None:
-    """A git that hangs, refuses or fails is told with its reason, and ends nothing else."""
+    """A git that hangs, refuses or fails is reported with the reason, and ends no other check."""
     fake = used.root.parent / "bin" / "git"
     fake.parent.mkdir()
     fake.write_text(f"#!/bin/sh\n{script}\n")
@@ -183,14 +183,14 @@ def test_endless_index_is_read_in_part(used: Project, monkeypatch: pytest.Monkey
 
 
 def test_link_on_the_path_is_reported(used: Project) -> None:
-    """Where git refuses to look behind a link, the link is told, and that git was not heard to the end."""
+    """If git refuses to look behind a link, the report names the link and the unfinished check."""
     used.state.rename(used.root.parent / "state")
     used.state.symlink_to(used.root.parent / "state")
     assert codes(used.root) == ["git-not-asked", "link"]
 
 
 def test_unmerged_history_is_reported_although_readable(used: Project) -> None:
-    """A history that git could not merge is told, also where it can be read; with markers that is told alone."""
+    """An unmerged history is reported, even if it is readable; with markers only the markers are reported."""
     history = used.nexus / "history.json"
     main = history.read_text()
     (used.root / ".gitattributes").write_text("*.json -merge\n")

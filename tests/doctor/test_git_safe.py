@@ -71,7 +71,7 @@ def test_a_missing_object_is_not_fetched(used: Project, tmp_path: Path) -> None:
 
 
 def test_git_variables_are_ignored(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doctor looks at the repository around the project, whatever a hook's environment says."""
+    """Doctor checks the repository around the project, whatever git variables a hook's environment has."""
     commit(used, ".nexus/state/lock")
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         monkeypatch.setenv(name, os.devnull)
@@ -107,7 +107,7 @@ def gone(fifo: Path) -> None:
 
 
 def test_git_has_so_much_time_in_all(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When git's time is over it is not asked again in this run, and what it said before still counts."""
+    """After git's time limit doctor does not call git again in this run; earlier results still count."""
     commit(used, ".nexus/state/lock")
     asked = []
     run = asking._run
@@ -131,7 +131,7 @@ def test_git_has_so_much_time_in_all(used: Project, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_interrupted_look_leaves_no_git(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while git hangs ends git, and what it started, as well."""
+    """Ctrl-C while git hangs also ends git and its children."""
     fifo = hanging(used, monkeypatch, "ls-files")
 
     class Interrupted(io.BytesIO):

@@ -1,4 +1,4 @@
-"""Hostile workspaces: too many files, too deep, too long, or of another kind than their name says."""
+"""Hostile workspaces: files that are too many, too deep, too long, or of another kind than their name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support import Project, plan, stamp, task, tasks
 
 
 def test_many_faults_of_one_file_are_capped(made: Project) -> None:
-    """Of a file that is broken in thirty thousand places a few are told, and no more are made."""
+    """Of thirty thousand faults in one file only a few are computed and reported."""
     made.put(TASKS, '{"goal": "", "decisions": [], "tasks": [' + ",".join(["{}"] * 30_000) + "]}")
     made.put(PLAN, plan(issues=[{"id": 1, "title": "", "status": "pending", "how_agents": [1] * 30_000}]))
     report = look(made.root)
@@ -40,7 +40,7 @@ def test_many_unknown_fields_do_not_hide_a_wrong_one(made: Project) -> None:
 
 
 def test_too_deep_nesting_is_reported(made: Project) -> None:
-    """What is nested deeper than any reader can follow is told as such, in whatever file it is."""
+    """Nesting that no reader can follow is reported as such, in any file."""
     deep = "[" * 200_000
     for path in (PLAN, "history.json", TRACKER, "state/txn.json", "state/codex/a.extension.json"):
         made.put(path, deep + "]" * len(deep))
@@ -59,7 +59,7 @@ def test_control_characters_in_names_are_escaped(made: Project) -> None:
 
 
 def test_pointer_with_a_huge_name_is_cut_to_its_parent(made: Project) -> None:
-    """A pointer with an absurdly long name in it leads to what is around."""
+    """A pointer with a huge name in it is replaced by that of the parent."""
     made.put(PLAN, plan(issues=[{"id": 1, "title": "", "status": "decided", "how_summary": {"x" * 1_000_000: 1}}]))
     assert [finding.pointer for finding in look(made.root).findings] == ["/issues/0/title", "/issues/0/how_summary"]
 
@@ -75,7 +75,7 @@ def test_huge_dependency_cycle_is_one_short_finding(made: Project) -> None:
 
 
 def test_huge_ids_are_shortened(made: Project) -> None:
-    """An id of thousands of digits is cut where it is told, and one that no float holds is none."""
+    """An id of thousands of digits is truncated in the report, and one that no float holds is invalid."""
     made.put(TASKS, json.dumps(tasks(task(1, deps=[10**4000]), task(10**4000 + 1, deps=[1e300]))))
     problems = [finding.problem for finding in look(made.root).findings]
     assert problems == [
@@ -86,7 +86,7 @@ def test_huge_ids_are_shortened(made: Project) -> None:
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_KEPT", 10), ("MAX_SEEN", 10)])
 def test_more_files_than_are_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
-    """Where more lies than is looked at, that is told of the folder, and the look ends."""
+    """A folder with more files than doctor reads is reported, and the check ends."""
     monkeypatch.setattr(survey, limit, value)
     for number in range(40):
         made.put(f"state/artifacts/a{number}/b", "")
@@ -96,7 +96,7 @@ def test_more_files_than_are_looked_at(made: Project, monkeypatch: pytest.Monkey
 
 
 def test_many_leftovers_are_counted_in_bounded_memory(made: Project) -> None:
-    """However many temporary files there are, only so many are kept in mind, the first of each folder."""
+    """Of any number of temporary files only a limited number is stored, the first ones of each folder."""
     for number in range(30):
         made.put(f"state/.nexus-tmp-{number}", "")
     with opened(made.root, ".nexus") as nexus:
@@ -111,7 +111,7 @@ def test_as_deep_as_is_looked_at(made: Project) -> None:
 
 
 def test_more_lines_than_are_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a log with more lines than are looked at the first are, and that is told."""
+    """Of a log with too many lines the first ones are checked, and the report says so."""
     monkeypatch.setattr(lines, "MAX_LINES", 5)
     made.put("state/tool-log.jsonl", "{}\n" * 5)
     assert codes(made.root) == []

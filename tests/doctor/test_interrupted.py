@@ -44,7 +44,7 @@ def interrupted_close(root: Path) -> None:
 
 
 def test_recorded_change_is_reported_until_completed(bare: Project) -> None:
-    """A change that was recorded and interrupted is told of until the next call completes it."""
+    """A recorded, interrupted change is reported until the next call completes it."""
     interrupted_close(bare.root)
     before = bare.get("state/txn.json")
     found = {finding.code: finding for finding in look(bare.root).findings}
@@ -59,7 +59,8 @@ def test_recorded_change_is_reported_until_completed(bare: Project) -> None:
 
 
 def test_recorded_close_of_a_broken_history_names_the_history(bare: Project) -> None:
-    """A close that no call can complete, because the history cannot be read, names that as what to do first."""
+    """If no call can complete a close because the history is unreadable, the report names the history to repair first.
+    """
     whole_cycle(bare.root)
     interrupted_close(bare.root)
     bare.put("history.json", "{")
@@ -92,7 +93,7 @@ def test_obstacle_of_a_recorded_change_is_reported_first(bare: Project, path: st
 
 
 def test_receipt_of_another_cycle_is_no_finding(bare: Project) -> None:
-    """What says the answer of another cycle is no unanswered close: no call would answer with it."""
+    """A receipt whose answer belongs to another cycle is no undelivered close, because no call would return it."""
     whole_cycle(bare.root, close=False)
     App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
     (marker,) = bare.state.glob("closed-*")
@@ -103,7 +104,7 @@ def test_receipt_of_another_cycle_is_no_finding(bare: Project) -> None:
 
 
 def test_recorded_change_without_a_cycle_is_reported(bare: Project) -> None:
-    """A change that closes nothing has no time to tell."""
+    """The report of a change without a cycle has no time."""
     noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNKNOWN, "default", ""), [])
     bare.put("state/txn.json", json.dumps(journal.record(None, {}, None, noted)))
     problems = [finding.problem for finding in look(bare.root).findings if finding.code == "journal-pending"]
@@ -132,7 +133,7 @@ def test_looking_takes_no_marker(bare: Project) -> None:
 
 
 def test_many_leftovers_are_counted(made: Project) -> None:
-    """Of many leftovers the first are told and all are counted."""
+    """Of many leftovers the first ones are listed and all are counted."""
     for number in range(CAP + 30):
         made.put(f"state/.nexus-tmp-{number:03}", "")
     made.put("state/artifacts/.nexus-tmp-x", "")
@@ -152,7 +153,7 @@ def test_many_marker_files_are_counted(made: Project) -> None:
 
 
 def test_files_of_a_living_process_are_no_findings(bare: Project) -> None:
-    """What a process that holds the lock has in hand is no finding; once it is gone it is."""
+    """Files of a process that holds the lock are no finding; after its end they are."""
     interrupted_close(bare.root)
     bare.put("state/.nexus-tmp-1", "x")
     bare.put("state/closed-1.json", "{}")

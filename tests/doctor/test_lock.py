@@ -44,7 +44,7 @@ def taken(project: Project, text: bytes) -> Iterator[None]:
     ],
 )
 def test_the_holder_is_named(made: Project, text: bytes, told: str) -> None:
-    """A lock that is held all the time is told with its holder, and whether that lives."""
+    """A lock that is held all the time is reported with its holder, and whether the holder lives."""
     own = os.getpid()
     with taken(made, text % own if b"%" in text else text):
         finding = only(made.root)
@@ -54,7 +54,7 @@ def test_the_holder_is_named(made: Project, text: bytes, told: str) -> None:
 
 
 def test_a_living_process_is_told_with_its_state() -> None:
-    """The name of a living process is told, and what it does."""
+    """The report has the name and the state of a living holder."""
     assert holder(os.getpid()).startswith(f"process {os.getpid()} (")
     assert holder(os.getpid()).endswith("running)")
 

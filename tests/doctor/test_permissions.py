@@ -82,12 +82,12 @@ def mode(path: str, bits: int) -> Callable[[Project], object]:
     ],
 )
 def test_missing_permission_is_reported_once(path: str, bits: int, found: list[list[str]]) -> None:
-    """A right that is missing is told of the file or folder it is missing on, once."""
+    """A missing permission is reported once, for the file or folder that lacks it."""
     assert found_by_nobody(mode(path, bits)) == [[code, f".nexus/{file}"] for code, file in found]
 
 
 def test_unreadable_nexus_is_reported() -> None:
-    """A `.nexus` that may not be opened cannot be looked at; one that may not be searched is told of."""
+    """A `.nexus` that cannot be opened or searched is reported."""
     assert "Permission denied" in found_by_nobody(mode(".", 0o000))
     assert [file for code, file in found_by_nobody(mode(".", 0o600)) if code == "unreadable"] == [".nexus"]
 

@@ -51,7 +51,8 @@ def test_text_groups_findings_by_severity() -> None:
 
 
 def test_text_of_a_healthy_project_names_it_healthy() -> None:
-    """A healthy project is called so, with its notes; one without `.nexus/` is told how to get it."""
+    """The report calls a healthy project healthy, with its notes; without `.nexus/` it says how to create the folder.
+    """
     note = Finding("no-merge-driver", ".nexus/history.json", "has no merge driver")
     assert shown(Report("/p", 3, (note,), {})).split("\n")[-1] == (
         "Healthy. 3 files and folders checked: 0 errors, 0 warnings, 1 note."
@@ -60,7 +61,7 @@ def test_text_of_a_healthy_project_names_it_healthy() -> None:
 
 
 def test_report_of_an_unreadable_folder_never_says_healthy() -> None:
-    """Where nothing could be looked at, what is in the way is told, and nothing is called healthy."""
+    """If the folder cannot be read, the report names the obstacle and never says healthy."""
     closed = Finding("unreadable", ".nexus", "cannot be opened: Too many open files")
     text = shown(Report("/p", 0, (closed,), {}))
     assert "Too many open files [unreadable]" in text
@@ -79,7 +80,7 @@ def test_colour_is_nothing_but_colour() -> None:
 
 
 def test_the_width_is_kept() -> None:
-    """Lines but those of a place are no longer than asked for, at any width."""
+    """No line is longer than the requested width, except that of a place."""
     wide = Report("/p", 1, (Finding("link", ".nexus/memory", "is " + "a b " * 100),), {})
     for width in (40, 80, 120):
         longest = max(len(line) for line in to_text(wide, width).split("\n")[:-1])
@@ -115,7 +116,9 @@ def test_findings_are_kept_and_counted() -> None:
 
 
 def test_passes_share_findings_by_place() -> None:
-    """Two looks agree on a finding at the same place, whatever the words; counts go with what is left of their code."""
+    """Two passes share a finding at the same place, whatever its text; counts include only shared findings of their
+    code.
+    """
     first = Findings([LEFT[0], LEFT[1], CIRCLE, More("leftover", 9), More("tracked", 4)])
     reworded = Finding("leftover", LEFT[1].file, "was left, again")
     journal = Finding("journal-pending", "txn.json", "holds", identity="a")

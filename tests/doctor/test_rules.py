@@ -21,7 +21,7 @@ GRAPHS = st.dictionaries(st.integers(1, 7), st.lists(st.integers(1, 8), max_size
 
 
 def reached(graph: dict[int, list[int]], start: int) -> set[int]:
-    """What can be got to from `start` in one step or more."""
+    """Return the nodes that can be reached from `start` in one step or more."""
     found: set[int] = set()
     waiting = list(graph.get(start, ()))
     while waiting:
@@ -35,7 +35,7 @@ def reached(graph: dict[int, list[int]], start: int) -> set[int]:
 @settings(max_examples=120, derandomize=True, database=None)
 @given(GRAPHS)
 def test_each_component_has_one_cycle_reported(graph: dict[int, list[int]]) -> None:
-    """Each knot has one circle told: a real one, without a task twice, from the knot's first task."""
+    """Each component has one cycle reported: without a repeated task, from the component's first task."""
     order = list(graph)
     knots = {frozenset(b for b in graph if b in reached(graph, a) and a in reached(graph, b)) for a in graph}
     found = list(find_cycles(graph))
@@ -47,7 +47,7 @@ def test_each_component_has_one_cycle_reported(graph: dict[int, list[int]]) -> N
 
 
 def test_a_circle_is_a_short_one() -> None:
-    """Of several ways round the shortest is told."""
+    """Of several cycles the shortest is reported."""
     assert list(find_cycles({1: [2, 3], 2: [3], 3: [1], 4: [1]})) == [[1, 3]]
 
 
@@ -75,7 +75,7 @@ def pointers(value: Any, pointer: str = "") -> list[tuple[str, Any]]:
 @settings(max_examples=60, derandomize=True, database=None)
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
 def test_a_pointer_has_its_place(value: Any, indent: int | str | None, ascii_only: bool) -> None:
-    """Where a pointer is said to lead, there is the value that it names."""
+    """The reported place of a pointer is the position of the value that it names."""
     text = "\n " + json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     for pointer, wanted in pointers(value):
         at = documents.find_value(text, pointer)

@@ -64,7 +64,7 @@ class ClaudeCode:
         return self.scratch.nexus("uninstall", ID, *words, env=self.env)
 
     def keep_payloads(self, *events: str) -> None:
-        """Give the user a hook of their own, which keeps what these events of the client carry."""
+        """Install a hook of the user, which stores the payloads of these events of the client."""
         line = f"(cat; echo) >> {shlex.quote(str(self.scratch.home / _PAYLOADS))}"
         settings = self.folder / "settings.json"
         self._settings = settings.read_bytes()
@@ -78,7 +78,7 @@ class ClaudeCode:
         (self.folder / "settings.json").write_bytes(self._settings)
 
     def payloads(self) -> list[dict[str, Any]]:
-        """Return what was kept."""
+        """Return the stored payloads."""
         lines = (self.scratch.home / _PAYLOADS).read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines if line]
 

@@ -22,7 +22,7 @@ _START_S = 60
 
 
 class NotHad(Exception):
-    """A client that cannot be had here; the text says why, in one line."""
+    """A client that cannot be installed here; the text is the reason, in one line."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Codex:
         return self.scratch.nexus("install", ID, *words, env=self.env)
 
     def install_watched(self, *words: str) -> str:
-        """Install it by way of a script of the user, which keeps what the hooks read and answer."""
+        """Install it by a script of the user, which stores the input and output of the hooks."""
         self._answers.mkdir()
         wrapper = self.scratch.home / "nexus-mcp-watched"
         text = _WRAPPER.format(program=shlex.quote(str(PROGRAM)), folder=shlex.quote(str(self._answers)))
@@ -93,7 +93,7 @@ class Codex:
         return self.scratch.nexus("uninstall", ID, *words, env=self.env)
 
     def listed(self) -> str:
-        """Return what `install --list` says."""
+        """Return the output of `install --list`."""
         path = f"{self.program.parent}:{self.env['PATH']}"
         return self.scratch.nexus("install", "--list", env={**self.env, "PATH": path})
 
@@ -215,7 +215,7 @@ class Session:
         self._until(lambda: self._ended_turns() > ended)
 
     def hook_runs(self) -> list[Message]:
-        """Return how each hook ended, as Codex tells it: status, and entries with kind and text."""
+        """Return how each hook ended, as Codex reports it: status, and entries with kind and text."""
         return [event["params"]["run"] for event in self.events if event["method"] == "hook/completed"]
 
     def _ended_turns(self) -> int:

@@ -1,4 +1,4 @@
-"""What the tests of Codex share: a client after its session, and turns that edit files."""
+"""The parts that all tests of Codex use: a client after its session, and turns that edit files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Make = Callable[[str], Codex]
 
 @dataclass
 class Run:
-    """A client after its session, and what was kept on the way."""
+    """A client after its session, and the data recorded on the way."""
 
     codex: Codex
     session: Session | None = None
@@ -66,7 +66,7 @@ def patch(name: str) -> str:
 
 
 def code(expression: str) -> Turn:
-    """Return a turn that runs code, which calls tools. The text is the value, or what was thrown."""
+    """Return a turn that runs code, which calls tools. The text is the value, or the exception."""
     text = f"try {{ text({expression}) }} catch (error) {{ text('THROWN ' + error) }}"
     return {"custom": "exec", "ns": "functions", "input": text}
 

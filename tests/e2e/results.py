@@ -37,7 +37,7 @@ def read() -> dict[str, Any]:
 
 
 def record(outcomes: Mapping[str, Mapping[str, bool]]) -> None:
-    """Write client -> capability -> whether its tests passed; other clients keep what they have."""
+    """Write client -> capability -> whether its tests passed; the results of other clients stay."""
     known = read()
     clients = listed()
     for client, seen in outcomes.items():

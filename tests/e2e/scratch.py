@@ -68,7 +68,7 @@ class Scratch:
         assert not answer.result["isError"], answer.result
 
     def state(self, name: str) -> Any:
-        """Return what a JSON file below .nexus/ has, None if it is not there."""
+        """Return the content of a JSON file below .nexus/, None if it is absent."""
         path = self.root / ".nexus" / name
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 

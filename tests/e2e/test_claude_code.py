@@ -82,7 +82,7 @@ def test_installation_is_listed_and_whole_after_the_session(cycle: Run) -> None:
 
 @pytest.mark.shows("cycle")
 def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
-    """Plan, decisions, tasks, artifact and history are what the model called for, and the results reach it."""
+    """Plan, decisions, tasks, artifact and history match the calls of the model, and the results reach it."""
     seen = cycle.last("CLOSE-IT")
     assert seen.results("plan_start")[0].value["created"] is True
     assert [result.value["task"]["id"] for result in seen.results("task_add")] == [1, 2]
@@ -211,7 +211,7 @@ def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
 
 @pytest.mark.shows("limit")
 def test_contexts_stay_below_the_limit(compacted: Run) -> None:
-    """With 500 notes and 31 tasks each context fits the limit, says what is left out, and reaches the model whole."""
+    """With 500 notes and 31 tasks each context fits the limit, names the omitted parts, and reaches the model whole."""
     contexts = compacted.contexts()
     agent = next(text for text in contexts if "LIMITS: you are researcher" in text)
     assert "Not listed here: 450 in .nexus/memory/." in agent
@@ -336,7 +336,7 @@ def test_tracker_follows_an_agent(agents: Run) -> None:
 
 @pytest.mark.shows("report")
 def test_report_of_an_agent_makes_no_note(agents: Run) -> None:
-    """The client passes the report to the hooks as a message; its `[m]` makes no note, and no answer says so."""
+    """The client passes the report to the hooks as a message; its `[m]` makes no note, and no answer mentions one."""
     prompts = [payload["prompt"] for payload in agents.claude.payloads()]
     assert [prompt for prompt in prompts if "[m] injected.md" in prompt]
     assert not list((agents.claude.scratch.root / ".nexus").rglob("*injected*"))
@@ -419,7 +419,7 @@ def test_tracked_folders_are_those_of_the_worktree(worktrees: Run) -> None:
 
 @pytest.mark.shows("kill")
 def test_kill_in_the_middle_of_calls_loses_nothing(make: Make) -> None:
-    """After kill -9 each acknowledged task is there, the server ends by itself, and the next session goes on."""
+    """After kill -9 each acknowledged task is stored, the server ends by itself, and the next session continues."""
     claude = make()
     claude.install()
     script = claude.model.script

@@ -73,7 +73,8 @@ def test_model_gets_the_tools(cycle: Run) -> None:
 
 @pytest.mark.shows("install")
 def test_hooks_without_trust_are_skipped_and_listed(cycle: Run) -> None:
-    """`codex exec` runs none of them; `install --list` says so until they are trusted, and again after a change."""
+    """`codex exec` runs no untrusted hook; `install --list` says so until they are trusted, and again after a change.
+    """
     answers, listed = cycle.kept["without trust"]
     assert answers == []
     assert "Codex trusts 0 of 9 hooks and skips the others: type /hooks in codex" in listed
@@ -87,7 +88,7 @@ def test_hooks_without_trust_are_skipped_and_listed(cycle: Run) -> None:
 
 @pytest.mark.shows("cycle")
 def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
-    """Plan, decisions, tasks, artifact and history are what the model called for, and the results reach it."""
+    """Plan, decisions, tasks, artifact and history match the calls of the model, and the results reach it."""
     seen = cycle.last("CLOSE-IT")
     assert seen.results("plan_start")[0].value["created"] is True
     assert [result.value["task"]["id"] for result in seen.results("task_add")] == [1, 2]
@@ -254,7 +255,7 @@ def killed(make_codex: Make) -> Run:
 
 @pytest.mark.shows("kill")
 def test_kill_in_the_middle_of_calls_loses_nothing(killed: Run) -> None:
-    """After kill -9 each acknowledged task is there, the server ends by itself, and the next session goes on."""
+    """After kill -9 each acknowledged task is stored, the server ends by itself, and the next session continues."""
     kept = killed.kept["stored"]
     acknowledged = [result.value["task"] for result in killed.kept["seen"].results("task_add")]
     assert acknowledged == kept[: len(acknowledged)] != []
@@ -266,7 +267,7 @@ def test_kill_in_the_middle_of_calls_loses_nothing(killed: Run) -> None:
 
 @pytest.mark.shows("uninstall")
 def test_uninstall_in_user_scope_leaves_nothing(killed: Run) -> None:
-    """The configuration of the user has its bytes again; what is left in the home is Codex's own."""
+    """The user's configuration has its old bytes again; only Codex's own files are left in the home folder."""
     before, after = killed.kept["home"]
     assert {name: after.get(name) for name in before} == before
     ours = (".codex/hooks.json", ".codex/agents", ".agents", ".local/state/nexus-mcp")

@@ -87,7 +87,7 @@ def searching(make_codex: Make) -> Run:
 
 @pytest.mark.shows("tools")
 def test_tools_are_found_by_a_search(searching: Run) -> None:
-    """A bundled model is told the first line of the instructions, and finds the eleven tools by a search."""
+    """A bundled model gets the first line of the instructions, and finds the eleven tools by a search."""
     first = searching.requests[0]
     assert [one for one in first.conversation.tools if one.namespace == "mcp__nexus"] == []
     assert "- mcp__nexus: Call context first" in first.text

@@ -1,4 +1,4 @@
-"""The packages of `nexus-mcp package`, judged, installed and removed by the commands of those who take them."""
+"""Check, install and remove the packages of `nexus-mcp package` with the clients' own commands."""
 
 from __future__ import annotations
 

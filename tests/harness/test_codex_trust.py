@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> str:
 
 
 def test_hashes_are_those_of_codex(path: str) -> None:
-    """Hooks that Codex trusts as they are give no line."""
+    """Hooks that Codex trusts unchanged give no line."""
     assert untrusted(settings(path, *SEEN), path, hooks(), "codex") == []
 
 
@@ -72,6 +72,6 @@ def test_hook_of_the_user_does_not_count_as_ours(path: str) -> None:
 
 @pytest.mark.parametrize("broken", [{}, {"hooks": []}, {"hooks": {"state": [1]}}, {"hooks": {"state": {"a": 1}}}])
 def test_settings_of_another_shape_trust_nothing(path: str, broken: dict[str, Any]) -> None:
-    """What cannot be understood is not trusted, and hooks of another shape are not ours."""
+    """Malformed settings trust no hook, and hooks of another shape are not ours."""
     assert "trusts 0 of 3 hooks" in untrusted(broken, path, hooks(), "codex")[0]
     assert untrusted(broken, path, {"hooks": {"Stop": "x", "PreToolUse": [1]}}, "codex") == []

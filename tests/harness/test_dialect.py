@@ -44,7 +44,7 @@ def test_recorded_payloads_are_understood(project: Project, harness: str) -> Non
 
 
 def test_allow_prints_nothing() -> None:
-    """`allow` and `continue` print nothing: they must not grant what the user's rules would ask."""
+    """`allow` and `continue` print nothing, because they must not override the user's rules that ask for permission."""
     for decision in ("allow", "continue"):
         answer: dict[str, Any] = {"event": "pre_tool_use", "harness_id": "codex", "decision": decision, "warnings": []}
         assert render(DECIDING, answer) == {}

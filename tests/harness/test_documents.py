@@ -106,7 +106,7 @@ def test_items_of_arrays_are_added_and_removed(text: str, count: int) -> None:
     ],
 )
 def test_a_text_that_is_not_json_is_refused(text: str, problem: str) -> None:
-    """The message says what is wrong."""
+    """The message names the fault."""
     with pytest.raises(Unreadable, match=problem):
         JsonDocument(text)
 
@@ -125,7 +125,7 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, unique=True), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
 def test_a_table_is_added_and_removed(lines: list[str], newline: str, has_end: bool, has_mark: bool) -> None:
-    """The removal gives back the very bytes, and what others append meanwhile stays."""
+    """The removal restores the exact bytes, and text that others append meanwhile stays."""
     text = ("\ufeff" if has_mark else "") + newline.join(line.replace("\n", newline) for line in lines)
     text += newline * (has_end and bool(lines))
     try:

@@ -1,4 +1,4 @@
-"""`nexus-mcp install` and `uninstall` in each harness and scope: what they write, refuse and restore."""
+"""`nexus-mcp install` and `uninstall` in each harness and scope: files written, refusals and restored bytes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def at(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_uninstall_restores_the_bytes(
     at: Path, tmp_path: Path, name: str, foreign: dict[str, bytes], scope: str
 ) -> None:
-    """After install, install again and uninstall each file and folder is as it was."""
+    """After two installations and an uninstall each file and folder has its old bytes."""
     home = tmp_path / "home"
     put(at, foreign)
     if scope == "user" and foreign:

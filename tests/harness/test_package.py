@@ -1,4 +1,4 @@
-"""`nexus-mcp package`: what is in the packages, how they are written, and what is refused."""
+"""`nexus-mcp package`: the content of the packages, how they are written, and which folders are refused."""
 
 from __future__ import annotations
 
@@ -377,7 +377,7 @@ def test_a_file_saved_meanwhile_is_not_lost(
 
 
 def test_files_have_usual_permissions(tmp_path: Path) -> None:
-    """A package is given to others: nothing in it is for its owner only."""
+    """A package is for other users, too: no file in it is for its owner only."""
     before = os.umask(0o022)
     try:
         assert package("claude", tmp_path / "p") == 0

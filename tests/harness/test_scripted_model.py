@@ -59,7 +59,7 @@ def user(text: str) -> Body:
 
 
 def after(dialect: str, answer: bytes, text: str) -> list[Body]:
-    """Return what a client adds to the conversation: the answer, and the result of its only call."""
+    """Return the messages that a client adds to the conversation: the answer, and the result of its only call."""
     whole = json.loads(answer)
     if dialect == anthropic.ENDING:
         call = whole["content"][-1]["id"]
@@ -91,7 +91,7 @@ def test_newest_message_of_the_user_decides(model: Model, dialect: str) -> None:
 
 @dialects
 def test_stream_has_the_whole_answer(model: Model, dialect: str) -> None:
-    """A stream has the text, the name of the tool as it was offered, and the arguments."""
+    """A stream has the text, the offered name of the tool, and the arguments."""
     text = ask(model, dialect, [user("BEGIN")], stream=True).decode()
     data = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
     assert data
@@ -107,7 +107,7 @@ def test_request_without_tools_gets_the_side_answer(model: Model, dialect: str) 
 
 
 def test_task_of_an_agent_of_codex_is_a_message(model: Model) -> None:
-    """Version 2 gives it in an item of its own kind, with the text in a field for encrypted content."""
+    """Version 2 sends the task in an item of its own kind, with the text in a field for encrypted content."""
     content = [
         {"type": "input_text", "text": "Message Type: NEW_TASK\nPayload:\n"},
         {"type": "encrypted_content", "encrypted_content": "SUB-TASK"},

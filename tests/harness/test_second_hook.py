@@ -105,7 +105,7 @@ def test_codex_counts_only_a_trusted_hook(at: Path) -> None:
 
 @pytest.mark.parametrize("harness", HARNESS_FILES)
 def test_the_second_hook_stays_silent(at: Path, harness: str) -> None:
-    """The installed hook denies, and the one of the plugin says nothing; after uninstall it answers the event."""
+    """The installed hook denies, and the plugin's hook prints nothing; after uninstall the plugin's hook answers."""
     assert main(["install", harness, "--gate", "block", "--with", "hooks"]) == 0
     trust(Path(os.environ["HOME"]), at / ".codex/hooks.json", trusted_hash="sha256:1")
     text = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch"
@@ -135,7 +135,7 @@ def test_an_unreadable_payload_is_denied_by_both(at: Path) -> None:
 
 
 def enable(root: Path, harness: str) -> None:
-    """Do what the harness's own command does when it installs the plugin."""
+    """Enable the plugin as the harness's own command does."""
     if harness == "claude-code":
         put(Path.home() / ".claude/settings.json", {"enabledPlugins": {PLUGIN: True}})
     else:

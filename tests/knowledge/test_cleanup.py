@@ -69,7 +69,7 @@ def test_note_is_proposed_only_if_all_three_signals_hold(age: int, count: int, u
 def test_certain_deletion_needs_recorded_reads(
     age: int, count: int, unread: int | None, since: int | None, goes: bool
 ) -> None:
-    """Only by what is on record: a copy that nothing is recorded in yet loses nothing, however old its files are."""
+    """Only recorded reads count: a clone without a record deletes no note, however old its files are."""
     signals, record = known(age, count, unread, since)
     assert cleanup.select_certain(signals, LIMITS, record, NOW) == (signals if goes else [])
     record.unreadable = 1

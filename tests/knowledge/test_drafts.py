@@ -62,7 +62,7 @@ def write(root: Path, name: str, content: bytes) -> None:
 
 
 def test_folder_of_claude(tmp_path: Path) -> None:
-    """The index of the other files is left out; what cannot be a note is named with the reason."""
+    """The index of the other files is omitted; a file that cannot be a note is reported with the reason."""
     write(tmp_path, "MEMORY.md", b"# Memory\n\n- [Tests](feedback_tests.md) - run them first\n")
     write(tmp_path, "feedback_tests.md", b"Tests first.")
     write(tmp_path, "big.md", b"x" * ((1 << 20) + 1))
@@ -88,7 +88,7 @@ def test_folder_of_claude(tmp_path: Path) -> None:
 
 
 def test_folder_of_codex(tmp_path: Path) -> None:
-    """The long memory and the summaries are notes; what they were made from, and skills, are not."""
+    """The long memory and the summaries become notes; their sources, and skills, do not."""
     for name in ("MEMORY.md", "memory_summary.md", "raw_memories.md", "rollout_summaries/a.md", "skills/x/SKILL.md"):
         write(tmp_path, name, b"Locks are slow.")
     found, left = drafts.read_folder(str(tmp_path))

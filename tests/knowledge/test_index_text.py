@@ -35,7 +35,7 @@ def test_index_lists_rules_first_with_quoted_names() -> None:
 
 
 def test_index_without_notes_is_empty() -> None:
-    """Without notes there is nothing to tell."""
+    """Without notes the text is empty."""
     assert text([]) == ""
 
 
@@ -48,7 +48,7 @@ def test_a_name_cannot_break_out() -> None:
 
 @pytest.mark.requirement("knowledge.text")
 def test_a_thousand_notes_are_bounded() -> None:
-    """What does not fit is counted by folder."""
+    """Notes that do not fit are counted by folder."""
     notes = [entry(f"memory/note-{number:04}.md", "tag") for number in range(1000)]
     told = text([entry("rules/r.md"), *notes])
     lines = told.split("\n")

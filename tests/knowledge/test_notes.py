@@ -20,7 +20,7 @@ def put(project: Project, text: str, tags: list[str] | None = None, name: str = 
 
 @pytest.mark.requirement("memory.written")
 def test_a_note_is_begun_and_added_to(project: Project) -> None:
-    """Tags and text; then a paragraph; what is there already is not added again."""
+    """A new note has tags and text; a later text becomes a paragraph; a text that the note already has is not added."""
     assert put(project, "One.", ["a", "b"]) == "created"
     assert put(project, "Two.\nLines.", ["c"]) == "extended"
     assert put(project, "One.") == "unchanged"
@@ -91,7 +91,7 @@ def test_existing_content_of_a_note_is_kept(project: Project, before: bytes, aft
     ],
 )
 def test_unusable_note_is_refused_and_kept(project: Project, data: bytes, problem: str) -> None:
-    """It is refused by name and stays as it is."""
+    """An unusable note is refused by its name, and stays unchanged."""
     project.put("memory/a.md", data)
     with pytest.raises(StateError, match=problem) as raised:
         put(project, "New.")

@@ -18,7 +18,7 @@ def folder_of(project: Project) -> Folder:
 
 
 def test_scan_knows_tags_and_beginning_of_a_note(project: Project) -> None:
-    """Its tags and the beginning of what stands behind them, both without case; no more of it than is compared."""
+    """A scan keeps the tags and the beginning of the text, both in lower case, up to the compared length."""
     with folder_of(project) as folder:
         project.put("memory/long.md", "Z" * 20_000)
         found = scan.Scan("memory")
@@ -103,7 +103,7 @@ def test_note_that_contains_a_text_is_found(project: Project, before: int, monke
 
 
 def test_no_more_is_searched_than_so_much(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of notes that are not kept whole; what they begin with is searched all the same."""
+    """Only a limited number of large notes is searched whole; the beginning of each is always searched."""
     with folder_of(project) as folder:
         project.put("memory/b.md", "Here.\n\n" + "x" * 40_000 + "\n\nThere.")
         found = scan.Scan("memory")

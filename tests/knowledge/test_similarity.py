@@ -20,7 +20,7 @@ from nexus_mcp.knowledge.merge import similarity, words
     ],
 )
 def test_words_are_distinct_and_lower_case(text: str, found: list[str]) -> None:
-    """Words that say something, each once, in lower case; scripts without blanks by pairs."""
+    """Each significant word counts once, in lower case; scripts without blanks count by pairs."""
     assert words(text) == found
 
 

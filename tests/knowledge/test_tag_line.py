@@ -31,12 +31,12 @@ from nexus_mcp.knowledge import index
     ],
 )
 def test_tags_are_read(head: bytes, tags: list[str]) -> None:
-    """Only a comment that is the whole first line and begins with `tags:` names tags."""
+    """Only a comment that fills the first line and begins with `tags:` has tags."""
     assert index.read_tags(head) == tags
 
 
 def test_tags_are_bounded() -> None:
-    """So many tags are taken, none of them longer than so much."""
+    """The number of tags and the length of each are limited."""
     many = index.tag_line(str(number) for number in range(100))
     assert index.read_tags(many.encode()) == [str(number) for number in range(index.MOST_TAGS)]
     assert index.read_tags(index.tag_line(["x" * (index.LONGEST_TAG + 1), "y"]).encode()) == ["y"]
@@ -50,5 +50,5 @@ def test_made_tag_line_is_read_back(tags: list[str]) -> None:
 
 @given(st.binary())
 def test_reading_never_fails(head: bytes) -> None:
-    """Whatever a file begins with, its tags are texts of one line."""
+    """For any beginning of a file, its tags are texts of one line."""
     assert all(tag and "\n" not in tag for tag in index.read_tags(head))

@@ -92,7 +92,7 @@ def processes(count: int) -> None:
 
 
 def questions() -> None:
-    """Asks the client without end, and reads none of its answers."""
+    """Send requests to the client without end, and read none of its responses."""
     number = 0
     while True:
         number += 1
@@ -173,7 +173,7 @@ def serve(then: str = "") -> None:
 
 
 def event(kind: str) -> None:
-    """What a hostile event command prints: very many short lines."""
+    """Print the output of a hostile event command: very many short lines."""
     sys.stdin.read()
     sys.stdout.write("[]\n" * 5_000_000 if kind == "lines" else "[" + "[]," * 1_300_000 + "0]")
 

@@ -15,7 +15,7 @@ Body = dict[str, Any]
 
 
 def read(body: Body) -> Conversation:
-    """Return what the model sees of a request."""
+    """Return the parts of a request that the model sees."""
     messages = [_message(one) for one in body.get("messages", [])]
     tools = [Tool(tool["name"]) for tool in body.get("tools", []) if tool.get("name")]
     return Conversation("\n".join(texts_in(body.get("system", ""))), messages, tools)

@@ -15,7 +15,7 @@ Body = dict[str, Any]
 
 
 def read(body: Body) -> Conversation:
-    """Return what the model sees of a request."""
+    """Return the parts of a request that the model sees."""
     system: list[str] = []
     messages = []
     for one in body.get("messages", []):

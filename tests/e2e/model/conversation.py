@@ -1,4 +1,4 @@
-"""A request of any dialect in one form: what the model sees, and which tools it may call."""
+"""A request of any dialect in one form: the texts that the model sees, and the tools that it may call."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _CALLS = ("function_call", "custom_tool_call", "tool_search_call")
 
 
 def read(body: Body) -> Conversation:
-    """Return what the model sees of a request."""
+    """Return the parts of a request that the model sees."""
     given = body.get("input", [])
     items: list[Body] = [{"role": "user", "content": given}] if isinstance(given, str) else given
     offered = [*body.get("tools", [])]
