@@ -46,12 +46,12 @@ SMALLEST: dict[str, dict[str, Json]] = {
 
 
 def compact(value: Json) -> str:
-    """The text form of an answer: no spaces, non-ASCII as it is."""
+    """Return the text form of an answer: no spaces, non-ASCII unescaped."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def pretty(value: Json) -> bytes:
-    """The bytes of a state file: two spaces, non-ASCII as it is, one newline at the end."""
+    """Return the bytes of a state file: indented by two spaces, non-ASCII unescaped, one newline at the end."""
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
@@ -72,7 +72,7 @@ class Clock:
 
 
 def stamp(ms: int) -> str:
-    """The contract's timestamp of a moment given in milliseconds."""
+    """Return the contract's timestamp for a time in milliseconds."""
     moment = datetime.fromtimestamp(ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
@@ -86,7 +86,7 @@ class Project:
         self.state = self.nexus / "state"
 
     def put(self, path: str, content: bytes | str | Json) -> Path:
-        """Write `path` below .nexus: bytes and text as they are, anything else as a state file."""
+        """Write `path` below .nexus: bytes and text unchanged, any other value as a state file."""
         target = self.nexus / path
         target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str):
@@ -182,7 +182,7 @@ def changed(before: dict[str, bytes | str], after: dict[str, bytes | str]) -> li
 
 
 def unpack(answer: Answer) -> Json:
-    """The structured content of an answer, once the text block has been found to say the same."""
+    """Return the structured content of an answer, after checking that the text block equals it."""
     result = answer.result
     assert set(result) == {"content", "structuredContent", "isError"}
     content = result["structuredContent"]
@@ -211,7 +211,7 @@ def task(
 
 
 def plan(number: float = 1, topic: str = "Topic", issues: Json = None, **more: Json) -> Json:
-    """A plan file, keys in schema order, research summary included unless it is given as None."""
+    """Return a plan file, keys in schema order, with a research summary unless that is None."""
     summary = more.pop("research_summary", "Known")
     created_at = more.pop("created_at", stamp(0))
     found = [issue(1, "First")] if issues is None else issues

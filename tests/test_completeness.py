@@ -95,7 +95,7 @@ def test_every_event_has_a_row() -> None:
 
 
 def test_every_event_has_fixtures() -> None:
-    """A fixture tells of each event."""
+    """Some fixture sends each event."""
     told = {name.removeprefix("event ") for one in FIXTURES for name in one.tools if name.startswith("event ")}
     assert_all_known("suite", "the event", EVENTS, told, "a fixture that tells it in conformance/lifecycle/*.json")
 

@@ -47,13 +47,13 @@ def sections(text: str) -> dict[str, str]:
 
 
 def test_tools_page_is_current() -> None:
-    """docs/tools.md and the table in the README are what the generator writes; `make docs` writes them anew."""
+    """docs/tools.md and the table in the README equal the output of the generator; `make docs` writes them."""
     assert READ["docs/tools.md"] == generate.page() + "\n", "docs/tools.md is not current: run make docs"
     assert READ["README.md"] == generate.readme(READ["README.md"]), "README.md is not current: run make docs"
 
 
 def test_harnesses_page_is_current() -> None:
-    """docs/harnesses.md is what results.json says; `make e2e` writes the results, `make docs` the page."""
+    """docs/harnesses.md matches results.json; `make e2e` writes the results, `make docs` the page."""
     assert READ["docs/harnesses.md"] == results.page(), "docs/harnesses.md is not current: run make docs"
 
 
@@ -72,7 +72,7 @@ def test_architecture_page_names_modules_that_exist() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_is_documented(tool: Tool) -> None:
-    """A tool has a row in the README and a section of its own, with every parameter and answer; parameters are told."""
+    """A tool has a row in the README and a section with every parameter and answer; parameters are described."""
     assert f"| `{tool.name}` |" in READ["README.md"]
     text = sections(READ["docs/tools.md"])[tool.name]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in text.splitlines() if row.startswith("| `")]
@@ -116,7 +116,7 @@ def test_commands_page_has_the_exit_codes() -> None:
 
 
 def test_make_targets_exist() -> None:
-    """Every make target that a page names is one, and `make` lists the targets."""
+    """Every make target on a page exists, and `make` lists the targets."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     named = {target for text in READ.values() for target in re.findall(r"`(?:make|make -s) ([a-z-]+)`", text)}
@@ -126,7 +126,7 @@ def test_make_targets_exist() -> None:
 
 
 def test_command_lines_parse() -> None:
-    """Every nexus-mcp command line of the pages names a command and options that exist."""
+    """Every nexus-mcp command line on the pages uses an existing command and existing options."""
     seen = 0
     for page, line in shell_lines():
         words = shlex.split(line)
@@ -147,7 +147,7 @@ def test_command_lines_parse() -> None:
 
 @pytest.mark.parametrize("page", READ)
 def test_links_lead_somewhere(page: str) -> None:
-    """A relative link leads to a file that is there."""
+    """The target of each relative link exists."""
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", READ[page])]
     missing = [t for t in targets if t and "://" not in t and not ((ROOT / page).parent / t).exists()]
     assert missing == []
@@ -170,7 +170,7 @@ def test_decisions_are_indexed() -> None:
 
 
 def test_changelog_names_the_version() -> None:
-    """The changelog has something to say about what is not released yet, or about this version."""
+    """The changelog has an entry for unreleased changes, or for this version."""
     from nexus_mcp import __version__
 
     titles = sections(READ["CHANGELOG.md"])

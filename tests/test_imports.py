@@ -186,7 +186,7 @@ def test_mcp_stays_in_its_rooms() -> None:
 
 
 def test_dependencies_are_what_is_imported() -> None:
-    """What the package imports is declared, and what is declared is imported; pytest only where pytest runs it."""
+    """The declared dependencies are the imported packages; pytest is imported only where pytest runs the code."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[^\w-]", text)[0] for text in project["dependencies"]}
     users = {path.relative_to(PACKAGE).as_posix(): foreign(path.read_text(encoding="utf-8")) for path in modules()}

@@ -1,4 +1,4 @@
-"""Names of functions say what the function does or returns; a participle alone says neither."""
+"""Names of functions say what the function does or returns; a participle alone does neither."""
 
 from __future__ import annotations
 

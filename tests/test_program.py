@@ -90,7 +90,7 @@ def test_program_on_the_path_is_named_bare(script: Path, tmp_path: Path, monkeyp
 
 
 def test_another_one_is_first_on_the_path(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bare name is not used where it means another installation; what is no program does not count."""
+    """The bare name is not used if it starts another installation; a file that is no program does not count."""
     other = made(tmp_path / "other")
     running(monkeypatch, script, other.parent, script.parent)
     assert program.command("doctor") == f"'{script}' doctor"
@@ -99,7 +99,7 @@ def test_another_one_is_first_on_the_path(script: Path, tmp_path: Path, monkeypa
 
 
 def test_program_found_by_a_relative_path_is_named_absolutely(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is found from this folder alone is not found from the next one."""
+    """A program that is found only from this folder is named by its absolute path."""
     monkeypatch.chdir(script.parent)
     running(monkeypatch, script, "", script.parent)
     assert program.command("doctor") == f"'{script}' doctor"
@@ -117,7 +117,7 @@ def literals(path: Path) -> Iterator[str]:
 
 
 def test_no_text_for_an_agent_has_the_bare_name() -> None:
-    """What an agent reads has no command spelled out: neither the modules that write it nor the shipped texts."""
+    """No text for an agent has a hard-coded command: neither in the modules that write it nor in the shipped texts."""
     bare = re.compile(rf"nexus-mcp (?:{'|'.join(COMMANDS)})\b")
     package = ROOT / "nexus_mcp"
     told = {

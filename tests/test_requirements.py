@@ -73,7 +73,7 @@ def test_ids_are_unique() -> None:
 
 
 def test_families_stay_together() -> None:
-    """The ids of one family stand in one group and next to each other, and titles and texts are there."""
+    """The ids of one family are in one group and next to each other, each with a title and a text."""
     order: list[str] = []
     for group in groups():
         assert set(group) == {"group", "rows"}

@@ -43,7 +43,7 @@ def undescribed(schema: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_keep_the_metaschema(path: Path) -> None:
-    """Every file is a schema of draft 2020-12, says so, and describes each of its members."""
+    """Every file is a schema of draft 2020-12, declares that, and describes each of its fields."""
     schema = json.loads(path.read_text(encoding="utf-8"))
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     Draft202012Validator.check_schema(schema)
@@ -61,7 +61,7 @@ def test_tool_schemas_keep_the_metaschema(name: str, schema: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_loading_resolves_references(name: str) -> None:
-    """A loaded schema stands for itself: no reference is left in it."""
+    """A loaded schema contains no reference."""
     assert "$ref" not in json.dumps(schemas.load(name))
     assert schemas.load(name) is schemas.load(name)
 
@@ -174,7 +174,7 @@ def test_dollar_matches_only_at_the_end_of_the_text() -> None:
 
 
 def test_no_more_faults_are_made_than_requested() -> None:
-    """Of a value that is broken in many places no more faults are made than are asked for, the first ones."""
+    """Of a value with many faults only the requested number is computed, the first ones."""
     schema = schemas.load("state/tasks")
     value = {"goal": 1, "decisions": [1] * 50, "tasks": [{}] * 50, **{f"x{n}": n for n in range(50)}}
     everything = [repr(fault) for fault in schemas.faults(schema, value)]

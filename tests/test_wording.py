@@ -20,7 +20,7 @@ from nexus_mcp.wording import (
     [([], ""), (["a"], '"a"'), (["a", "b"], '"a", "b"'), (["a", "b", "c", "d"], '"a", "b" and 2 more')],
 )
 def test_a_list_names_its_first_items_and_counts_the_rest(items: list[str], text: str) -> None:
-    """Two are named, each as `shown` says."""
+    """Two items are named, each in the form of `shown`."""
     assert join_first(items, 2, '"{}"'.format) == text
 
 

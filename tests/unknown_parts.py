@@ -1,4 +1,4 @@
-"""The message for a tool, event, check or fixture that a part of the tests does not know: what to add, and where."""
+"""The message about a tool, event, check or fixture that a part of the tests does not know: what to add, and where."""
 
 from __future__ import annotations
 

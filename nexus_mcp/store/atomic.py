@@ -176,8 +176,7 @@ except ImportError:  # Windows
 PREFIX = ".nexus-tmp-"
 """Prefix of the names of temporary files."""
 MOST_ASIDE = 8
-"""Limit of the damaged files kept under numbered names: the program that damages them may run in every session.
-"""
+"""Limit of the damaged files kept under numbered names: the program that damages them may run in every session."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PART = 1 << 20  # bytes in one read: os.pread allocates the requested size, even for a short file
 

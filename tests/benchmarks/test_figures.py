@@ -109,7 +109,8 @@ def test_more_is_better_for_calls_a_second() -> None:
 
 
 def test_an_unmet_goal_stands_beside_its_limits() -> None:
-    """A row has the goal, our figure and each limit; parts of one call are added up; a row without a limit has a note.
+    """A row has the goal, our figure and each limit; parts of one call are added up; a row without a limit has
+    a note.
     """
     medians = {
         "first-task_add": {OURS: 6.8, NODE: 7.0, LOADED: 1.7, FIRST_WRITTEN: 1.9},

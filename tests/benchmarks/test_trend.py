@@ -44,7 +44,8 @@ def test_a_slower_machine_is_no_regression() -> None:
 
 
 def test_a_regression_is_noticed_after_a_second_look() -> None:
-    """A row that is clearly slower in two measurements is reported; the second one measures that row alone, and longer.
+    """A row that is clearly slower in two measurements is reported; the second one measures that row alone, and
+    longer.
     """
     machine = Machine(factors=[{"hook": 1.5}])
     assert slower(machine) == ["hook"]

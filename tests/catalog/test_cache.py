@@ -126,7 +126,8 @@ def test_valid_cache_is_used(project: Path) -> None:
     ],
 )
 def test_implausible_cache_is_rebuilt(project: Path, change: Callable[[Json], Json]) -> None:
-    """Whatever the cache contains, a shipped agent keeps its restrictions, and a value of the wrong shape is not used.
+    """Whatever the cache contains, a shipped agent keeps its restrictions, and a value of the wrong shape is
+    not used.
     """
     first = load(str(project))
     edited(project, change)

@@ -166,7 +166,8 @@ def test_edit_before_a_resume_counts_for_the_run_before() -> None:
 
 @pytest.mark.parametrize("policy", [None, "resume"])
 def test_a_resumed_agent_reads_again_what_others_edited(policy: str | None) -> None:
-    """The agent is always resumed; it gets the list of its files, and the task's, that another agent has edited since.
+    """The agent is always resumed; it gets the list of its files, and the task's, that another agent has edited
+    since.
     """
     entries = [entry("a1", ARCHITECT, B), entry("e1", ENGINEER, B, end=2000)]
     given = {**task(1, context=f"Mend {A}", owner=ARCHITECT), **({"owner_reuse_policy": policy} if policy else {})}

@@ -104,7 +104,8 @@ def test_too_many_entries_restrict_every_name(tmp_path: Path, kind: str, number:
 
 
 def test_results_before_the_deadline_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pass continues where the earlier one was stopped; entries that were not read yet count as faulty meanwhile.
+    """Each pass continues where the earlier one was stopped; entries that were not read yet count as faulty
+    meanwhile.
     """
     names = [f"a{number}" for number in range(6)]
     put(tmp_path / ".nexus", agents(*names))

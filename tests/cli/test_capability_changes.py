@@ -74,7 +74,8 @@ class TestChanges:
     def test_list_equal_to_the_shipped_one_is_removed(
         self, project: Project, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str, left: str
     ) -> None:
-        """A list that equals the shipped one is removed, with the parents that this leaves empty; other entries stay.
+        """A list that equals the shipped one is removed, with the parents that this leaves empty; other entries
+        stay.
         """
         path = "agents/writer/meta.yml" if "--agent" in words else "capability-map.yml"
         project.put(path, text)

@@ -86,7 +86,8 @@ def test_dry_run_changes_nothing_and_exits_with_1(project: Project, capsys: Capt
 
 
 def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Capture) -> None:
-    """Readable cycles are counted, unreadable parts are shown escaped with their place; only --yes drops these parts.
+    """Readable cycles are counted, unreadable parts are shown escaped with their place; only --yes drops these
+    parts.
     """
     project.put("history.json", CUT)
     before = project.snapshot()

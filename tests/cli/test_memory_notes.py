@@ -70,7 +70,8 @@ def test_unusable_notes_are_refused(project: Project, words: tuple[str, ...], co
 
 
 def test_list_and_show(project: Project) -> None:
-    """`list` sorts by name, filters by kind and prints JSON; `show` also finds a note by its name without the suffix.
+    """`list` sorts by name, filters by kind and prints JSON; `show` also finds a note by its name without the
+    suffix.
     """
     project.put("memory/user-role.md", "<!-- tags: ann -->\n\nLead \x1b[31m.\n")
     project.put("memory/locks.md", "Slow.\n")

@@ -101,7 +101,8 @@ def test_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ids=["fails as expected", "healed", "another fails", "not run", "not selected"],
 )
 def test_expected_failure_that_passes_fails_the_run(run: RunResult, good: bool) -> None:
-    """An expected failure does not fail the run, an unexpected pass does, and a fixture that was not run does neither.
+    """An expected failure does not fail the run, an unexpected pass does, and a fixture that was not run does
+    neither.
     """
     marked = settings.mark_run(run, {"b": "known"})
     assert marked.good is good

@@ -46,7 +46,8 @@ def test_it_is_done_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_it_waits_when_it_is_cancelled() -> None:
-    """A cancelled caller waits until its work in the thread has ended, because the work still uses the caller's files.
+    """A cancelled caller waits until its work in the thread has ended, because the work still uses the caller's
+    files.
     """
 
     async def main() -> list[bool]:

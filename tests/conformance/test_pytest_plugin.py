@@ -55,7 +55,8 @@ def test_each_fixture_becomes_a_test(elsewhere: Elsewhere) -> None:
 
 
 def test_a_failure_is_told(elsewhere: Elsewhere) -> None:
-    """A failure shows the fact, each assertion with the expected and the actual value, the requests and the responses.
+    """A failure shows the fact, each assertion with the expected and the actual value, the requests and the
+    responses.
     """
     fixtures = elsewhere.put("fixtures.json", [STATUS, WRONG])
     ran = elsewhere.pytest("--nexus-fixtures", fixtures, "nexus")

@@ -211,7 +211,8 @@ def test_target_that_never_answers_ends_the_run(command: tuple[str, ...], messag
 
 
 def test_relative_program_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A program that exists only relative to the user's folder is refused; the message says to use the absolute path.
+    """A program that exists only relative to the user's folder is refused; the message says to use the absolute
+    path.
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "server").write_text("#!/bin/sh\n")

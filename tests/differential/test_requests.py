@@ -72,7 +72,8 @@ def test_notifications_before_the_first_request_answer_like_the_sdk(lead: tuple[
 
 @pytest.mark.parametrize("version", [*WRONG, "2023-01-01", "2025-06-18", "2099-01-01", "2026-07-28", *LEGACY])
 def test_protocol_versions_are_negotiated_alike(version: Json) -> None:
-    """Both servers treat every requested protocol version alike: negotiated in the handshake, refused in an envelope.
+    """Both servers treat every requested protocol version alike: negotiated in the handshake, refused in an
+    envelope.
     """
     hello = initialize()
     hello["params"]["protocolVersion"] = version

@@ -59,7 +59,8 @@ def test_recorded_change_is_reported_until_completed(bare: Project) -> None:
 
 
 def test_recorded_close_of_a_broken_history_names_the_history(bare: Project) -> None:
-    """If no call can complete a close because the history is unreadable, the report names the history to repair first.
+    """If no call can complete a close because the history is unreadable, the report names the history to repair
+    first.
     """
     whole_cycle(bare.root)
     interrupted_close(bare.root)

@@ -51,7 +51,8 @@ def test_text_groups_findings_by_severity() -> None:
 
 
 def test_text_of_a_healthy_project_names_it_healthy() -> None:
-    """The report calls a healthy project healthy, with its notes; without `.nexus/` it says how to create the folder.
+    """The report calls a healthy project healthy, with its notes; without `.nexus/` it says how to create the
+    folder.
     """
     note = Finding("no-merge-driver", ".nexus/history.json", "has no merge driver")
     assert shown(Report("/p", 3, (note,), {})).split("\n")[-1] == (

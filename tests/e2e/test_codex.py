@@ -73,7 +73,8 @@ def test_model_gets_the_tools(cycle: Run) -> None:
 
 @pytest.mark.shows("install")
 def test_hooks_without_trust_are_skipped_and_listed(cycle: Run) -> None:
-    """`codex exec` runs no untrusted hook; `install --list` says so until they are trusted, and again after a change.
+    """`codex exec` runs no untrusted hook; `install --list` says so until they are trusted, and again after a
+    change.
     """
     answers, listed = cycle.kept["without trust"]
     assert answers == []

@@ -18,7 +18,7 @@ LINE = Draft202012Validator(json.loads((CHECKOUT / "schemas/lifecycle/hook-error
 
 
 def hook(event: str, root: Path, stdin: bytes, *options: str) -> Ran:
-    """Tells of an event in a project, the payload as it is."""
+    """Run the hook of an event in a project, with the payload unchanged."""
     done = subprocess.run(
         [*COMMAND, "hook", event, *options],
         cwd=root,
@@ -32,7 +32,7 @@ def hook(event: str, root: Path, stdin: bytes, *options: str) -> Ran:
 
 
 def answer_of(ran: Ran) -> dict[str, Any]:
-    """The answer that a hook printed; it ended with 0, said nothing else, and the answer keeps its schema."""
+    """Return the answer of a hook that exited with 0, printed nothing else, and kept the schema."""
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.endswith("\n")
     assert ran.out.count("\n") == 1

@@ -23,7 +23,7 @@ SPAWN = {"agent_name": "engineer", "agent_id": "a1"}
 
 
 class Teller:
-    """Tells of events in one project as one harness: tell("agent_spawn", agent_name=…, agent_id=…) → the answer."""
+    """Sends events in one project as one harness: tell("agent_spawn", agent_name=…, agent_id=…) → the answer."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ def put(project: Project, path: str, content: Json) -> bytes:
 
 
 def entry(agent_id: str = "a1", *, at: str, **more: Json) -> dict[str, Json]:
-    """An entry as a spawn makes it, keys in schema order, but for what `more` says."""
+    """Return an entry as a spawn makes it, keys in schema order, changed by `more`."""
     known = {"last_resumed_at", "resume_count", "status"}
     middle = {"resume_count": 0, "status": "running", **{k: v for k, v in more.items() if k in known}}
     resumed = {k: middle.pop(k) for k in ("last_resumed_at",) if k in middle}

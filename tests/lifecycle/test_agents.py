@@ -20,7 +20,7 @@ ENGINEER = limits_text(load(None), "engineer", "nexus-mcp")
 
 @pytest.mark.requirement("agent_spawn.appends", "agent_spawn.result", "tree.first-write")
 def test_spawn_adds_a_running_agent(tell: Teller, project: Project, clock: Clock) -> None:
-    """A spawn makes the tracker and appends a running agent to it; the answer says that it is no resume."""
+    """A spawn creates the tracker and appends a running agent; the answer says that it is no resume."""
     answer = tell("agent_spawn", **SPAWN)
     assert answer == {
         "event": "agent_spawn",
@@ -53,7 +53,7 @@ def test_second_spawn_resumes_the_agent(tell: Teller, project: Project, clock: C
 
 @pytest.mark.requirement("agent_resume.counts", "agent_resume.result")
 def test_resume_counts_and_keeps_completion(tell: Teller, project: Project, clock: Clock) -> None:
-    """A resume sets the agent running, counts it and notes the time; what its completion left stays."""
+    """A resume marks the agent as running, counts the resume and stores the time; the fields of its completion stay."""
     started = clock.stamp()
     tell("agent_spawn", **SPAWN)
     tell("agent_complete", agent_id="a1", last_message="done", files_touched=["a.py"])
@@ -83,7 +83,7 @@ def test_resume_counts_and_keeps_completion(tell: Teller, project: Project, cloc
     ],
 )
 def test_complete_stores_time_and_message(tell: Teller, project: Project, clock: Clock, told: dict[str, Any]) -> None:
-    """A completion notes its time and what was told, as it was told; what was not told is absent."""
+    """A completion stores its time and the sent fields unchanged; fields that were not sent are absent."""
     started = clock.stamp()
     tell("agent_spawn", **SPAWN)
     tell("agent_spawn", agent_name="tester", agent_id="a2")
@@ -130,7 +130,7 @@ def test_missing_files_are_taken_from_the_log(tell: Teller, project: Project, cl
 
 @pytest.mark.requirement("agent_complete.files")
 def test_given_files_win(tell: Teller, project: Project) -> None:
-    """Files in the params are taken as they are, and the log is not looked at."""
+    """Files in the params are stored unchanged, and the log is not read."""
     tell("agent_spawn", **SPAWN)
     put(project, ".nexus/state/tool-log.jsonl", "garbage")
     answer = tell("agent_complete", agent_id="a1", files_touched=["z"])
@@ -139,7 +139,7 @@ def test_given_files_win(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("agent_complete.files")
 def test_agent_absent_from_the_log_touched_no_files(tell: Teller, project: Project) -> None:
-    """An agent that the log does not have has touched no files; without a log nothing is said of them."""
+    """An agent without a line in the log has touched no files; without a log the files stay unknown."""
     tell("agent_spawn", **SPAWN)
     assert "files_touched" not in tell("agent_complete", agent_id="a1")
     put(project, ".nexus/state/tool-log.jsonl", compact({"agent_id": "a2", "file": "x"}) + "\n")
@@ -148,7 +148,7 @@ def test_agent_absent_from_the_log_touched_no_files(tell: Teller, project: Proje
 
 @pytest.mark.requirement("agent_complete.warns")
 def test_completion_warns_of_own_tasks(tell: Teller, project: Project) -> None:
-    """A completion warns of the agent's own tasks, and of no others; of those that had to wait it says so."""
+    """A completion warns about the agent's own tasks only, and names those that waited for another task."""
     tell("agent_spawn", **SPAWN)
     before = put(
         project,
@@ -191,7 +191,7 @@ def test_unreadable_tasks_do_not_stop_a_completion(tell: Teller, project: Projec
 @pytest.mark.requirement("agents.unknown")
 @pytest.mark.parametrize(("event", "member"), [("agent_resume", "resumed"), ("agent_complete", "completed")])
 def test_untracked_agent_is_a_warning(tell: Teller, project: Project, event: str, member: str) -> None:
-    """An agent that is not tracked is worth a warning; nothing is written, not so much as a folder."""
+    """An agent that is not tracked causes a warning; no file and no folder is created."""
     expected = {
         "event": event,
         "harness_id": "nexus-mcp",

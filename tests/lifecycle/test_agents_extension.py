@@ -139,7 +139,7 @@ def test_linked_extension_file_is_not_followed(tell: Teller, project: Project) -
 
 @pytest.mark.requirement("agents.extension")
 def test_the_file_stays_small(tell: Teller, project: Project) -> None:
-    """However many events there are, what stands beside the tracker is bounded by what it has to hold."""
+    """For any number of events the size of agents.extension.jsonl is bounded by the data that it has to hold."""
     tell("session_start", session_id="s1")
     for number in range(300):
         spawn(tell, "s1", f"a{number % 5}", "Explore")

@@ -20,7 +20,7 @@ def test_small_context_stays_as_it_is() -> None:
 
 
 def test_important_texts_come_first() -> None:
-    """Beyond the limit outcomes come first, then the skill, the state and the notes, each with what is missing."""
+    """Beyond the limit the order is: outcomes, skill, progress, notes; each omitted part is named."""
     skill = "\n".join(f"line {number}" for number in range(3000))
     parts = [Part("n" * 5000, NOTES), Part(skill, SKILL, "nx-plan"), Part("done", OUTCOME)]
     text = fit(parts, LIMIT)
@@ -55,7 +55,7 @@ def test_five_hundred_notes_fit(project: Project) -> None:
 
 
 def test_installed_skill_is_named(project: Project) -> None:
-    """Where the harness has the skill, the model is told to start it, with the mode and the user's words."""
+    """If the harness has the skill, the model gets the instruction to start it, with the mode and the user's words."""
     tell = Teller(project.root, harness_id="claude-code", host=Host(limit=LIMIT, has_skills=True))
     context = tell("user_message", session_id="s", prompt="[plan:auto] a login page")["context"]
     assert 'Start the skill nx-plan now, mode auto, with: "a login page".' in context

@@ -23,7 +23,7 @@ def context(answer: dict[str, Any]) -> Json:
 
 @pytest.mark.requirement("context_compact.gives")
 def test_compaction_context_has_every_part(tell: Teller, working: Project) -> None:
-    """context_compact gives, fresh from disk: active skill, issues with status, tasks, knowledge index, agents."""
+    """context_compact returns, fresh from disk: active skill, issues with status, tasks, knowledge index, agents."""
     tell("agent_spawn", **SPAWN)
     tell("user_message", prompt="[sync]", session_id="s")
     working.put("memory/store.md", "<!-- tags: locks -->\n")
@@ -43,7 +43,7 @@ def _parts(text: str) -> list[str]:
 @pytest.mark.requirement("context_compact.once")
 @pytest.mark.parametrize("first", ["context_compact", "session_start"])
 def test_second_event_of_one_compaction_repeats_nothing(tell: Teller, working: Project, first: str) -> None:
-    """Whichever of the two events comes second gives nothing again; the next compaction begins anew."""
+    """The second of the two events of a compaction sends no text again; the next compaction starts anew."""
     both: list[tuple[str, dict[str, Json]]] = [
         ("context_compact", {"session_id": "s"}),
         ("session_start", {"session_id": "s", "source": "compact"}),
@@ -63,7 +63,7 @@ def test_second_event_of_one_compaction_repeats_nothing(tell: Teller, working: P
 def test_simultaneous_events_of_one_compaction_repeat_nothing(
     tell: Teller, working: Project, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    """An event of the same compaction that comes while the other one still reads gives nothing again either."""
+    """A second event of a compaction that comes while the first one still reads sends no text again either."""
     events: dict[str, dict[str, Json]] = {"context_compact": {}, "session_start": {"source": "compact"}}
     tell("session_start", session_id="s")
     (second,) = events.keys() - {first}
@@ -94,14 +94,14 @@ def test_spoilt_entry_does_not_hide_the_other_agents(tell: Teller, project: Proj
 @pytest.mark.requirement("context_compact.once")
 @pytest.mark.parametrize("event", ["context_compact", "session_start"])
 def test_each_single_event_of_a_compaction_gets_everything(tell: Teller, working: Project, event: str) -> None:
-    """A harness that tells of each compaction once is given everything each time."""
+    """A harness that reports each compaction once gets every text each time."""
     params: dict[str, Json] = {"source": "compact"} if event == "session_start" else {}
     assert [context(tell(event, **params)) for _ in range(3)] == [BOTH] * 3
 
 
 @pytest.mark.requirement("context_compact.once")
 def test_messages_after_a_compaction_repeat_only_changes(tell: Teller, working: Project) -> None:
-    """A message is not given again what a compaction gave, until it changes; a change back is a change."""
+    """A message repeats no text of the compaction until the text changes; a change back is a change."""
     tell("context_compact", session_id="s")
     assert [context(tell("user_message", session_id="s")) for _ in range(2)] == [None, None]
     assert context(tell("user_message", session_id="other")) == BOTH
@@ -117,7 +117,7 @@ def test_messages_after_a_compaction_repeat_only_changes(tell: Teller, working: 
 
 @pytest.mark.requirement("context_compact.once")
 def test_skill_sent_after_a_compaction_is_not_repeated(tell: Teller) -> None:
-    """A skill that a compaction gave is not given again by its tag."""
+    """The tag of a skill does not repeat a text that the compaction sent."""
     assert "Work by its text" in tell("user_message", session_id="s", prompt="[sync]")["context"]
     assert "Work by its text" in tell("context_compact", session_id="s")["context"]
     again = tell("user_message", session_id="s", prompt="[sync]")["context"]
@@ -127,7 +127,7 @@ def test_skill_sent_after_a_compaction_is_not_repeated(tell: Teller) -> None:
 @pytest.mark.requirement("context_compact.once")
 @pytest.mark.usefixtures("working")
 def test_skill_started_after_a_compaction_is_sent_once(tell: Teller) -> None:
-    """The text of a skill that a tag starts after a compaction is given once, in whatever mode."""
+    """The text of a skill that a tag starts after a compaction is sent once, in any mode."""
     tell("context_compact", session_id="s")
     texts = [tell("user_message", session_id="s", prompt=tag)["context"] for tag in ("[run]", "[run]", "[plan]")]
     assert ["Work by its text:" in text for text in texts] == [True, False, True]
@@ -141,7 +141,7 @@ def test_skill_started_after_a_compaction_is_sent_once(tell: Teller) -> None:
 
 @pytest.mark.requirement("context_compact.once")
 def test_empty_compaction_counts_as_one(tell: Teller) -> None:
-    """A compaction that had nothing to give counts as well, where a session began."""
+    """A compaction without any text to send counts as well, if a session began."""
     tell("session_start", session_id="s", source="startup")
     assert context(tell("context_compact", session_id="s")) is None
     first, second = (tell("user_message", session_id="s", prompt="[sync]")["context"] for _ in range(2))
@@ -150,7 +150,7 @@ def test_empty_compaction_counts_as_one(tell: Teller) -> None:
 
 @pytest.mark.requirement("context_compact.once")
 def test_change_after_a_compaction_is_sent_once(tell: Teller, working: Project) -> None:
-    """What changed after a compaction is told with one message, not with each that follows."""
+    """A change after a compaction is sent with one message, not with each later one."""
     tell("context_compact", session_id="s")
     put(working, TASKS, tasks(goal="Other"))
     changed = f'{HEAD}\n\nTasks, goal "Other": 0 in all, 0 completed, 0 in progress, 0 pending. Ready: none.'
@@ -176,7 +176,7 @@ def test_finished_skill_is_dropped(tell: Teller, working: Project, tag: str) -> 
 
 @pytest.mark.requirement("context_compact.gives")
 def test_unfinished_skill_is_kept(tell: Teller, project: Project) -> None:
-    """A skill without work yet goes on; work that a message saw and that is closed ends it, a broken file does not."""
+    """A skill without work stays active; a closed cycle that a message saw ends it, a broken file does not."""
     tell("user_message", session_id="s", prompt="[plan]")
     assert _gives_a_skill(tell)
     put(project, PLAN, "{")
@@ -200,7 +200,7 @@ def test_cycle_closed_between_messages_ends_the_skill(tell: Teller, project: Pro
 
 @pytest.mark.requirement("context_compact.gives")
 def test_the_end_of_a_session_ends_its_skill(tell: Teller) -> None:
-    """session_end forgets what its session was told, and no other one's."""
+    """session_end deletes the memory of its session, and of no other one."""
     for session in ("s", "t"):
         tell("user_message", session_id=session, prompt="[sync]")
     tell("session_end", session_id="t")
@@ -211,7 +211,7 @@ def test_the_end_of_a_session_ends_its_skill(tell: Teller) -> None:
 
 @pytest.mark.requirement("context_compact.remembered")
 def test_few_sessions_are_remembered(tell: Teller, working: Project) -> None:
-    """What is remembered is bounded: the last 16 sessions, ids of 200 characters."""
+    """The memory is bounded: the last 16 sessions, ids of 200 characters."""
     for number in range(20):
         tell("context_compact", session_id=f"{number:03d}" + "x" * 1000)
     sessions = working.json("state/nexus-mcp/remembered.extension.json")["sessions"]
@@ -223,7 +223,7 @@ def test_few_sessions_are_remembered(tell: Teller, working: Project) -> None:
 @pytest.mark.requirement("context_compact.remembered")
 @pytest.mark.parametrize("content", ["{", "[]", {"sessions": [5]}, {"sessions": [{"session_id": 5}]}])
 def test_broken_memory_is_kept_aside(tell: Teller, working: Project, content: Json) -> None:
-    """A file of it that cannot be read is kept aside and told; everything is given."""
+    """An unreadable memory file is renamed and reported; every text is sent."""
     before = put(working, REMEMBERED, content)
     answer = tell("context_compact")
     aside = REMEMBERED.replace("remembered.ext", "conflict-remembered.ext")

@@ -30,7 +30,7 @@ def test_copies_are_told_as_long_as_they_are_there(tell: Teller, project: Projec
 
 
 def test_artifact_with_a_similar_name_is_no_copy(tell: Teller, project: Project) -> None:
-    """Only what has the id of a copy is told of."""
+    """Only a file whose name has the id of a copy is reported."""
     project.put("state/artifacts/conflict-resolution.md", "ours")
     project.put("memory/conflict-resolution.md", "ours")
     assert "conflict-" not in tell("user_message", session_id="s").get("context", "")

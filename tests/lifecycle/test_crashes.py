@@ -46,7 +46,9 @@ def left(root: Path) -> tuple[Any, bool]:
 
 
 def outcomes(root: Path, event: str) -> tuple[list[tuple[Any, bool]], int]:
-    """(what may be left of an event that was cut short, the last one being the whole; its number of system calls)."""
+    """Return (the possible states after an event that was killed, the last one being the complete one; its number of
+    system calls).
+    """
     tell = prepared(root)
     before = left(root)
     with dying_at(sys.maxsize) as seen:
@@ -59,7 +61,7 @@ def outcomes(root: Path, event: str) -> tuple[list[tuple[Any, bool]], int]:
 @pytest.mark.requirement("agents.crash")
 @pytest.mark.parametrize("event", CALLS)
 def test_event_killed_at_any_call_leaves_whole_files(fast_path: Path, event: str) -> None:
-    """Whenever the process dies, the files are the old ones or the new ones, and the event can be told again."""
+    """After a kill at any system call the files are the old ones or the new ones, and the event can be repeated."""
     allowed, calls = outcomes(fast_path / "undisturbed", event)
     seen = []
     for number in range(1, calls + 1):
@@ -81,7 +83,7 @@ def test_event_killed_at_any_call_leaves_whole_files(fast_path: Path, event: str
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
 @pytest.mark.parametrize("event", CALLS)
 def test_disk_error_at_any_call_is_reported_truthfully(fast_path: Path, event: str, code: int) -> None:
-    """An error of the disk fails the event with the old files, or tells that the new ones are not confirmed."""
+    """A disk error fails the event with the old files, or the message says that the new ones are not confirmed."""
     allowed, calls = outcomes(fast_path / "undisturbed", event)
     for number in range(1, calls + 1):
         root = fast_path / str(number)
@@ -99,7 +101,7 @@ def test_disk_error_at_any_call_is_reported_truthfully(fast_path: Path, event: s
 
 @pytest.mark.requirement("agents.crash")
 def test_a_first_event_that_fails_leaves_nothing(fast_path: Path) -> None:
-    """Where nothing was ever written, a spawn that the disk refuses leaves not so much as a folder."""
+    """In an unused project a spawn that the disk refuses leaves no file and no folder."""
     root = fast_path / "counted"
     root.mkdir()
     with dying_at(sys.maxsize) as seen:

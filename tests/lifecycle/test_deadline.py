@@ -74,7 +74,7 @@ def test_open_pipe_after_a_whole_payload_is_answered(project: Project) -> None:
     ],
 )
 def test_endless_payload_is_answered_at_the_deadline(project: Project, stdin: bytes, decision: str) -> None:
-    """At the deadline what came decides; an agent that cannot be told may be any."""
+    """At the deadline the received part of the payload decides; an agent that it does not name may be any."""
     project.put("state/tasks.json", compact({"goal": "", "decisions": [], "tasks": []}))
     answer = hook(project, "pre_tool_use", stdin, SHORT, PATIENT, closes=False)
     assert answer["decision"] == decision
@@ -89,7 +89,9 @@ def test_endless_payload_is_answered_at_the_deadline(project: Project, stdin: by
 def test_unreadable_restrictions_deny_agents_and_block_the_session(
     project: Project, before: tuple[str, ...], params: dict[str, str], decision: str
 ) -> None:
-    """Where not even the restrictions can be read no agent may use a tool, and the session is asked to try again."""
+    """If the restrictions cannot be read, every agent is denied, and the main session is blocked with the advice to try
+    again.
+    """
     answer = hook(project, "pre_tool_use", told("Write", **params), *before)
     assert (answer["decision"], "reason" in answer) == (decision, True)
     assert NOT_IN_TIME in answer["warnings"][0]
@@ -129,7 +131,7 @@ def test_fault_in_the_restrictions_denies_every_tool(project: Project, params: d
 
 
 def test_payload_of_too_many_values_is_not_parsed(project: Project) -> None:
-    """It is not read as JSON, which no deadline can interrupt; who wants what is looked for all the same."""
+    """Such a payload is not parsed as JSON, which no deadline can interrupt; the agent and the tool are still found."""
     stdin = told("Write", agent_name="architect", tool_input=[[]] * 300_000)
     answer = hook(project, "pre_tool_use", stdin)
     assert answer["decision"] == "deny"

@@ -14,7 +14,7 @@ EDIT: dict[str, Json] = {**CLAUDE, "tool": "Edit", "tool_input": {"file_path": "
 
 @pytest.mark.requirement("pre_tool_use.catalog")
 def test_broken_catalog_entry_is_reported_and_replaced(tell: Teller, project: Project) -> None:
-    """What a project adds and cannot be used is told; what is shipped holds."""
+    """An unusable entry of a project is reported; the shipped entry applies."""
     project.put("capability-map.yml", "claude-code: [")
     answer = tell("pre_tool_use", **EDIT, agent_name="architect")
     assert answer["decision"] == "deny"
@@ -28,7 +28,7 @@ def test_broken_catalog_entry_is_reported_and_replaced(tell: Teller, project: Pr
 @pytest.mark.requirement("pre_tool_use.catalog")
 @pytest.mark.parametrize("fault", ["skills/draft/notes.txt", "agents/draft/body.md", "capability-map.yml"])
 def test_a_fault_drops_no_restriction(tell: Teller, project: Project, fault: str) -> None:
-    """What a project forbids an agent stays forbidden, whatever else of the project's catalog is at fault."""
+    """A project's restriction of an agent holds, whatever other faults the project's catalog has."""
     bash: dict[str, Json] = {**CLAUDE, "tool": "Bash", "tool_input": {"command": "ls"}}
     project.put("agents/engineer/meta.yml", "id: engineer\ncapabilities: [no_task_create, no_shell_exec]\n")
     own = AGENT.format(id="gardener").replace("no_task_create", "no_file_edit")

@@ -65,7 +65,7 @@ def test_path_has_its_strictest_kind(path: str, kind: int) -> None:
 
 
 def test_the_notes_are_the_exceptions() -> None:
-    """What the vocabulary exempts from the edit gate are the folders of notes."""
+    """The folders that the vocabulary exempts from the edit gate are those of the notes."""
     paths = load(None).vocabulary["task_exceptions"]["paths"]
     assert [kind_of(f"{path}a.md") for path in paths] == [NOTE] * 3
 

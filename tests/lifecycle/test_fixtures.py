@@ -42,14 +42,14 @@ def of_events() -> list[Fixture]:
 
 
 async def answer_here(event: Event, _: TargetOptions, place: Place) -> Reply:
-    """What the hook answers, without a process: a process takes most of its time to start."""
+    """Return the answer of the hook without a process, which would take most of the time."""
     given = json.loads(json.dumps(event.params, ensure_ascii=False))
     answer = json.loads(json.dumps(answer_event(event.type, given, Workspace(place.project))))
     return Reply(answer, json.dumps(answer, ensure_ascii=False))
 
 
 def test_every_fixture_of_an_event_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the suite asks of events holds for what our hook does."""
+    """Our hook passes every fixture of events."""
     monkeypatch.setattr(steps, "send_event", answer_here)
     fixtures = of_events()
     assert len(fixtures) > 100

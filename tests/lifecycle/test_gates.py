@@ -32,7 +32,7 @@ def edit(project: Project, gate: str, agent: str = "") -> dict[str, Any]:
 )
 @pytest.mark.parametrize("is_in_config", [False, True])
 def test_each_gate_decides(project: Project, gate: str, without_plan: str, with_plan: str, is_in_config: bool) -> None:
-    """The gate of the installation holds, and that of the project's config.yml wins over it."""
+    """The gate of the installation decides, and the project's config.yml wins over it."""
     host = gate
     if is_in_config:
         put(project, CONFIG, f'gates:\n  edit: "{gate}"\n')
@@ -43,14 +43,14 @@ def test_each_gate_decides(project: Project, gate: str, without_plan: str, with_
 
 
 def test_warn_gives_the_reason_as_a_warning(project: Project) -> None:
-    """With the gate warn the edit runs, and the model learns what to do."""
+    """With the gate warn the edit runs, and the model gets the next step as a warning."""
     (warning,) = edit(project, "warn")["warnings"]
     assert warning.startswith("There is no task list")
     assert edit(project, "off")["warnings"] == []
 
 
 def test_faulty_config_loosens_nothing(project: Project) -> None:
-    """Where config.yml cannot be used the edit is blocked, whatever the installation says."""
+    """If config.yml is unusable, the edit is blocked, whatever gate the installation has."""
     put(project, CONFIG, "gates:\n  edit: never\n")
     answer = edit(project, "off")
     assert answer["decision"] == "block"
@@ -59,7 +59,7 @@ def test_faulty_config_loosens_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("gate", GATES)
 def test_no_gate_frees_an_agent(project: Project, gate: str) -> None:
-    """What an agent may not do is denied with each gate, and so is an edit below .nexus/ by an agent."""
+    """With each gate an agent's restrictions hold, and an agent's edit below .nexus/ is denied."""
     assert edit(project, gate, "architect")["decision"] == "deny"
     tell = Teller(project.root, harness_id="claude-code", host=Host(gate))
     answer = tell("pre_tool_use", tool="Write", tool_input={"file_path": ".nexus/state/plan.json"})

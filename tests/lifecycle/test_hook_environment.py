@@ -26,7 +26,7 @@ WRITERS = ("session_start", "subagent_spawn", "post_tool_use", "session_end")
 
 
 def told(project: Project, event: str) -> dict[str, Json]:
-    """The answer of a hook that has trouble: it goes on and says so."""
+    """Return the answer of a hook that failed, after checking that it continues with a warning."""
     answer = answer_of(hook(event, project.root, compact(PAYLOAD).encode()))
     assert answer["decision"] == "continue"
     assert answer["warnings"] != []
@@ -38,7 +38,7 @@ def told(project: Project, event: str) -> dict[str, Json]:
 @pytest.mark.parametrize("place", [".nexus", ".nexus/state", ".nexus/state/nexus-mcp"])
 @pytest.mark.parametrize("kind", ["link", "file"])
 def test_link_in_place_of_a_folder_is_not_written(project: Project, event: str, place: str, kind: str) -> None:
-    """Where a link or a file stands in the place of a folder nothing is written, and the session goes on."""
+    """If a link or a file is in the place of a folder, nothing is written, and the session continues."""
     outside = project.root.parent / "outside"
     outside.mkdir()
     path = project.root / place
@@ -78,7 +78,7 @@ def test_the_wait_is_short() -> None:
 
 @pytest.mark.requirement("events.failed", "events.logged")
 def test_internal_error_is_not_quoted(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is raised, its own words are not repeated: they may quote what it choked on."""
+    """The text of an internal error is not repeated, because it may quote the value that caused it."""
 
     def broken(*_: object) -> None:
         raise TypeError("SECRET")
@@ -94,7 +94,7 @@ def test_internal_error_is_not_quoted(project: Project, monkeypatch: pytest.Monk
 @pytest.mark.requirement("events.failed")
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_event_is_answered_with_all_files_broken(project: Project, event: str) -> None:
-    """With every file broken, each event is answered, no file is lost, and an agent is denied what is unknown."""
+    """With every file broken, each event has an answer, no file is lost, and an agent gets every restriction."""
     names = ("state/plan.json", "state/tasks.json", "state/tool-log.jsonl", "history.json", "capability-map.yml")
     own = ("agent-tracker.json", "memory-access.jsonl", "remembered.extension.json", "agents.extension.jsonl")
     for name in (*names, *(f"state/nexus-mcp/{name}" for name in own), "agents/engineer/meta.yml", "config.yml"):
@@ -202,7 +202,7 @@ def test_event_without_a_workspace_is_answered() -> None:
 
 
 def test_event_after_a_logged_failure_finds_its_folders(tell: Teller, project: Project) -> None:
-    """After a failure the next event finds what it needs: the log made all folders, and git ignores them."""
+    """After a failure the next event works: the log created all folders, and git ignores them."""
     hook("agent_spawn", project.root, b"[")
     tell("agent_spawn", **SPAWN)
     assert (project.root / TRACKER).exists()

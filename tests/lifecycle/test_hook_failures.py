@@ -82,7 +82,7 @@ TOO_LARGE = (
 def test_bad_payload_is_answered_with_continue_and_logged(
     project: Project, event: str, stdin: bytes, fault: str
 ) -> None:
-    """What is no payload is answered with "continue" and a warning, and noted; nothing of it is repeated."""
+    """A malformed payload gets "continue" and a warning, and is logged; no part of it is repeated."""
     project.state.mkdir(parents=True)
     ran = hook(event, project.root, stdin)
     assert answer_of(ran) == not_dealt_with(event, fault)
@@ -95,7 +95,7 @@ def test_bad_payload_is_answered_with_continue_and_logged(
 
 @pytest.mark.requirement("events.continue", "events.logged")
 def test_failure_in_an_unused_project_leaves_no_file(project: Project) -> None:
-    """In a project that was never used a failure is told and leaves nothing."""
+    """In an unused project a failure is reported and creates no file."""
     before = project.snapshot()
     assert answer_of(hook("pre_tool_use", project.root, b"{"))["decision"] == "continue"
     assert project.snapshot() == before
@@ -124,7 +124,7 @@ def test_closed_stdin_is_a_malformed_payload(project: Project, redirect: str, me
 
 @pytest.mark.requirement("events.continue")
 def test_unwritable_answer_exits_with_1(project: Project) -> None:
-    """An answer that cannot be written is the one failure that the exit code tells."""
+    """An answer that cannot be written is the only failure with exit code 1."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [*COMMAND, "hook", "session_end"],
@@ -141,7 +141,7 @@ def test_unwritable_answer_exits_with_1(project: Project) -> None:
 @pytest.mark.requirement("events.continue")
 @pytest.mark.parametrize("gone", ["variable", "folder"])
 def test_session_continues_without_a_project(tmp_path: Path, gone: str) -> None:
-    """Where the surroundings lead to no project the session goes on all the same."""
+    """If the environment leads to no project, the session continues nevertheless."""
     folder = tmp_path / "gone"
     folder.mkdir()
     code = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
@@ -173,7 +173,7 @@ def test_session_continues_without_a_project(tmp_path: Path, gone: str) -> None:
     ],
 )
 def test_agent_without_a_project_is_denied_every_tool(tmp_path: Path, stdin: str, decision: str) -> None:
-    """Where the surroundings lead to no project, no agent may use a tool; the session itself goes on."""
+    """If the environment leads to no project, no agent may use a tool; the main session continues."""
     done = subprocess.run(
         [*COMMAND, "hook", "pre_tool_use"],
         env=environment({"NEXUS_PROJECT_ROOT": str(tmp_path / "nowhere")}),
@@ -188,7 +188,7 @@ def test_agent_without_a_project_is_denied_every_tool(tmp_path: Path, stdin: str
 
 @pytest.mark.requirement("events.failed", "events.logged")
 def test_broken_tracker_is_reported_and_kept(project: Project) -> None:
-    """A tracker that cannot be used is told and noted, and stays as it is; the session goes on."""
+    """An unusable tracker is reported and logged, and stays unchanged; the session continues."""
     project.put(TRACKER.removeprefix(".nexus/"), "secret")
     answer = answer_of(nexus("hook", "agent_resume", cwd=project.root, stdin=compact({"agent_id": "a1"})))
     fault = (

@@ -20,7 +20,7 @@ MEMORY = ".nexus/memory/"
 
 @pytest.mark.requirement("events.ignored", "post_tool_use.log")
 def test_large_tool_output_is_accepted(project: Project) -> None:
-    """A payload with more than 4 MiB of what the event does not take is dealt with, for the harness that it names."""
+    """A payload with more than 4 MiB of params that the event ignores is handled, for the harness that it names."""
     told = compact({"harness_id": "codex", "tool": "Bash", "tool_response": LARGE}).encode()
     answer = answer_of(hook("post_tool_use", project.root, told))
     assert (answer["harness_id"], answer["logged"], answer["warnings"]) == ("codex", True, [])
@@ -36,7 +36,7 @@ def test_tag_before_a_large_prompt_is_found(project: Project) -> None:
 
 @pytest.mark.requirement("events.params")
 def test_large_last_message_is_truncated_with_a_warning(tell: Teller, project: Project) -> None:
-    """An agent that ends with a long message is completed; the first characters of it are kept, and that is told."""
+    """An agent with a long last message is completed; the message is truncated, with a warning."""
     tell("subagent_spawn", **SPAWN)
     answer = tell("subagent_complete", agent_id="a1", last_message=LARGE, files_touched=[])
     assert (answer["completed"], answer["warnings"]) == (
@@ -49,7 +49,7 @@ def test_large_last_message_is_truncated_with_a_warning(tell: Teller, project: P
 
 @pytest.mark.requirement("events.params")
 def test_list_of_files_is_truncated_with_a_warning(tell: Teller, project: Project) -> None:
-    """Of many files touched the first are kept, of a path that is too long nothing, and that is told."""
+    """Of many touched files the first ones are stored, without paths that are too long, with a warning."""
     tell("subagent_spawn", **SPAWN)
     files: Json = ["x" * (PATH + 1), *(f"{number}.py" for number in range(2000))]
     answer = tell("subagent_complete", agent_id="a1", last_message="x" * MESSAGE, files_touched=files)

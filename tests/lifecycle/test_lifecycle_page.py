@@ -20,7 +20,7 @@ BLOCKS = re.findall(r"^```(sh|json|text)\n(.*?)^```", PAGE, re.MULTILINE | re.DO
 
 
 def test_examples_answer_as_the_page_shows(project: Project, tmp_path: Path) -> None:
-    """Each command answers what the page says behind it, or gives what it shows; each answer keeps the schema."""
+    """Each command prints the answer on the page; each answer keeps the schema."""
     program = tmp_path / "bin" / "nexus-mcp"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m nexus_mcp "$@"\n')
@@ -62,7 +62,7 @@ def test_page_has_every_event_with_its_payload() -> None:
 
 
 def test_page_has_every_field_of_an_answer() -> None:
-    """The page tells of every member that all answers share, and of every decision."""
+    """The page describes every field that all answers share, and every decision."""
     schema = schemas.load("lifecycle/answer")["properties"]
     assert all(f"`{name}`" in PAGE for name in list(schema)[:6])
     assert all(f"`{word}`" in PAGE for word in schema["decision"]["enum"])

@@ -91,7 +91,7 @@ def test_agent_after_a_large_input_is_found(project: Project) -> None:
     ],
 )
 def test_valid_params_decide_despite_invalid_ones(project: Project, params: dict[str, Json], decision: str) -> None:
-    """Of params of wrong types those that can be used decide; an agent that cannot be told may be any."""
+    """The valid params decide although others have wrong types; an agent without a usable name may be any."""
     ready(project)
     answer = guard.answer_event("pre_tool_use", {"harness_id": "claude-code", **params}, Workspace(str(project.root)))
     assert (answer["decision"], "reason" in answer) == (decision, decision == "deny")
@@ -142,7 +142,9 @@ def test_tracker_name_counts_for_malformed_payloads(project: Project) -> None:
     ],
 )
 def test_outline_finds_texts_of_the_first_level(data: bytes, found: dict[str, object], is_whole: bool) -> None:
-    """Of the first level the texts are found, however it goes on; what is told in two ways, or no text, is unusable."""
+    """The texts of the first level are found, however the data continues; a repeated field with two values, or one that
+    is no text, is unusable.
+    """
     assert outline(data, NAMES) == (found, is_whole)
 
 
@@ -163,7 +165,7 @@ def test_payload_that_is_no_object_denies_the_tool(project: Project, stdin: byte
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("behind", [b'{"agent_name": "architect"}', b"x", b"}"])
 def test_data_after_the_payload_makes_the_agent_unknown(project: Project, behind: bytes) -> None:
-    """It may say more of who it is, so that the agent may be any; blanks say nothing."""
+    """Data after the payload may name another agent, so the agent is unknown; blanks do not matter."""
     ready(project)
     stdin = b'{"harness_id": "claude-code", "tool": "Write", "tool_input": %s}'
     assert answer_of(hook("pre_tool_use", project.root, stdin % b"{}" + behind))["decision"] == "deny"
@@ -173,7 +175,7 @@ def test_data_after_the_payload_makes_the_agent_unknown(project: Project, behind
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("who", [{"agent_name": "engineer"}, {}])
 def test_file_of_a_malformed_payload_is_guarded(project: Project, who: dict[str, Json]) -> None:
-    """What the payload names as the file is guarded, whatever else of it cannot be used."""
+    """The file that a payload names is guarded, whatever other fields are unusable."""
     ready(project)
     params = {"harness_id": "claude-code", "tool": "Edit", "session_id": 5, **who}
     for file, decision in ((".nexus/state/tasks.json", "deny"), ("src/a.py", "continue")):

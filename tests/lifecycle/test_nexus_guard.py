@@ -132,7 +132,7 @@ def test_agents_edit_only_notes_below_nexus(tell: Teller, ready: Project) -> Non
 def test_denial_names_the_tool_to_use(
     tell: Teller, ready: Project, path: str, agent: str | None, steps: tuple[str, ...]
 ) -> None:
-    """A refusal names the tool or the command that makes the change, or whom to ask."""
+    """A refusal names the tool or command that makes the change, or the agent to ask."""
     reason = tell("pre_tool_use", **edits(path), agent_name=agent)["reason"]
     assert [step for step in steps if step not in reason] == []
 
@@ -166,7 +166,7 @@ def test_patch_syntax_in_a_path_exempts_nothing(tell: Teller, project: Project) 
 def test_ambiguous_patch_is_denied_to_agents(
     tell: Teller, ready: Project, lines: tuple[str, ...], expected: list[str]
 ) -> None:
-    """Each file of a patch counts, in each way that some harness reads it; what is not certain is denied to agents."""
+    """Each file of a patch counts, in each reading of some harness; an uncertain patch is denied to agents."""
     used: dict[str, Json] = {**CODEX, "tool_input": {"command": "\n".join((BEGIN, *lines, END))}}
     seen = [decision(tell, **used), decision(tell, **used, agent_name="engineer")]
     (ready.root / TASKS).unlink()

@@ -11,7 +11,7 @@ from tests.support import Project, task, tasks
 @pytest.mark.requirement("user_message.origin")
 @pytest.mark.parametrize("origin", ["agent", "command", "system", "somebody"])
 def test_message_of_another_origin_has_no_tags(tell: Teller, project: Project, origin: str) -> None:
-    """A report with [m] makes no note, and [plan] in it starts no skill; the state of the work is given."""
+    """A report with [m] makes no note, and [plan] in it starts no skill; the progress is sent."""
     put(project, ".nexus/state/tasks.json", tasks(task(1)))
     answer = tell("user_message", prompt="[m] note: Locks are slow. [plan] a cache", origin=origin)
     assert answer["tags"] == []
@@ -21,7 +21,7 @@ def test_message_of_another_origin_has_no_tags(tell: Teller, project: Project, o
 
 
 def test_state_is_given_when_it_changed(tell: Teller, project: Project) -> None:
-    """Within a session a message gives the state only if it changed, and says when it is gone."""
+    """Within a session a message has the progress only if it changed, and says when plan and tasks are gone."""
     path = put(project, ".nexus/state/tasks.json", tasks(task(1)))
     tell("session_start", session_id="s", source="startup")
     first = tell("user_message", session_id="s", prompt="Go on.")

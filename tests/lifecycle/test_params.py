@@ -41,7 +41,7 @@ NO_OBJECTS: tuple[Json, ...] = ([], "a", None, 5)
 def test_wrong_params_are_reported_together(
     tell: Teller, project: Project, event: str, params: Json, message: str
 ) -> None:
-    """Params that are missing or of the wrong type are told all at once, and nothing is written."""
+    """Missing params and params of a wrong type are reported together, and nothing is written."""
     before = project.snapshot()
     with pytest.raises(InvalidArguments) as caught:
         tell.send(event, params)
@@ -69,7 +69,7 @@ def test_unknown_params_and_null_are_ignored(tell: Teller) -> None:
 
 
 def test_every_event_has_a_summary_and_typed_fields() -> None:
-    """Every event says in a line what it is, and takes only fields whose types are known."""
+    """Every event has a summary of one line, and takes only fields of known types."""
     for row in EVENTS.values():
         event = row.load()
         assert row.summary.strip()

@@ -36,7 +36,7 @@ def test_read_files_do_not_count_as_touched(tell: Teller) -> None:
 @pytest.mark.requirement("agent_complete.files")
 @pytest.mark.parametrize("harness", ["nexus-mcp", "codex"])
 def test_log_line_without_a_tool_counts_as_an_edit(tell: Teller, project: Project, harness: str) -> None:
-    """A line of a log that does not tell the tool counts, with a capability map and without one."""
+    """A log line without a tool counts as an edit, with and without a capability map."""
     own = {"harness_id": harness, "agent_id": "a1"}
     tell("agent_spawn", **own, agent_name="engineer")
     project.put(LOG, compact({"agent_id": "a1", "file": "x"}) + "\n")
@@ -104,7 +104,7 @@ def test_patch_is_logged_once_for_each_file(tell: Teller, project: Project, cloc
 
 @pytest.mark.requirement("post_tool_use.log")
 def test_torn_line_is_ended_first(tell: Teller, project: Project) -> None:
-    """A last line that was cut short is ended first, and stays as it is."""
+    """A truncated last line gets a newline first, and stays unchanged."""
     project.put(LOG, '{"tool": "Re')
     tell("post_tool_use", tool="Edit")
     first, second = project.get(LOG).decode().splitlines()
@@ -124,7 +124,7 @@ def test_long_log_loses_its_older_half(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("post_tool_use.bounded")
 def test_tool_use_with_a_too_long_name_is_not_logged(tell: Teller, project: Project) -> None:
-    """What is far too long for a use of a tool is not logged, and that is told."""
+    """A tool use with a far too long name is not logged, with a warning."""
     answer = tell("post_tool_use", tool="Edit", file="a" * 100_000)
     assert (answer["logged"], answer["warnings"]) == (
         False,
@@ -207,7 +207,7 @@ def test_writes_and_failed_reads_are_not_counted(tell: Teller, project: Project,
 
 @pytest.mark.requirement("post_tool_use.reads", "harness.own-folder")
 def test_unwritable_record_of_reads_is_reported(tell: Teller, project: Project) -> None:
-    """A record of reads that is a link is left alone and told; the use is in the log all the same."""
+    """A record of reads that is a link stays and is reported; the tool use is logged nevertheless."""
     outside = project.root / "outside"
     outside.write_text("")
     link = project.nexus / ACCESS

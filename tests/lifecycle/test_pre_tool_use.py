@@ -37,7 +37,7 @@ def edits(path: str) -> dict[str, Json]:
 
 @pytest.mark.requirement("pre_tool_use.gate", "pre_tool_use.reason")
 def test_edit_without_tasks_is_blocked(tell: Teller, project: Project) -> None:
-    """A file-editing tool without tasks.json is blocked, with an instruction for what to do next; with it, it may."""
+    """A file-editing tool without tasks.json is blocked, with the next step; with tasks.json it may run."""
     assert tell("pre_tool_use", **EDIT) == {
         "event": "pre_tool_use",
         "harness_id": "claude-code",
@@ -57,7 +57,7 @@ def test_edit_without_tasks_is_blocked(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("pre_tool_use.reason")
 def test_agent_without_task_add_is_told_whom_to_tell(tell: Teller) -> None:
-    """An agent that may not add tasks is told whom to tell, not to add one."""
+    """The denial for an agent that may not add tasks names the agent to ask, and does not say to add one."""
     tell("agent_spawn", **CLAUDE, agent_name="engineer", agent_id="e1")
     assert tell("pre_tool_use", **EDIT, agent_id="e1")["reason"] == HAND_OVER
 
@@ -95,7 +95,7 @@ def test_reading_tools_are_never_blocked(tell: Teller, harness: str) -> None:
 @pytest.mark.requirement("pre_tool_use.capabilities")
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
 def test_forbidden_tool_is_denied_with_reason(tell: Teller, project: Project, harness: str) -> None:
-    """A tool outside the agent's capabilities never runs, whichever agent and tool of the map; the reason is told."""
+    """Each agent is denied each tool of the map that its capabilities forbid, with the reason."""
     put(project, TASKS, tasks(task(1)))
     catalog = load(None)
     known = catalog.maps[harness]
@@ -109,7 +109,7 @@ def test_forbidden_tool_is_denied_with_reason(tell: Teller, project: Project, ha
 
 @pytest.mark.requirement("pre_tool_use.who")
 def test_agent_is_resolved_by_id_and_payload(tell: Teller, project: Project) -> None:
-    """The tracker tells the name of an agent by its id, and the payload; an agent without a name may be any."""
+    """The agent's name comes from the tracker by its id, and from the payload; an agent without a name may be any."""
     put(project, TASKS, tasks(task(1)))
     tell("agent_spawn", **CLAUDE, agent_name="architect", agent_id="a1")
     assert decision(tell, **EDIT, agent_id="a1") == "deny"
@@ -123,7 +123,7 @@ def test_agent_is_resolved_by_id_and_payload(tell: Teller, project: Project) -> 
 
 @pytest.mark.requirement("pre_tool_use.who", "agents.broken")
 def test_broken_tracker_leaves_the_name_to_the_payload(tell: Teller, project: Project) -> None:
-    """A tracker that was edited by hand is told; an agent is then who the payload says, or may be any."""
+    """A tracker broken by hand is reported; the payload then names the agent, or the agent may be any."""
     put(project, TASKS, tasks(task(1)))
     before = put(project, TRACKER, '[{"agent_id": "a1"}]')
     answer = tell("pre_tool_use", **EDIT, agent_id="a1", agent_name="architect")
@@ -160,7 +160,7 @@ def test_broken_tracker_leaves_the_name_to_the_payload(tell: Teller, project: Pr
     ],
 )
 def test_notes_are_exempt_from_the_edit_gate(tell: Teller, project: Project, path: str, expected: str) -> None:
-    """Notes below .nexus/ are exempt from the edit gate; where a path really leads is what counts."""
+    """Notes below .nexus/ are exempt from the edit gate, after links in the path were resolved."""
     (project.root / "src").mkdir()
     project.nexus.mkdir()
     (project.nexus / "out").symlink_to(project.root / "src")
@@ -182,7 +182,7 @@ def test_notes_are_exempt_from_the_edit_gate(tell: Teller, project: Project, pat
 def test_all_files_of_a_patch_must_be_exempt(
     tell: Teller, files: tuple[str, ...], told: str | None, expected: str
 ) -> None:
-    """Of several files all must be exempt, those that an adapter tells as well; not to know them is not enough."""
+    """Of several files all must be exempt, those that an adapter adds, too; unknown files are not exempt."""
     body = "".join(f"*** Update File: {path}\n@@\n-a\n+b\n" for path in files)
     tool_input = {"command": f"*** Begin Patch\n{body}*** End Patch\n"}
     assert decision(tell, harness_id="codex", tool="apply_patch", tool_input=tool_input, file=told) == expected
@@ -198,7 +198,7 @@ def test_harness_without_map_decides_nothing(tell: Teller, project: Project) -> 
 
 @pytest.mark.requirement("pre_tool_use.map")
 def test_map_of_the_project_overrides_the_shipped_one(tell: Teller, project: Project) -> None:
-    """The project's own map wins: what it adds to editing is gated."""
+    """The project's own map wins: a tool that it adds to editing is gated."""
     project.put("capability-map.yml", "claude-code:\n  editing:\n    Scribble: path\n")
     assert decision(tell, **CLAUDE, tool="Scribble", tool_input={"path": "src/a.py"}) == "block"
 
@@ -227,7 +227,7 @@ def test_tool_in_a_class_about_files_is_gated(tell: Teller, project: Project) ->
 
 @pytest.mark.requirement("pre_tool_use.broken", "storage.pending")
 def test_journal_that_cannot_be_completed_blocks_no_tool(tell: Teller, project: Project) -> None:
-    """While a recorded change waits that cannot be completed, work goes on, with a warning."""
+    """While a recorded change cannot be completed, tools still run, with a warning."""
     put(project, ".nexus/state/txn.json", {"version": 99})
     before = without_lock(project.snapshot())
     answer = tell("pre_tool_use", **EDIT)

@@ -52,7 +52,7 @@ def test_agent_spawned_while_the_lock_is_held_gets_its_limits(working: Project) 
 
 @pytest.mark.requirement("events.readable", "events.logged")
 def test_unrecorded_agent_gets_its_limits_and_a_warning(working: Project) -> None:
-    """It is told its limits; that it is not recorded is told and noted."""
+    """An agent that cannot be recorded gets its restrictions; the failure is reported and logged."""
     (working.state / "claude-code").mkdir()
     (working.state / "claude-code/agents.extension.jsonl").symlink_to(working.root)
     with locked(working):
@@ -64,7 +64,7 @@ def test_unrecorded_agent_gets_its_limits_and_a_warning(working: Project) -> Non
 
 @pytest.mark.requirement("events.readable")
 def test_compaction_answers_even_if_nothing_can_be_stored(working: Project) -> None:
-    """After a compaction the work is told though nothing can be remembered of it, whichever event tells of it."""
+    """After a compaction every text is sent although the memory cannot be written, for either event."""
     with locked(working):
         for event, params in (("session_start", {"source": "compact"}), ("context_compact", {})):
             answer = told(working, event, **params)
@@ -76,7 +76,7 @@ def test_compaction_answers_even_if_nothing_can_be_stored(working: Project) -> N
 
 @pytest.mark.requirement("events.readable")
 def test_failed_session_start_still_warns_about_open_work(working: Project) -> None:
-    """A session that cannot be begun hears of what an earlier one left."""
+    """A session that cannot be recorded still gets the warnings about open work."""
     with locked(working):
         answer = told(working, "session_start", source="startup")
     heads = ("The event session_start could not be handled: ", "plan.json is left ", "tasks.json is left ")

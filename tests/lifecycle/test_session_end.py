@@ -44,7 +44,7 @@ def test_session_end_in_a_new_project_creates_the_folders(tell: Teller, project:
 
 @pytest.mark.requirement("session_end.access")
 def test_a_record_is_kept(tell: Teller, project: Project) -> None:
-    """A record of the notes read stays as it is, whatever it holds."""
+    """The record of reads stays unchanged, whatever it holds."""
     before = put(project, ACCESS, '{"path": "memory/a.md"')
     assert tell("session_end")["made"] == []
     assert (project.root / ACCESS).read_bytes() == before
@@ -72,7 +72,7 @@ def test_session_end_warns_of_open_tasks(tell: Teller, project: Project, content
 @pytest.mark.requirement("session_end.broken")
 @pytest.mark.parametrize("content", ["{", {"tasks": []}])
 def test_unreadable_tasks_do_not_stop_the_end(tell: Teller, project: Project, content: Json) -> None:
-    """A task file that cannot be read is worth a warning, stays as it is, and the session ends all the same."""
+    """An unreadable task file causes a warning and stays unchanged, and the session ends nevertheless."""
     tell("agent_spawn", **SPAWN)
     before = put(project, ".nexus/state/tasks.json", content)
     answer = tell("session_end")

@@ -72,7 +72,7 @@ def test_continued_session_keeps_the_tracker(tell: Teller, project: Project, sou
 
 @pytest.mark.requirement("session_start.resets")
 def test_a_resume_makes_no_tracker(tell: Teller, project: Project) -> None:
-    """A session that goes on where nothing is makes the folders, and no tracker."""
+    """A resumed session in an unused project creates the folders, and no tracker."""
     tell("session_start", source="resume")
     assert (project.state / "nexus-mcp").is_dir()
     assert not (project.root / TRACKER).exists()
@@ -90,7 +90,7 @@ def test_old_tracker_is_removed(tell: Teller, project: Project, content: Json, s
 
 @pytest.mark.requirement("session_start.legacy")
 def test_linked_old_tracker_is_reported_and_kept(tell: Teller, project: Project) -> None:
-    """A link in that place is told and left, and the session starts."""
+    """A link in the place of the old tracker is reported and stays, and the session starts."""
     outside = project.root / "outside"
     outside.write_text("x")
     put(project, ".nexus/state/plan.json", plan())
@@ -116,7 +116,7 @@ def test_linked_old_tracker_is_reported_and_kept(tell: Teller, project: Project)
 def test_open_plan_and_tasks_are_reported(
     tell: Teller, project: Project, plan_file: Json, task_file: Json, warnings: list[str]
 ) -> None:
-    """It warns when plan.json or tasks.json is left from an earlier session: what is open, and what to do."""
+    """A plan.json or tasks.json of an earlier session causes a warning with the open work and the next step."""
     for name, content in (("plan", plan_file), ("tasks", task_file)):
         if content is not None:
             put(project, f".nexus/state/{name}.json", content)
@@ -138,7 +138,7 @@ def test_warning_of_many_tasks_is_short(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("session_start.warns", "files.broken-kept")
 def test_unreadable_files_are_reported_and_kept(tell: Teller, project: Project) -> None:
-    """Files that cannot be read are told and left, and the session starts; a broken tracker is kept aside."""
+    """Unreadable files are reported and stay, and the session starts; a broken tracker is renamed."""
     for path in (".nexus/state/plan.json", ".nexus/state/tasks.json", TRACKER):
         put(project, path, "{")
     before = without_lock(project.snapshot())
@@ -157,7 +157,7 @@ def test_unreadable_files_are_reported_and_kept(tell: Teller, project: Project) 
 
 @pytest.mark.requirement("session_start.own", "harness.own-folder")
 def test_harnesses_keep_their_own_files(tell: Teller, project: Project) -> None:
-    """Two harnesses on one project never touch each other's folder, whatever they tell of."""
+    """Two harnesses on one project never touch each other's folder, with any event."""
     told: dict[str, dict[str, Json]] = {
         "session_start": {},
         "user_message": {"prompt": "[plan] x", "session_id": "s"},
@@ -179,7 +179,7 @@ def test_harnesses_keep_their_own_files(tell: Teller, project: Project) -> None:
 
 @pytest.mark.requirement("session_start.map", "agent_spawn.map")
 def test_unknown_harness_is_reported_at_the_start(tell: Teller, project: Project) -> None:
-    """A harness without a capability map is told where work begins, with the near name; others hear nothing."""
+    """A harness without a capability map gets a warning with the near name at its start; other harnesses get none."""
     told = UNMAPPED.replace("nexus-mcp", "claudecode").replace(
         "; there is one of claude-code, codex, opencode.", "; did you mean claude-code?"
     )
@@ -196,7 +196,7 @@ def test_unknown_harness_is_reported_at_the_start(tell: Teller, project: Project
 
 @pytest.mark.requirement("session_start.map")
 def test_harness_mapped_by_the_project_is_known(tell: Teller, project: Project) -> None:
-    """A harness that the project itself gives a map is known."""
+    """A harness with a map in the project is known."""
     classes = {name: ["x"] for name in classes_of(load(None).vocabulary)}
     project.put("capability-map.yml", {"mine": {"classes": classes}})
     assert "context" not in tell("session_start", harness_id="mine")

@@ -21,7 +21,7 @@ def tell(project: Project, clock: Clock) -> Teller:
 
 @pytest.mark.requirement("agents.sessions", "pre_tool_use.capabilities")
 def test_a_second_session_takes_no_agent_from_the_first(tell: Teller, project: Project) -> None:
-    """The start and the end of a second session leave the agents of the first one, and what they may not do."""
+    """The start and the end of a second session keep the agents of the first one, and their restrictions."""
     tell("session_start", session_id="s1", source="startup")
     spawn(tell, "s1", "a1", "architect")
     for event in ("session_start", "session_end"):
@@ -91,7 +91,7 @@ def test_an_event_is_noted_once_an_hour(tell: Teller, project: Project, clock: C
 
 @pytest.mark.requirement("agents.sessions", "pre_tool_use.who")
 def test_one_id_in_two_sessions_means_two_agents(tell: Teller, project: Project) -> None:
-    """The same agent_id in two sessions is two agents; who does not tell the session has the limits of both."""
+    """The same agent_id in two sessions is two agents; an event without a session gets the restrictions of both."""
     spawn(tell, "s1", "a1", "engineer")
     spawn(tell, "s2", "a1", "architect")
     assert tracked(project) == [("a1", "engineer", "running"), ("a1", "architect", "running")]

@@ -55,7 +55,7 @@ def test_first_message_counts_without_a_trigger(tell: Teller) -> None:
 
 @pytest.mark.usefixtures("started")
 def test_message_that_starts_a_skill_gets_no_hint(tell: Teller) -> None:
-    """The tag says what the user wants."""
+    """A message with the tag of a skill gets no hint."""
     text = context(tell, "[sync] and make a plan")
     assert "nx-sync" in text
     assert PLAN not in text
@@ -63,14 +63,14 @@ def test_message_that_starts_a_skill_gets_no_hint(tell: Teller) -> None:
 
 
 def test_project_without_sessions_is_not_written_to(project: Project, tell: Teller) -> None:
-    """No hint is given where it could not be noted that it was."""
+    """No hint is sent if it cannot be recorded."""
     before = project.snapshot()
     assert context(tell, "Make a plan.") == ""
     assert project.snapshot() == before
 
 
 def test_hint_of_the_projects_own_skill(started: Project, tell: Teller) -> None:
-    """Its lines are given as they are, but for what could start a tag."""
+    """A hint of the project is sent unchanged, except for text that could start a tag."""
     meta = META.format(id="prune") + 'triggers: [prune]\nhint: "Line <b> one.\\nTwo.\\nThree."\n'
     started.put("skills/prune/meta.yml", meta)
     started.put("skills/prune/body.md", "# Prune\n")

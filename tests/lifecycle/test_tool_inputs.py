@@ -28,7 +28,7 @@ def test_both_ends_of_a_move_must_be_exempt(tell: Teller, source: str, destinati
 @pytest.mark.requirement("pre_tool_use.capabilities", "pre_tool_use.gate")
 @pytest.mark.parametrize("tool_input", ["*** Begin Patch", ["src/a.py"], 5, True, "", []])
 def test_input_that_is_no_object_is_an_edit_of_unknown_files(tell: Teller, project: Project, tool_input: Json) -> None:
-    """Whatever the input is, a tool that edits is blocked without tasks, and denied to whom it is not open."""
+    """With any malformed input an editing tool is blocked without tasks, and denied to agents that may not edit."""
     used: dict[str, Json] = {"harness_id": "codex", "tool": "apply_patch", "tool_input": tool_input}
     assert decision(tell, **used) == "block"
     assert decision(tell, **used, agent_name="architect") == "deny"
@@ -60,6 +60,6 @@ def test_agent_names_are_recognized_as_harnesses_write_them(
 @pytest.mark.requirement("pre_tool_use.exempt")
 @pytest.mark.parametrize(("path", "expected"), [(".nexus/memory/a.md", "allow"), ("src/a.py", "block")])
 def test_input_that_is_a_patch_names_its_files(tell: Teller, path: str, expected: str) -> None:
-    """An input that is the text of a patch tells which files it is about."""
+    """An input that is the text of a patch names its files."""
     patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch\n"
     assert decision(tell, harness_id="codex", tool="apply_patch", tool_input=patch) == expected

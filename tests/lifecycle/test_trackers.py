@@ -1,4 +1,4 @@
-"""Unusable trackers and links are refused with one text, and left as they are."""
+"""Unusable trackers and links are refused with one text, and stay unchanged."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_broken_tracker_is_refused_without_a_change(tell: Teller, project: Proje
 @pytest.mark.requirement("agent_spawn.given", "agents.broken", "files.broken-kept")
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_when_an_agent_begins(tell: Teller, project: Project, name: str) -> None:
-    """An agent that cannot be recorded hears what it has to know all the same, and why it was not; nothing changes."""
+    """An agent that cannot be recorded still gets its context, with the reason; no file changes."""
     project.put("rules/css.md", "<!-- tags: frontend -->\n")
     expected = tell("agent_spawn", agent_name="reviewer", agent_id="r1", harness_id="claude-code")
     content, problem = BROKEN[name]
@@ -64,7 +64,7 @@ def test_broken_when_an_agent_begins(tell: Teller, project: Project, name: str) 
 
 @pytest.mark.requirement("agents.broken", "pre_tool_use.capabilities")
 def test_valid_entries_of_a_spoilt_tracker_still_restrict(tell: Teller, project: Project) -> None:
-    """A tracker in which one entry is spoilt still says who the others are, so that their restrictions hold."""
+    """In a tracker with one malformed entry the other entries still name their agents, so their restrictions hold."""
     good = {**GOOD, "harness_id": "claude-code", "agent_name": "reviewer"}
     place = TRACKER.replace("nexus-mcp", "claude-code")
     put(project, place, [good, {"agent_id": "a2", "agent_name": "reviewer"}])
@@ -99,7 +99,7 @@ def test_session_end_keeps_a_broken_tracker_under_another_name(tell: Teller, pro
 @pytest.mark.parametrize("event", [*CALLS, "session_end"])
 @pytest.mark.parametrize("place", [".nexus", ".nexus/state", ".nexus/state/nexus-mcp", TRACKER, ACCESS])
 def test_event_refuses_a_link_on_the_way(tell: Teller, project: Project, event: str, place: str) -> None:
-    """A link on the way to a file of the event is refused, and what it leads to stays."""
+    """A link on the way to a file of the event is refused, and its target stays."""
     outside = project.root.parent / "outside"
     if place in (TRACKER, ACCESS):
         outside.write_text("[]")

@@ -1,4 +1,4 @@
-"""turn_end asks the model once to close a finished cycle, and the model can always stop."""
+"""turn_end tells the model once to close a finished cycle, and the model can always stop."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def test_new_tasks_are_a_new_state(tell: Teller, finished: Project) -> None:
 
 
 def test_continued_turn_is_not_blocked(tell: Teller, finished: Project) -> None:
-    """A turn that goes on because of a hook is not blocked; the next one is."""
+    """A turn that continues because of a hook is not blocked; the next one is."""
     assert [end(tell, stop_hook_active=True), end(tell)] == ["continue", "block"]
 
 
 def test_sessions_are_asked_each(tell: Teller, finished: Project) -> None:
-    """Each session is asked once."""
+    """Each session is blocked once."""
     assert [end(tell), end(tell, session_id="t"), end(tell)] == ["block", "block", "continue"]
 
 
 @pytest.mark.parametrize("status", ["pending", "in_progress"])
 def test_unfinished_tasks_let_the_model_stop(tell: Teller, project: Project, status: str) -> None:
-    """With tasks left the model may stop, because the user may be asked something."""
+    """With open tasks the model may stop, because it may need an answer of the user."""
     put(project, TASKS, tasks(task(1, status="completed"), task(2, status=status)))
     assert end(tell) == "continue"
 
 
 def test_nonstop_goes_on_with_nx_run(tell: Teller, project: Project) -> None:
-    """With gates.nonstop a model that works by nx-run is asked once for each state of the tasks."""
+    """With gates.nonstop a turn under nx-run is blocked once for each state of the tasks."""
     put(project, TASKS, tasks(task(1), task(2)))
     put(project, CONFIG, "gates:\n  nonstop: true\n")
     assert end(tell) == "continue"
@@ -70,7 +70,7 @@ def test_nonstop_goes_on_with_nx_run(tell: Teller, project: Project) -> None:
 
 
 def test_memory_that_cannot_be_written_never_blocks(tell: Teller, finished: Project) -> None:
-    """Where the memory of the session cannot be written, the model would be asked at each end: it may stop."""
+    """If the session's memory cannot be written, the model may stop: otherwise each end would be blocked."""
     (finished.state / "nexus-mcp").mkdir()
     (finished.state / "nexus-mcp" / "remembered.extension.json").mkdir()
     answer = tell("turn_end", session_id="s")

@@ -18,7 +18,7 @@ def tell(project: Project, clock: Clock) -> Teller:
 
 @pytest.mark.requirement("pre_tool_use.unknown")
 def test_unknown_agent_gets_every_restriction(tell: Teller, project: Project) -> None:
-    """An agent without a name may do what every agent may do, and the answer says so."""
+    """An agent without a name may only do what every agent may do, and the answer says so."""
     answer = tell("pre_tool_use", agent_id="x1", tool="Edit", file="a.py")
     assert (answer["decision"], answer["warnings"]) == ("deny", [])
     assert answer["reason"].startswith('Agent "x1" is unknown: neither the tracker nor the event has its name')
@@ -57,7 +57,7 @@ def test_agent_spawned_without_a_name_is_unknown(tell: Teller) -> None:
 @pytest.mark.requirement("pre_tool_use.unknown")
 @pytest.mark.parametrize("name", ["Explore 0", "architect"])
 def test_agent_with_too_many_names_is_unknown(tell: Teller, name: str) -> None:
-    """An agent that was told by more names than are kept is unknown: the one that is lost may restrict it."""
+    """An agent with more names than are stored is unknown: a lost name may restrict it."""
     for number in range(MOST_NAMES):
         spawn(tell, "s1", "a1", f"Explore {number}")
         spawn(tell, "s1", "a2", f"Explore {number % 2}")
@@ -87,7 +87,7 @@ def test_different_names_of_an_agent_add_their_restrictions(tell: Teller) -> Non
 
 @pytest.mark.requirement("pre_tool_use.capabilities")
 def test_a_completed_agent_keeps_its_restrictions(tell: Teller) -> None:
-    """What an agent may not do it may not do after its end either."""
+    """The restrictions of an agent also hold after its end."""
     spawn(tell, "s1", "a1", "architect")
     tell("subagent_complete", session_id="s1", agent_id="a1")
     assert edits(tell, "s1", "a1") == "deny"

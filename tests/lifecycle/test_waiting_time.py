@@ -26,7 +26,7 @@ UNASKED = "memory:\n  delete_unasked:\n    days_unread: 1\n    max_access_count:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long each wait for the lock may take, by what the store says."""
+    """Return the time limit of each wait for the lock, as the store computes it."""
     seen: list[float] = []
     real = lock.acquire
 
@@ -42,7 +42,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.requirement("events.deadline")
 def test_many_tags_wait_for_the_lock_once(project: Project, waits: list[float]) -> None:
-    """However many tags of a message need the lock, it is waited for once; each is told."""
+    """Many tags of a message that need the lock wait for it once; each result is reported."""
     put(project, ".nexus/state/plan.json", "{}")
     prompt = "[rule] Use flex. [rule:css] No ids. [m] Locks are slow. [plan] Faster."
     with Folder.root(str(project.state)) as state, lock.acquire(state):
@@ -58,7 +58,7 @@ def test_many_tags_wait_for_the_lock_once(project: Project, waits: list[float]) 
 def test_hanging_git_is_called_once(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:
-    """A git that does not end is asked once; it has the time that is left of the event."""
+    """A git that hangs is called once, with the event's remaining time as its limit."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "git").write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec tail -f /dev/null\n")

@@ -30,7 +30,7 @@ def test_sides_with_different_other_fields_conflict() -> None:
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_broken_side_is_named(side: int) -> None:
-    """When a side of a conflict is damaged as well, it is said which."""
+    """If a side of a conflict is damaged as well, the message names it."""
     pieces = MARKED.split(b"=======\n")
     pieces[side] = pieces[side].replace(b'"plan": null', b'"plan": nul')
     found = diagnose(b"=======\n".join(pieces))
@@ -40,7 +40,7 @@ def test_a_broken_side_is_named(side: int) -> None:
 
 
 def test_no_contents_in_what_is_said() -> None:
-    """Faults and reasons tell places, never what a file holds."""
+    """Faults and reasons name places, never the content of a file."""
     secret = json.dumps({"cycles": [{"s3cret": "s3cret"}]}).encode()
     for data in (secret[:-3], secret[:-3] + b"s3cret", secret.replace(b"{", b"{s3cret", 2), MARKED + b"s3cret"):
         found = diagnose(data)

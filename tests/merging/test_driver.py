@@ -94,7 +94,7 @@ def test_empty_side_conflicts_with_markers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["1000", "5000", "9" * 5000])
 def test_markers_have_an_end(tmp_path: Path, size: str) -> None:
-    """However long the markers are that git asks for, the histories are merged, or marked with shorter ones."""
+    """For any marker size that git requests, the histories are merged, or marked with shorter markers."""
     base, ours, theirs = files(tmp_path, BASE, LEFT, RIGHT)
     assert main(["history", "merge", f"--marker-size={size}", base, ours, theirs]) == 0
     assert titles(Path(ours).read_bytes()) == [1, 2, 3, 4]
@@ -117,7 +117,7 @@ def test_a_merge_of_lines_is_no_result(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", [True, False])
 def test_unmarkable_file_keeps_our_side(tmp_path: Path, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of files with NUL bytes, and without a git, there are no markers: our side stays as it was."""
+    """For files with NUL bytes, and without git, no markers are written: our side stays unchanged."""
     nul = LEFT[:-9] + b"\0"
     paths = files(tmp_path, BASE, LEFT, EDITED if missing else nul)
     if missing:

@@ -48,14 +48,14 @@ def as_one(one: str, other: str) -> bool:
     ],
 )
 def test_cycles_compare_numbers_exactly(one: str, other: str, equal: bool) -> None:
-    """Cycles are equal as JSON, with numbers as exact as they are written."""
+    """Cycles are equal as JSON, with numbers compared by all their digits."""
     assert as_one(one, other) is as_one(other, one) is equal
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(one=st.dictionaries(st.text(), values, max_size=3), other=st.dictionaries(st.text(), values, max_size=3))
 def test_equal_as_values(one: dict[str, object], other: dict[str, object]) -> None:
-    """Whatever the layout: what is written from one value is one, and what differs as JSON is two."""
+    """Texts of one JSON value are equal in any layout, and texts of different values are not."""
     assert as_one(
         json.dumps(one), json.dumps(one, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
     )
@@ -82,7 +82,7 @@ def test_a_wrong_result_is_noticed(part: str, text: str, reason: str) -> None:
 
 
 def test_result_that_cannot_be_read_back_is_not_written() -> None:
-    """What could not be read back is not written."""
+    """A result that could not be read back is not written."""
     with (
         patch("nexus_mcp.store.journal.HISTORY_LIMIT", 1000),
         pytest.raises(Undecided, match="larger than"),

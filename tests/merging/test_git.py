@@ -21,7 +21,7 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def test_merge_gives_the_same_bytes_both_ways(repo: Repo) -> None:
-    """Both ways round a merge comes to the same bytes, old cycles first; the other branch then goes forward to it."""
+    """Both directions of a merge give the same bytes, old cycles first; the other branch is then fast-forwarded."""
     past = repo.history.read_bytes()
     repo.branch("one", "main", 2, 5)
     repo.branch("two", "main", 3, 4)
@@ -77,7 +77,7 @@ def test_rebase_that_drops_a_commit(repo: Repo) -> None:
 
 
 def test_cherry_pick_takes_only_its_cycles(repo: Repo) -> None:
-    """A cherry-pick takes over the cycles of that commit alone; once more, or of what is there, it changes nothing."""
+    """A cherry-pick adds only the cycles of its commit; a second one, or one of present cycles, changes nothing."""
     repo.branch("topic", "main", 3, 4, 6)
     repo.branch("other", "main", 2, 5)
     repo.git("cherry-pick", "topic~1")
@@ -90,7 +90,7 @@ def test_cherry_pick_takes_only_its_cycles(repo: Repo) -> None:
 
 
 def test_merge_after_a_squash_doubles_nothing(repo: Repo) -> None:
-    """A branch that goes on after it was squashed into another merges later without doubling what was."""
+    """A branch that continues after its squash merge merges again without repeating a cycle."""
     repo.branch("topic", "main", 2)
     repo.git("checkout", "-q", "main")
     repo.close(3)

@@ -82,7 +82,7 @@ def test_branch_without_the_file_conflicts(repo: Repo) -> None:
 
 
 def two(repo: Repo) -> bytes:
-    """Branches one and two, the second checked out; what the driver makes of them."""
+    """Make the branches one and two, with the second checked out; return the driver's results."""
     repo.branch("one", "main", 2)
     repo.branch("two", "main", 3)
     return OURS([numbered(1), numbered(2), numbered(3)])
@@ -116,7 +116,7 @@ def test_missing_or_crashed_driver_leaves_a_conflict(repo: Repo, program: str, s
 
 
 def test_conflict_has_markers_of_the_configured_size(repo: Repo) -> None:
-    """Our conflict has markers as long as the file's attribute asks for."""
+    """Our conflict has markers of the length in the file's attribute."""
     repo.close(2)
     rewritten(repo, "rewritten", [numbered(2)])
     with (repo.path / ".gitattributes").open("a") as attributes:
@@ -151,7 +151,7 @@ def test_a_conflict_of_ours_can_be_mended(repo: Repo) -> None:
 
 @pytest.mark.parametrize("command", ["merge", "revert"])
 def test_change_of_one_side_is_taken_without_the_driver(repo: Repo, command: str) -> None:
-    """A cycle that only one side took out is gone without a word, as docs/merging.md says; else it is a conflict."""
+    """A cycle that only one side removed is gone without a message, as docs/merging.md says; else it is a conflict."""
     repo.close(2)
     repo.git("branch", "topic")
     repo.git("checkout", "-q", "-b", "removed")

@@ -34,7 +34,9 @@ def test_octopus_with_one_closing_branch_merges(tmp_path: Path) -> None:
 
 
 def test_octopus_with_several_closing_branches_is_refused_by_git(tmp_path: Path) -> None:
-    """When several did, git gives up and leaves everything as it was; one after the other they merge."""
+    """If several branches closed a cycle, git gives up and leaves everything unchanged; merged one by one they
+    merge.
+    """
     repo = branches(tmp_path)
     repo.git("checkout", "-q", "one")
     assert "Should not be doing an octopus" in repo.git("merge", "--no-edit", "two", "three", code=2).out
@@ -46,7 +48,7 @@ def test_octopus_with_several_closing_branches_is_refused_by_git(tmp_path: Path)
 
 
 def test_conflict_with_the_last_octopus_branch_is_resolvable(tmp_path: Path) -> None:
-    """A conflict with the last branch is left to be resolved; mended, it becomes the octopus that was asked for."""
+    """A conflict with the last branch can be resolved; repaired, it becomes the requested octopus merge."""
     repo = branches(tmp_path)
     repo.git("checkout", "-q", "one")
     repo.git("merge", "--no-edit", "three", "two", code=1)

@@ -37,7 +37,7 @@ def rewritten(repo: Repo, data: bytes) -> None:
 
 
 def conflict(repo: Repo, ours: bytes, theirs: bytes = THEIRS, *, driver: str = "") -> None:
-    """A conflict as it is in a clone without the driver, or with another command for it."""
+    """Make a conflict as in a clone without the driver, or with another command for it."""
     if driver:
         repo.git("config", DRIVER_KEY, driver)
     else:
@@ -93,7 +93,7 @@ def test_unreadable_side_stops_a_repair(repo: Repo) -> None:
 
 
 def test_missing_side_stops_a_repair(repo: Repo) -> None:
-    """When git does not give a side that it lists, the conflict is left to be mended by hand."""
+    """If git does not return a side that it lists, the conflict has to be resolved by hand."""
     conflict(repo, OURS(SIDES["edited"]))
     name = repo.git("rev-parse", f":3:a b/{HISTORY}").out.strip()
     (repo.path / ".git/objects" / name[:2] / name[2:]).unlink()
@@ -103,7 +103,7 @@ def test_missing_side_stops_a_repair(repo: Repo) -> None:
 
 
 def test_repair_without_sides_in_git_uses_the_file(repo: Repo) -> None:
-    """After the file was added with its markers, what is in the file is kept, and that is told."""
+    """After git add of a file with markers, the cycles in the file are kept, with a message."""
     conflict(repo, OURS(SIDES["edited"]))
     repo.git("add", "-A")
     assert mended(repo).others is None
@@ -122,7 +122,7 @@ def test_repair_without_sides_in_git_uses_the_file(repo: Repo) -> None:
 def test_repair_is_refused_while_git_does_not_answer(
     repo: Repo, lacking: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is a repository, and git says nothing of it, the file alone is not taken for all that there is."""
+    """In a repository whose git does not answer, the file alone is not taken as complete."""
     conflict(repo, OURS(SIDES["edited"]))
     if lacking == "a program":
         monkeypatch.setenv("PATH", str(repo.path))

@@ -38,7 +38,7 @@ def run(repo: Repo, *options: str) -> int:
     ],
 )
 def test_lost_file_is_restored_with_from(repo: Repo, capsys: Capture, broken: bytes) -> None:
-    """A plain repair refuses and says where the whole copy is; --from writes that, and keeps the file beside it."""
+    """A plain repair refuses and names the whole copy; --from writes that copy, and keeps the file beside it."""
     whole = repo.history.read_bytes()
     repo.history.write_bytes(broken)
     for options in ([], ["--yes"], ["--dry-run"]):
@@ -62,7 +62,7 @@ def test_lost_file_is_restored_with_from(repo: Repo, capsys: Capture, broken: by
 
 
 def test_newer_cycles_come_after_those_of_the_commit(repo: Repo, capsys: Capture) -> None:
-    """What was closed since the commit and can be read is kept, behind the cycles of the commit."""
+    """Readable cycles closed since the commit are kept, after the cycles of the commit."""
     whole = grown(grown(repo.history.read_bytes(), numbered(4, 0)), numbered(5))
     repo.history.write_bytes(whole[:-30].replace(b"Work 2", b"Work \0"))
     assert run(repo, "--from", "HEAD~1") == 0
@@ -77,7 +77,7 @@ def test_newer_cycles_come_after_those_of_the_commit(repo: Repo, capsys: Capture
 
 
 def test_yes_keeps_every_cycle_of_head(repo: Repo, capsys: Capture) -> None:
-    """What cannot be read in the file and is in HEAD is kept from there; a plain repair says so."""
+    """A cycle that the file has damaged and HEAD has whole is kept from HEAD; a plain repair says so."""
     torn = grown(repo.history.read_bytes(), numbered(4)).replace(b"Work 2", b"Work \0")
     repo.history.write_bytes(torn)
     assert run(repo) == 1
@@ -101,7 +101,7 @@ def test_yes_keeps_every_cycle_of_head(repo: Repo, capsys: Capture) -> None:
 def test_yes_is_refused_where_git_does_not_answer(
     repo: Repo, capsys: Capture, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
-    """What HEAD has is not known then, so nothing is given up."""
+    """If the content of HEAD is unknown, no cycle is dropped."""
     torn = repo.history.read_bytes()[:-30]
     if trouble == "no git":
         monkeypatch.setenv("PATH", str(repo.path))
@@ -118,7 +118,7 @@ def test_yes_is_refused_where_git_does_not_answer(
 
 
 def test_damaged_copy_in_head_does_not_stop_a_repair(repo: Repo) -> None:
-    """What can be read of either is kept."""
+    """The readable cycles of both files are kept."""
     whole = repo.history.read_bytes()
     repo.history.write_bytes(whole.replace(b"Work 2", b"Work \0"))
     repo.commit("Damage it")
@@ -148,7 +148,7 @@ def test_a_whole_file_that_lacks_cycles_gets_them(repo: Repo, capsys: Capture) -
 
 
 def test_deleted_file_is_restored_with_from(repo: Repo, capsys: Capture) -> None:
-    """A plain repair says where it is to be had; it is written again, and there is nothing to keep beside it."""
+    """A plain repair names the copy; --from writes the file again, without a backup, because no file existed."""
     whole = repo.history.read_bytes()
     repo.history.unlink()
     for options in ([], ["--yes"]):
@@ -217,7 +217,7 @@ def test_repair_from_a_commit_needs_a_repository(tmp_path: Path, capsys: Capture
 
 
 def test_many_changes_of_source_are_cut(repo: Repo, capsys: Capture) -> None:
-    """Forty lines tell where cycles come from; the cycles of the others are counted."""
+    """Forty lines name the sources of cycles; the cycles of further lines are counted."""
     numbers = range(1, 101)
     repo.history.write_bytes(OURS([numbered(number) for number in numbers]))
     repo.commit("Many")

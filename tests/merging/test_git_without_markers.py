@@ -52,7 +52,7 @@ def test_repair_adds_what_the_file_lacks(repo: Repo, capsys: Capture) -> None:
 
 
 def test_cycles_only_in_the_file_are_kept(repo: Repo) -> None:
-    """What was closed since, or written by hand, stays, and git's sides are not asked for once the file is added."""
+    """Cycles closed since, or written by hand, stay, and git's sides are not read once the file is added."""
     repo.git("merge", "theirs", code=1)
     repo.history.write_bytes(OURS([numbered(1), numbered(2), numbered(4)]))
     found = examine(str(repo.path)).diagnosis
@@ -64,7 +64,7 @@ def test_cycles_only_in_the_file_are_kept(repo: Repo) -> None:
 
 @pytest.mark.parametrize("damaged", ["theirs", "main"])
 def test_damaged_side_is_reported(repo: Repo, damaged: str, capsys: Capture) -> None:
-    """With a damaged side nothing is called whole or given up, and it is said where the sides are."""
+    """With a damaged side no file is called whole and no cycle dropped; the message says where the sides are."""
     repo.git("checkout", "-q", damaged)
     repo.history.write_bytes(repo.history.read_bytes()[:-60] + b"\0" * 60)
     repo.commit("Damaged")
@@ -87,7 +87,7 @@ def test_damaged_side_is_reported(repo: Repo, damaged: str, capsys: Capture) -> 
     ],
 )
 def test_repair_names_the_operation_in_progress(repo: Repo, words: tuple[str, ...], told: str, capsys: Capture) -> None:
-    """Where the sides are not two branches that are merged, it is said what the cycles of both come to."""
+    """If the sides are not two merged branches, the message describes what the result combines."""
     (repo.path / ".git/info/attributes").write_text("*.json merge\n")
     repo.close(4)
     repo.git(*words, code=1)
@@ -97,7 +97,7 @@ def test_repair_names_the_operation_in_progress(repo: Repo, words: tuple[str, ..
 
 
 def test_repair_names_the_remaining_git_command(repo: Repo, capsys: Capture) -> None:
-    """After a repair, and of a file that is whole, it is told that git waits for git add; not once it was done."""
+    """After a repair, and for a whole file, the message names git add, unless it was run already."""
     repo.git("merge", "theirs", code=1)
     waits = f"git still has a conflict for this file: run git add {HISTORY}, then continue the merge or rebase."
     for told in ("Repaired.", "nothing to repair."):

@@ -20,7 +20,7 @@ LEFT, RIGHT = [numbered(3), numbered(4)], [numbered(5), numbered(4)]
 
 
 def conflict(folder: Path, base: bytes, ours: bytes, theirs: bytes, *options: str) -> bytes:
-    """What git itself leaves of three files that do not merge."""
+    """Return git's own conflict of three files that do not merge."""
     names = ("ours", "base", "theirs")
     for name, data in zip(names, (ours, base, theirs), strict=True):
         (folder / name).write_bytes(data)
@@ -61,7 +61,7 @@ def test_several_conflicts_are_parsed(tmp_path: Path) -> None:
 
 
 def test_common_part_may_hold_longer_markers(tmp_path: Path) -> None:
-    """What was common may hold the conflict of two pasts, whose markers are longer."""
+    """The common part may hold the conflict of two ancestors, whose markers are longer."""
     base = b"<" * 9 + b" one\n1\n" + b"|" * 9 + b"\n" + b"=" * 9 + b"\n2\n" + b">" * 9 + b" two\n"
     marked = conflict(tmp_path, base, b"3\n", b"4\n", "--diff3")
     assert b"<<<<<<<<< one" in marked
@@ -116,7 +116,7 @@ def test_malformed_markers_are_refused(data: bytes, line: int) -> None:
     ],
 )
 def test_marker_inside_a_string_is_text(data: bytes) -> None:
-    """Marker-like text inside strings, and what is of several signs or not at the beginning of a line, is no marker."""
+    """Text like a marker inside a string, with mixed signs, or not at the beginning of a line, is no marker."""
     assert not merging_conflict.has_markers(data)
 
 

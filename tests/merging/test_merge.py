@@ -34,7 +34,9 @@ def grown(layout: Layout, *parts: list[Cycle]) -> bytes:
 def test_merge_has_the_cycles_of_both_sides_once(
     base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout
 ) -> None:
-    """The result has what was common, and what either side added, as often as the side that has it most often."""
+    """The result has the common cycles and the added ones of both sides, each as often as the side that has it most
+    often.
+    """
     ours, theirs = grown(layout, base, left), grown(layout, base, right)
     result = cycles_of(merge(layout(base), ours, theirs))
     assert counted(result) == counted([*base, *left]) | counted([*base, *right])
@@ -46,7 +48,7 @@ def test_merge_has_the_cycles_of_both_sides_once(
 def test_merge_has_the_same_bytes_in_both_directions(
     base: list[Cycle], left: list[Cycle], right: list[Cycle], layout: Layout
 ) -> None:
-    """Ours into theirs and theirs into ours come to the same bytes."""
+    """Merging ours into theirs and theirs into ours gives the same bytes."""
     past, ours, theirs = layout(base), grown(layout, base, left), grown(layout, base, right)
     assert merge(past, ours, theirs) == merge(past, theirs, ours)
 
@@ -86,7 +88,7 @@ def test_second_merge_changes_nothing(
 def test_merge_has_the_same_bytes_in_any_order(
     base: list[Cycle], left: list[Cycle], right: list[Cycle], third: list[Cycle]
 ) -> None:
-    """Three branches come to the same file in whatever order they are merged."""
+    """Three branches give the same file in any order of merges."""
     past = WRITE(base)
     one, two, three = (grown(WRITE, base, in_order(part)) for part in (left, right, third))
     assert merge(past, merge(past, one, two), three) == merge(past, one, merge(past, three, two))
@@ -97,7 +99,7 @@ def test_merge_has_the_same_bytes_in_any_order(
 def test_picked_change_brings_no_earlier_cycles(
     past: list[Cycle], left: list[Cycle], right: list[Cycle], more: list[Cycle]
 ) -> None:
-    """A change is taken over without what came before it on its branch; what ours has is not taken twice."""
+    """A picked change is added without the earlier cycles of its branch, and without those that ours has."""
     base, ours, theirs = grown(WRITE, past, right), grown(WRITE, past, left), grown(WRITE, past, right, more)
     result = counted(cycles_of(merge(base, ours, theirs, descends=False)))
     have, had, given = (counted(cycles_of(data)) for data in (ours, base, theirs))
@@ -108,19 +110,19 @@ def test_picked_change_brings_no_earlier_cycles(
 @EXAMPLES
 @given(left=some_cycles, right=some_cycles, one=layouts, other=layouts)
 def test_merge_without_ancestor_is_the_union(left: list[Cycle], right: list[Cycle], one: Layout, other: Layout) -> None:
-    """Where both sides made the file, it is what both have, each cycle once."""
+    """If both sides created the file, the result is the union, each cycle once."""
     assert counted(cycles_of(union(one(left), other(right)))) == counted(left) | counted(right)
 
 
 def test_added_cycles_are_ordered_by_time() -> None:
-    """What was added is in the order of completion; of two at the same moment the same one is first on either side."""
+    """Added cycles are ordered by completion; two of the same moment have the same order on either side."""
     past = [numbered(1, 9)]
     ours, theirs = [*past, numbered(2, 3), numbered(3, 5)], [*past, numbered(4, 1), numbered(5, 3), numbered(6, 8)]
     assert titles(merge(WRITE(past), WRITE(ours), WRITE(theirs))) == [1, 4, 2, 5, 3, 6]
 
 
 def test_times_are_compared_across_time_zones() -> None:
-    """Time zones count, a time without one is UTC, and what is no time comes first."""
+    """Time zones count, a time without one is UTC, and an invalid time comes first."""
     times = ["2026-01-01T03:00:00+02:00", "2026-01-01T02:00:00.000Z", "2026-01-01T01:30:00", "then", None]
     theirs = [{**numbered(number), "completed_at": at} for number, at in enumerate(times, 1)]
     assert titles(union(WRITE([]), WRITE(theirs)))[2:] == [1, 3, 2]
@@ -148,7 +150,7 @@ def test_a_changed_past_is_not_decided(theirs: str) -> None:
 
 
 def test_missing_old_cycle_after_a_new_one_is_detected() -> None:
-    """What both added at the same place, before a part of the past, does not hide that a side lacks some of it."""
+    """A cycle that both sides added before an old one does not hide that a side lacks some old cycles."""
     past, ours, theirs = ([numbered(each) for each in numbers] for numbers in ((1, 2, 3), (1, 9, 3), (1, 9, 2, 3)))
     with pytest.raises(Undecided, match="our side lacks or has changed a cycle of"):
         merge(WRITE(past), WRITE(ours), WRITE(theirs))
@@ -156,7 +158,7 @@ def test_missing_old_cycle_after_a_new_one_is_detected() -> None:
 
 
 def test_same_change_of_the_past_on_both_sides_is_kept() -> None:
-    """What both sides took away, or changed in the same way, stays so."""
+    """A change of old cycles that both sides made in the same way is kept."""
     base = WRITE([numbered(1), numbered(2), numbered(3), numbered(3)])
     edited = [numbered(2, branch="edited"), numbered(3)]
     merged = merge(base, WRITE([*edited, numbered(4)]), WRITE([*edited, numbered(5)]))
@@ -221,7 +223,7 @@ def test_other_fields_come_from_the_changed_side(base: Cycle, ours: Cycle, their
     ],
 )
 def test_unreadable_side_is_not_merged(data: bytes, reason: str) -> None:
-    """A side, or a past, that is no history of ours gives no result, and the reason says which one it is."""
+    """A side or an ancestor that is no history gives no result, and the reason names it."""
     good = WRITE([numbered(1)])
     for three, name in (((good, data, good), "our"), ((good, good, data), "their"), ((data, good, good), "common")):
         with pytest.raises(Undecided, match=f"^(?:the )?{name}.* {reason}"):

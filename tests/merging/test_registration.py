@@ -40,7 +40,7 @@ def config(repository: Repository) -> bytes:
     st.sampled_from(["", f"{LINE.decode()}\n", "* -merge\r\n"]),
 )
 def test_a_line_leaves_no_trace(text: list[str], more: str) -> None:
-    """The line comes after what is there, is not added twice, and taken out again leaves what was there."""
+    """The line is added after the present ones, only once; its removal restores the file."""
     before = ("".join(text) + more).encode()
     after = driver.add_line(before, LINE)
     if LINE in [line.strip() for line in before.split(b"\n")]:
@@ -125,7 +125,7 @@ def test_existing_attribute_line_is_not_added_twice(repository: Repository, befo
 
 
 def test_another_line_wins(repository: Repository) -> None:
-    """It is told when git would not use the driver after all."""
+    """The result says so if another line keeps git from using the driver."""
     info = Path(repository.top, ".git/info/attributes")
     info.parent.mkdir(exist_ok=True)
     info.write_text("history.json merge=union\n")
@@ -162,7 +162,7 @@ def test_attribute_line_matches_any_folder_name(real_repository: Project, name: 
 def test_git_variables_of_another_repository_are_ignored(
     real_repository: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an outer git says of its own repository does not lead to that one."""
+    """The git variables of an outer repository are ignored."""
     other = real_repository.root.parent / "other"
     other.mkdir()
     git(other, "init", "-q")
@@ -199,7 +199,7 @@ def test_registration_needs_a_working_tree(tmp_path: Path, make: Callable[[Path]
 
 
 def test_missing_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without git it is said that git is missing."""
+    """Without git the message says that git is missing."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=r"git cannot be run: No such file or directory\. Install git"):
         Repository.around(str(tmp_path))
@@ -219,7 +219,7 @@ def test_attributes_behind_a_link_are_refused(repository: Repository) -> None:
 
 
 def test_locked_configuration_changes_nothing(repository: Repository) -> None:
-    """When git cannot change its configuration, its own words are told, and .gitattributes is as it was."""
+    """If git cannot change its configuration, its own message is shown, and .gitattributes stays unchanged."""
     Path(repository.top, ".git/config.lock").touch()
     with pytest.raises(NexusError, match=r"git could not change its configuration: error: could not lock config file"):
         register(repository, WORDS)

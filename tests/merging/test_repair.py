@@ -52,7 +52,7 @@ def test_conflict_is_repaired_to_the_union_of_its_sides(project: Project) -> Non
 
 
 def test_damage_is_repaired_only_when_agreed(project: Project) -> None:
-    """What is damaged is mended only when giving up the rest was agreed to."""
+    """A damaged history is repaired only with --yes, which drops the unreadable parts."""
     project.put("history.json", CUT)
     before = project.snapshot()
     done = repair(str(project.root))
@@ -66,7 +66,7 @@ def test_damage_is_repaired_only_when_agreed(project: Project) -> None:
 @pytest.mark.parametrize("data", [None, ONE, b"", b"\0" * 9, b"[]", ONE + MARKED[:-20], MARKED.replace(b'"a', b"", 1)])
 @pytest.mark.parametrize("call", [examine, lambda root: repair(root, damage=True)], ids=["examine", "repair"])
 def test_nothing_to_do(project: Project, data: bytes | None, call: object) -> None:
-    """A whole history, none, and one that is past mending are left alone; not so much as a lock is made."""
+    """A whole, a missing and an irreparable history stay unchanged, and no lock file is created."""
     if data is not None:
         project.put("history.json", data)
     before = project.snapshot()
@@ -79,7 +79,7 @@ def test_nothing_to_do(project: Project, data: bytes | None, call: object) -> No
 
 @pytest.mark.parametrize("data", [MARKED, CUT])
 def test_looking_touches_nothing(project: Project, data: bytes) -> None:
-    """What a repair would do is told without a lock, a folder or a byte."""
+    """A dry run describes the repair without taking the lock or changing a file."""
     project.put("history.json", data)
     before = project.snapshot()
     assert examine(str(project.root)).diagnosis.cycles in (1, 3)  # type: ignore[union-attr]
@@ -119,13 +119,15 @@ def test_an_interrupted_close_waits(call: Client, app: App, project: Project) ->
 
 @pytest.fixture
 def nothing_in_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To ask git takes system calls of subprocess, which are not the ones that are to fail."""
+    """Replace the calls of git, because their system calls are not the ones to fail."""
     monkeypatch.setattr(module, "unmerged_sides", lambda _: None)
 
 
 @pytest.mark.usefixtures("nothing_in_git")
 def test_repair_killed_at_any_step_can_be_repeated(project: Project) -> None:
-    """Killed before any of its steps, the history is as it was or mended with the backup beside; again mends it."""
+    """Killed at any step, the history is the old one or repaired with the backup beside it; a second repair
+    repairs it.
+    """
     root = str(project.root)
     steps = 0
     while True:
@@ -148,7 +150,7 @@ def test_repair_killed_at_any_step_can_be_repeated(project: Project) -> None:
 
 @pytest.mark.usefixtures("nothing_in_git")
 def test_failed_repair_leaves_a_whole_history(project: Project) -> None:
-    """A full disk at any step ends in one of our errors, with the history as it was or mended and the backup beside."""
+    """A full disk at any step gives one of our errors, with the old history, or the repaired one and its backup."""
     root = str(project.root)
     for step in range(1, 100):
         for left in project.nexus.glob("history.*"):
@@ -186,7 +188,7 @@ def test_save_during_a_repair_is_kept(project: Project, monkeypatch: pytest.Monk
 
 
 def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While another process holds the lock nothing is mended; what it mended meanwhile is seen."""
+    """While another process holds the lock nothing is repaired; its own repair is seen afterwards."""
     project.put("history.json", MARKED)
     root = str(project.root)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
@@ -201,7 +203,7 @@ def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_file_is_diagnosed_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under the lock, for which others wait, a file that is as it was is not gone through again."""
+    """Under the lock an unchanged file is not diagnosed again, because other processes wait."""
     project.put("history.json", MARKED)
     calls = []
 

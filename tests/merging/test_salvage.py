@@ -51,7 +51,7 @@ def test_truncated_file_keeps_its_whole_cycles(layout: Layout, cut: float, nuls:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(layout=layouts, at=st.floats(0, 1), garbage=st.sampled_from([b"\0\0", b"\xff", b'"', b"]]", b"\x1b[2J", b"{,"]))
 def test_overwritten_file_keeps_its_other_cycles(layout: Layout, at: float, garbage: bytes) -> None:
-    """Whatever lands wherever in a cycle or at its end: the others are kept, and what is given up is told."""
+    """For any overwritten bytes the other cycles are kept, and the dropped parts are reported."""
     data = layout(CYCLES)
     begin, end = len(begin_of(data, 1)) + 10, len(begin_of(data, 2)) + 1 - len(garbage)
     position = begin + int(at * (end - begin))
@@ -67,7 +67,7 @@ def rests(found: Salvaged) -> list[tuple[int, int, int, str]]:
 
 
 def test_unreadable_part_has_line_column_and_size() -> None:
-    """A part that cannot be read is told by line, column, bytes and its beginning."""
+    """An unreadable part is reported with line, column, bytes and its beginning."""
     data = '{"cycles": [\n {"a": "é"},\n {"b": é},\n {"completed_at": "x", "tasks": []}, nonsense]}\n'.encode()
     found = salvage(data)
     assert rests(found) == [(3, 2, 9, '{"b": é}'), (4, 38, 10, "nonsense]}")]
@@ -129,7 +129,7 @@ def test_parts_of_a_broken_cycle_are_no_cycles() -> None:
 
 
 def test_a_bracket_too_many_ends_nothing() -> None:
-    """Whole cycles behind a bracket in the wrong place, or behind a whole history, are kept; the bracket is told."""
+    """Whole cycles after a misplaced bracket, or after a whole history, are kept; the bracket is reported."""
     data = OURS([*CYCLES, numbered(4)])
     at = len(begin_of(data, 1))
     found = salvage(data[:at] + b"]" + data[at:])
@@ -170,7 +170,7 @@ def test_objects_in_other_fields_are_no_cycles() -> None:
     ],
 )
 def test_a_text_is_not_read_over_and_over(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a file holds, what is parsed of it in all attempts together is a few times its length."""
+    """For any file, all parse attempts together read a few times its length."""
     parsed = 0
 
     class Counting:
@@ -198,7 +198,7 @@ def test_a_text_is_not_read_over_and_over(data: str, monkeypatch: pytest.MonkeyP
 
 
 def test_a_search_has_an_end() -> None:
-    """However many places look like the beginning of a cycle, only so many are tried."""
+    """Of any number of possible beginnings of a cycle only a limited number is tried."""
     data = b'{"cycles": [{}, {"a": x' + b',{"b":1}' * 1001 + b', {"completed_at": "", "tasks": []}]}'
     assert salvage(data).cycles == 1
     assert salvage(data.replace(b',{"b":1}', b"", 2)).cycles == 2

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def told(name: str, event: str, params: dict[str, Json], root: str) -> Json:
-    """What a miniature answers to a lifecycle event."""
+    """Return the answer of a miniature to a lifecycle event."""
     from nexus_mcp.lifecycle.guard import answer_event
 
     def right(given: dict[str, Json]) -> Json:

@@ -113,7 +113,7 @@ class Miniature:
 
 
 class WrongApp(App):
-    """It advertises no output schemas, so that the fixtures have to find by themselves what is wrong in an answer."""
+    """A server that advertises no output schemas, so that only the fixtures can find the fault in an answer."""
 
     def __init__(self, miniature: Miniature, root: str) -> None:
         super().__init__(Workspace(root))
@@ -176,12 +176,12 @@ def save(path: Path, value: Json) -> None:
 
 
 def asking(edit: Callable[[dict[str, Json]], dict[str, Json]]) -> Deviation:
-    """The correct server, asked for something else."""
+    """Return the correct server, called with other arguments."""
     return lambda call: call.right(edit(call.arguments))
 
 
 def answering(edit: Callable[[Json, Call], Json]) -> Deviation:
-    """The correct server, whose successes are told wrongly."""
+    """Return the correct server, whose successes are reported wrongly."""
 
     def deviation(call: Call) -> Answer:
         answer = call.right()

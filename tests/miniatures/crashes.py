@@ -32,7 +32,7 @@ def keeps_the_list(call: Call) -> Answer:
 
 
 def forgets_lost_answers(call: Call) -> Answer:
-    """Takes its time to answer, and closes again when it is asked again."""
+    """Answer slowly, and close again for a repeated close."""
     for receipt in (call.nexus / "state").glob("closed-*"):
         receipt.unlink()
     answer = call.right()
@@ -48,7 +48,7 @@ def _open_door(state: Folder, *_: object) -> Iterator[lock.HeldLock]:
 
 
 def takes_no_lock(call: Call) -> Answer:
-    """Reads, thinks a moment, writes: what another process writes meanwhile is lost."""
+    """Read, wait a moment, write: the writes of other processes meanwhile are lost."""
     _replace(call, lock, "acquire", _open_door)
     _replace(call, atomic, "prepare", _after_a_pause(atomic.prepare))
     return call.right()

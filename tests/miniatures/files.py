@@ -19,7 +19,7 @@ def _session(call: Call) -> list[Path]:
 
 
 def _rewriting(rewrite: object) -> Deviation:
-    """The correct server, that gives the session files other bytes after each success."""
+    """Return the correct server, which writes the session files in another layout after each success."""
 
     def deviation(call: Call) -> Answer:
         answer = call.right()

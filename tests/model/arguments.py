@@ -21,7 +21,7 @@ STATUSES = ("pending", "in_progress", "completed")
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a parameter takes. `kind`: text, id, ids, texts, titles or map."""
+    """The values that a parameter accepts. `kind`: text, id, ids, texts, titles or map."""
 
     kind: str
     required: bool = False
@@ -73,7 +73,7 @@ _CONTRACT: dict[str, dict[str, Parameter]] = {
 
 
 def _of_schema(tool: Tool, name: str) -> Parameter:
-    """Return what a parameter of a tool outside the contract takes, by its schema."""
+    """Return the kind of a parameter of a tool outside the contract, from its schema."""
     shape = tool.parameters[name]
     items = shape.get("items", {}).get("type")
     kind = {"integer": "id", "object": "map", "array": "ids" if items == "integer" else "texts"}.get(

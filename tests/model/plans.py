@@ -8,7 +8,7 @@ from tests.model.files import Kept, Refused
 
 
 class Plans(Kept):
-    """What the tools of the plan do."""
+    """A model of the plan tools."""
 
     def plan_start(self, topic: str, issues: list[str], research_summary: str) -> Any:
         archived = self.plan is not None

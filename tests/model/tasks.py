@@ -8,7 +8,7 @@ from tests.model.files import Kept, Refused
 
 
 class Tasks(Kept):
-    """What the tools of the tasks do."""
+    """A model of the task tools."""
 
     def task_add(
         self, title: str, context: str, goal: str = "", decisions: tuple[str, ...] = (), **optional: Any

@@ -51,7 +51,7 @@ def mutants(module: str, change: str = "") -> Iterator[Mutant]:
 
 
 def concerned(module: str, fixtures: Sequence[Fixture]) -> list[Fixture]:
-    """The fixtures that ask something the module serves, with as few processes as that takes."""
+    """Return the fixtures that test the module, with as few processes as possible."""
     served = set(SERVED[module])
     events = any(" " in name for name in served)
     return [

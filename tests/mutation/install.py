@@ -14,7 +14,9 @@ _ABOVE = ("briefing", "catalog", "knowledge", "lifecycle", "merging", "server", 
 
 
 def install(module: str, source: str) -> None:
-    """From now on `nexus_mcp/<module>.py` is `source`; what was imported is forgotten. For a process of its own."""
+    """Replace `nexus_mcp/<module>.py` by `source` from now on, and forget the imported modules. For a process of its
+    own.
+    """
     for name in list(sys.modules):
         parts = name.split(".")
         if parts[0] == "nexus_mcp" and len(parts) > 1 and parts[1] in _ABOVE:

@@ -16,7 +16,7 @@ _SHOWN = 70
 
 @dataclass(frozen=True)
 class Mutation:
-    """`change` is what it changes, as code: "a == b -> a != b". `tree` is the changed module."""
+    """`change` is the changed code: "a == b -> a != b". `tree` is the changed module."""
 
     line: int
     change: str
@@ -50,7 +50,9 @@ def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]
 
 
 def _is_left_alone(parent: ast.AST, name: str, child: ast.AST) -> bool:
-    """Annotations, docstrings, logs, what is for the type checker, and what a tool only advertises."""
+    """Return whether a node is an annotation, a docstring, a log call, code for the type checker, or an advertised
+    text.
+    """
     if name in ("annotation", "returns") or isinstance(child, (ast.Import, ast.ImportFrom)):
         return True
     if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):

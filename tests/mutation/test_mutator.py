@@ -70,7 +70,7 @@ SAMPLE = (
     ],
 )
 def test_operators_describe_their_change(source: str, changes: list[str]) -> None:
-    """Each operator finds its place and says what it changed."""
+    """Each operator finds its place and describes its change."""
     assert [mutation.change for mutation in mutations(source)] == changes
 
 
@@ -86,13 +86,13 @@ def test_operators_describe_their_change(source: str, changes: list[str]) -> Non
     ],
 )
 def test_prose_and_annotations_are_not_mutated(source: str) -> None:
-    """Prose, annotations, logs and what is only advertised are not mutated."""
+    """Prose, annotations, logs and advertised texts are not mutated."""
     assert list(mutations(source)) == []
 
 
 @pytest.mark.parametrize("module", SERVED)
 def test_each_mutant_differs_and_restores_the_tree(module: str) -> None:
-    """Each mutant of a module compiles, differs from it, and leaves the tree as it was for the next one."""
+    """Each mutant of a module compiles, differs from it, and restores the tree for the next one."""
     source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
     plain = [ast.unparse(statement) for statement in ast.parse(source).body]
     tree = None

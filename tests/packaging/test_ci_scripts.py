@@ -47,7 +47,7 @@ def test_finds_what_is_switched_off(manager: Path, tmp_path: Path, arguments: tu
 
 
 def test_missing_python_is_reported_in_one_line(tmp_path: Path) -> None:
-    """Without any the script says so in one line, with and without a HOME."""
+    """Without a Python the script reports that in one line, with and without a HOME."""
     message = "No Python 3.12 that starts and can make environments was found.\n"
     assert find("3.12", PATH=str(tmp_path)) == (1, "", message)
     assert find("3.12", PATH=str(tmp_path), HOME=str(tmp_path)) == (1, "", message)
@@ -57,7 +57,7 @@ def test_missing_python_is_reported_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("python", ["exit 1", None], ids=["too-old", "no-python"])
 def test_a_foreign_environment_stays(tmp_path: Path, python: str | None) -> None:
-    """A foreign folder that cannot be used is refused in one line and left as it is."""
+    """A foreign folder that cannot be used is refused in one line and stays unchanged."""
     shutil.copytree(CHECKOUT / ".ci", tmp_path / "project" / ".ci")
     folder = tmp_path / "project" / ".venv"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""What a release needs: server.json, the tag check, and a workflow whose commands exist. No release is made here."""
+"""Checks of a release: server.json, the tag check, and a workflow whose commands exist. No release is made here."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_right_tag_can_be_released(release: Path) -> None:
     ids=["tag", "server", "changelog", "dist", "owner"],
 )
 def test_a_wrong_release_is_stopped(release: Path, break_it: Any, words: tuple[str, ...], problem: str) -> None:
-    """One line with what to correct."""
+    """The check prints one line with the value to correct."""
     break_it(release)
     code, text = check(release, *(words or (f"v{__version__}",)))
     assert (code, problem in text) == (1, True), text
@@ -109,7 +109,7 @@ def test_workflow_runs_for_tags_alone() -> None:
 
 
 def test_workflow_publishes_what_was_tested() -> None:
-    """Each job needs the one before it, and only what is published is handed on."""
+    """Each job needs the one before it, and only the published files are passed on."""
     assert {name: job.get("needs") for name, job in JOBS.items()} == {
         "build": None,
         "pypi": "build",
@@ -135,7 +135,7 @@ def test_workflow_has_no_secret_and_few_rights() -> None:
 
 
 def test_workflow_names_versions_of_actions() -> None:
-    """Never a branch that moves in unknown ways; the one for PyPI is the branch that its authors tell to use."""
+    """Actions have fixed versions; only the one for PyPI uses the branch that its authors recommend."""
     used = [step["uses"] for step in STEPS if "uses" in step]
     assert [name for name in used if not re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v1)", name)] == []
     assert all("run" in step or "uses" in step for step in STEPS)

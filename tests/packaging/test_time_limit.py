@@ -11,7 +11,7 @@ HANGING = "import threading\n\n\ndef test_it():\n    threading.Event().wait()\n"
 
 
 def test_a_hang_ends_the_run(tmp_path: Path) -> None:
-    """A test that hangs ends the run with a failure and says where it hung."""
+    """A test that hangs ends the run with a failure and the place where it hung."""
     (tmp_path / "test_hanging.py").write_text(HANGING)
     pytest = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", CHECKOUT / "pyproject.toml")
     done = subprocess.run(

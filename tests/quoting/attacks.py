@@ -98,7 +98,7 @@ _QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def tags(text: str) -> list[str]:
-    """What begins a tag in `text`, as it is and as compatibility forms make it."""
+    """Return the texts in `text` that begin a tag, as written and in compatibility forms."""
     return _TAG.findall(text) + _TAG.findall(unicodedata.normalize("NFKC", text))
 
 

@@ -85,7 +85,7 @@ def payloads(text: str) -> Iterator[tuple[str, dict[str, Json]]]:
 
 
 def walk_events(project: Project, text: str, *, quoted: bool, only: str = "") -> int:
-    """Tell all events with attacks in them, check the answers, and return how many had any text."""
+    """Send all events with attacks in them, check the answers, and return how many had any text."""
     workspace, seen = Workspace(str(project.root), HARNESS), 0
     for event, params in payloads(text):
         if only not in ("", event):
@@ -103,7 +103,9 @@ def walk_events(project: Project, text: str, *, quoted: bool, only: str = "") ->
 
 @cache
 def skills() -> tuple[str, ...]:
-    """The shipped texts of skills and agents, and the notes of the harness: instructions, given as they are."""
+    """Return the shipped texts of skills and agents, and the notes of the harness: instructions, which are sent
+    unchanged.
+    """
     catalog = load(None)
     routed = ({"skill": name, "mode": "", "body": catalog.body("skills", name)} for name in catalog.skills)
     texts = (skill_text(catalog, HARNESS, {**one, "harness_notes": ""}) for one in routed)
@@ -139,7 +141,7 @@ def test_events_without_a_task_list_quote_the_payload(project: Project, text: st
 
 @pytest.mark.parametrize("text", [*ATTACKS.values()][::6], ids=[*ATTACKS][::6])
 def test_events_quote_a_catalog_at_fault(project: Project, text: str) -> None:
-    """Names and values of agents, skills, maps and settings that are wrong are told as data."""
+    """Wrong names and values in agents, skills, maps and settings are quoted as data."""
     fill(project, text)
     spoil_catalog(project, text)
     assert walk_events(project, text, quoted=False) > 60
@@ -148,7 +150,7 @@ def test_events_quote_a_catalog_at_fault(project: Project, text: str) -> None:
 @pytest.mark.requirement("quoting.everywhere")
 @every
 def test_prompts_quote_what_is_stored(project: Project, app: App, text: str) -> None:
-    """Every prompt, its name in the list and every entry of the list of resources; skill bodies stay as they are."""
+    """Every prompt, its list entry and every resource entry quotes stored texts; skill bodies stay unchanged."""
     fill(project, text)
     spoil_catalog(project, text)
     ask = Asker(app)
@@ -206,7 +208,7 @@ def test_errors_quote_what_was_sent(project: Project, app: App, text: str) -> No
 @pytest.mark.requirement("quoting.everywhere")
 @pytest.mark.parametrize("text", [*ATTACKS.values()][::3], ids=[*ATTACKS][::3])
 def test_commands_quote_what_is_stored(project: Project, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What commands print for agents: briefs, decisions to resume, actions, clean-up, doctor, faults of the catalog."""
+    """Commands quote stored texts in briefs, decisions to resume, actions, clean-up, doctor and catalog faults."""
     fill(project, text)
     root = ("--project", str(project.root))
     for words in (

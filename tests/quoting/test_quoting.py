@@ -38,7 +38,7 @@ texts = st.text(st.characters() | st.sampled_from('<\uff1c\ufe64/!?|`~"\\&\n\r\u
     ],
 )
 def test_less_than_is_escaped_only_where_a_tag_could_begin(text: str, shown: str) -> None:
-    """Comparisons, arrows and angle brackets that no normalisation makes a `<` stay as they are."""
+    """Comparisons, arrows and angle brackets that no normalisation turns into `<` stay unchanged."""
     assert inert(text) == shown
 
 
@@ -80,14 +80,16 @@ def test_marked_lines_begin_with_the_mark(text: str) -> None:
 
 
 def test_a_fence_that_the_cut_left_open_ends_with_the_quotation() -> None:
-    """What follows a cut stands outside the marked lines, where CommonMark ends the fence."""
+    """Text after a truncated quotation is outside of the marked lines, where CommonMark ends the fence."""
     assert marked_lines(f"```\n{'a' * 100}\n```", 10, MORE).split("\n") == ["> ```", "> aaaaaa", MORE]
 
 
 @pytest.mark.requirement("quoting.fence")
 @given(texts)
 def test_a_fence_is_longer_than_any_inside(text: str) -> None:
-    """The text is in the fence as it is, and no run of backticks in it, plain or of full width, is as long."""
+    """The text in the fence is unchanged, and no run of backticks in it, plain or of full width, is as long as the
+    fence.
+    """
     shown = fenced(text)
     fence = shown.partition("\n")[0]
     assert set(fence) == {"`"}

@@ -42,7 +42,9 @@ def keep(progress: Progress) -> None:
 
 
 def with_table(page: str) -> str:
-    """The page with the table of the figures as they are now. Raises ValueError when it has no place for it."""
+    """Return the page with the table of the present figures. Raises ValueError if the page has no place for the
+    table.
+    """
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
     return f"{before}{BEGIN}\n{table()}{END}{after}"
@@ -63,7 +65,7 @@ def table() -> str:
 
 
 def reached(suite: Suite, progress: Progress) -> bool:
-    """Whether the long form has done as much as the suite says it does."""
+    """Return whether the long form has reached the goal of the suite."""
     name, least = suite.goal
     return progress.tally.counts[name] >= least
 

@@ -14,7 +14,8 @@ Json = Any
 
 @dataclass
 class Tally:
-    """What came of one piece of work, or of many: how much of what was done, and everything that must not be.
+    """The result of one piece of work, or of many: counts of the work, and all failures. `counts` are added up, of
+    `peaks` the highest stays. A line of `failures` says what was seen, where, and how to reproduce it.
 
     `counts` are added up, of `peaks` the highest stays. A line of `failures` tells what was seen, where, and how to see
     it again.

@@ -115,7 +115,7 @@ def test_nothing_is_wrong(project: tuple[Path, Book]) -> None:
 
 @pytest.mark.parametrize("told", DAMAGES)
 def test_audit_detects_lost_and_doubled_changes(project: tuple[Path, Book], told: str) -> None:
-    """What is lost, doubled, changed or answered wrongly is told."""
+    """The audit reports changes that are lost, doubled, altered or answered wrongly."""
     root, book = project
     files = read(root)
     DAMAGES[told](book, files)
@@ -144,7 +144,7 @@ def test_unanswered_call_may_have_happened(project: tuple[Path, Book]) -> None:
     ],
 )
 def test_audit_detects_a_torn_file(project: tuple[Path, Book], name: str, data: bytes) -> None:
-    """A reader without the lock tells a torn file, and an old cycle that changed."""
+    """A reader without the lock reports a torn file, and an old cycle that changed."""
     root, _ = project
     reader = Reader(root)
     reader.look()

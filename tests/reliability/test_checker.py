@@ -137,13 +137,13 @@ def verdict(ops: list[Op]) -> bool:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_checker_accepts_linearizable_histories(name: str) -> None:
-    """What one process could have answered is accepted."""
+    """A history that one process could have produced is accepted."""
     assert verdict(GOOD[name])
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_checker_rejects_impossible_histories(name: str) -> None:
-    """What no process could have answered in any order is rejected."""
+    """A history that no order of calls can produce is rejected."""
     assert not verdict(BAD[name])
 
 
@@ -198,7 +198,7 @@ def test_verdict_equals_brute_force() -> None:
 
 
 def test_too_many_orders_are_not_accepted() -> None:
-    """A history with too many orders is not given up as good."""
+    """A history with too many orders to check is not accepted."""
     ops = [op(number, 0, 100, "write", "", value=number) for number in range(8)]
     with pytest.raises(Undecided):
         check([*ops, op(9, 101, 102, "read", -1)], 0, register, most=50)

@@ -18,7 +18,7 @@ from tests.store.crash_points import CALLS, meddling_at
 
 
 def test_a_piece_says_whether_its_histories_are_long() -> None:
-    """Only a piece that asks for it has them, and only while it is worked on."""
+    """Only a piece with the field `long` treats its histories as long, and only while it runs."""
     for item, expected in (({"long": long.AS_IT_IS}, True), ({"kind": "x"}, False), (["list"], False)):
         with long.counted(item):
             assert long.is_on() is expected
@@ -84,7 +84,7 @@ def test_kernel_copies_are_recorded(tmp_path: Path) -> None:
 
 
 def test_other_program_writes_before_the_chosen_call(tmp_path: Path) -> None:
-    """Right before the call that was chosen, whose name he is told."""
+    """The write happens right before the chosen system call, whose name is passed to the writer."""
     path, told = tmp_path / "file", list[tuple[str, bool]]()
     path.write_bytes(b"")
     with meddling_at(2, lambda name: told.append((name, path.exists()))):

@@ -24,7 +24,7 @@ def _told(*answers: dict[str, object]) -> list[str]:
 
 
 def test_second_line_with_the_same_id_may_be_answered_first() -> None:
-    """What is answered at once may be the later of them: the first answer need not be for the first line."""
+    """A request that is answered at once may be the later one: the first response need not be for the first line."""
     assert _told(GREETED, REFUSED, PONG, LOOKED) == []
     assert _told(GREETED, REFUSED, LOOKED, PONG) == []
 

@@ -23,7 +23,7 @@ def test_quick_form_finds_no_violation(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "mutant"), PAIRS, ids=[f"{name}-{mutant}" for name, mutant in PAIRS])
 def test_planted_fault_is_detected(name: str, mutant: str) -> None:
-    """The suite notices a fault planted into the server. What the suite itself stumbles over does not count."""
+    """The suite detects a fault planted into the server. A failure of the suite itself does not count."""
     failures: list[str] = []
     for seed in range(SEED, SEED + 3):  # where processes have to meet, a busy machine may keep them apart once
         failures = [failure for failure in quick(name, seed, mutant).failures if STUMBLED not in failure]
@@ -34,7 +34,7 @@ def test_planted_fault_is_detected(name: str, mutant: str) -> None:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_can_be_planted(name: str) -> None:
-    """A fault finds its place in the code: one that did not would fail the quick forms for no merit of theirs."""
+    """Each fault changes an existing place in the code; otherwise the quick forms could not detect it."""
     with planted(name):
         pass
 

@@ -36,7 +36,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_seed_decides_the_run() -> None:
-    """A seed says all that a run does; another one does something else."""
+    """The same seed gives the same run; another seed gives another one."""
     first, again, other = (run(SUITE, seed, quick=True).tally.as_json() for seed in (1, 1, 2))
     assert first == again
     assert first["counts"] == {"things": 1 + 2 + 3}
@@ -44,7 +44,7 @@ def test_seed_decides_the_run() -> None:
 
 
 def test_stopped_run_continues(checkpoints: Path) -> None:
-    """A run that was stopped is gone on with, and comes to what one without a stop comes to."""
+    """A stopped run continues, and has the same result as a run without a stop."""
 
     class Stopped(Exception):
         pass
@@ -90,7 +90,7 @@ def test_day_of_a_run_is_that_of_its_last_piece(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_dead_process_counts_as_failure() -> None:
-    """What a suite finds, what it did not foresee and a process that dies are failures, told with their piece."""
+    """A finding, an unexpected exception and a dead process are failures, reported with their piece."""
 
     def broken(piece: Piece) -> Tally:
         if piece.item == 1:

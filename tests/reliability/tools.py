@@ -14,17 +14,17 @@ _SECONDS = 600
 
 
 def missing(suite: Suite) -> dict[str, str]:
-    """What is not there of what the suite needs."""
+    """Return the required programs and modules of the suite that are not installed."""
     return _absent(suite.needs)
 
 
 def wanted(suite: Suite) -> dict[str, str]:
-    """What is not there of what the suite can use."""
+    """Return the optional programs and modules of the suite that are not installed."""
     return _absent({**suite.needs, **suite.helps})
 
 
 def install(lacking: dict[str, str]) -> None:
-    """Try to install them; whether it worked is for `missing` to tell. Says what it does on stderr."""
+    """Try to install them, and print each step on stderr; `missing` then tells whether that worked."""
     for source in lacking.values():
         kind, package = source.split()
         print(f"installing {package} ({kind})", file=sys.stderr, flush=True)

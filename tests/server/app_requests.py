@@ -16,7 +16,7 @@ Json = Any
 
 
 class Asker:
-    """`client` is what the one who asks is called."""
+    """Sends requests as a client with the name `client`."""
 
     def __init__(self, app: App, client: str = "tester") -> None:
         self.app = app

@@ -58,7 +58,7 @@ def prepared(root: Path) -> Path:
 
 
 async def seen(root: Path, mode: str, *options: str) -> list[Json]:
-    """Everything the client sees when it asks for all there is, times blotted out."""
+    """Return the results of all requests of a client, without times."""
     found: list[Json] = []
     async with Client(server(prepared(root), *options), mode=mode) as client:
         await client.call_tool("plan_start", {"topic": "T", "issues": ["A"], "research_summary": ""})
@@ -128,7 +128,7 @@ async def listened(root: Path, *options: str) -> list[Json]:
 
 @pytest.mark.parametrize("options", [[], ["--sdk"]], ids=["loop", "sdk"])
 def test_client_stream_gets_changes_of_others(tmp_path: Path, options: list[str]) -> None:
-    """The client's own stream of events has what another process changed."""
+    """The client's own stream of events has another process's changes."""
     root = tmp_path / "project"
     (root / ".git").mkdir(parents=True)
     found = anyio.run(listened, root, *options)
@@ -156,6 +156,6 @@ async def subscribed(root: Path, *options: str) -> list[str]:
 
 @pytest.mark.parametrize("options", [[], ["--sdk"]], ids=["loop", "sdk"])
 def test_client_handler_gets_updates(tmp_path: Path, options: list[str]) -> None:
-    """After the handshake the client's handler is told of the resource it subscribed to."""
+    """After the handshake the client's handler gets the notifications of its subscribed resource."""
     (tmp_path / "project" / ".git").mkdir(parents=True)
     assert anyio.run(subscribed, tmp_path / "project", *options) == ["nexus://tasks/ready"]

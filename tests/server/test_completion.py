@@ -32,7 +32,7 @@ def test_template_variables_are_completed(ask: Asker, project: Project) -> None:
 
 
 def test_matches_at_the_beginning_come_first(ask: Asker) -> None:
-    """What begins with the value comes before what has it elsewhere; case does not matter."""
+    """Words that begin with the value come before words that contain it; case does not matter."""
     found = values(ask.complete("nexus://agents/{id}", "id", "RE"))
     assert found == ["researcher", "reviewer"]
     assert values(ask.complete("nexus://agents/{id}", "id", "te")) == ["tester", "architect", "strategist", "writer"]
@@ -55,7 +55,7 @@ def test_prompt_arguments_are_completed(ask: Asker, project: Project) -> None:
 
 @pytest.mark.requirement("prompts.completed")
 def test_completion_has_at_most_100_values(ask: Asker, project: Project) -> None:
-    """At most a hundred values are given, with how many there are."""
+    """The result has at most a hundred values, and their total number."""
     for number in range(101):
         project.put(f"memory/n{number:03}.md", "x")
     found = ask.complete("nexus://memory/{name}", "name", "n")
@@ -76,7 +76,7 @@ def test_completion_has_at_most_100_values(ask: Asker, project: Project) -> None
     ],
 )
 def test_unknown_reference_is_refused(ask: Asker, of: str, name: str, told: str) -> None:
-    """An unknown prompt, template or argument is told with what there is."""
+    """An unknown prompt, template or argument is refused with the known ones."""
     ref = {"type": "ref/resource", "uri": of} if "://" in of else {"type": "ref/prompt", "name": of}
     refused = ask.refused("completion/complete", ref=ref, argument={"name": name, "value": ""})
     assert refused == (-32602, told)

@@ -25,7 +25,7 @@ def hooked(project: Project) -> App:
 
 
 def told(app: App, event: str, payload: Any, **more: Any) -> dict[str, Any]:
-    """The answer to a call that does not fail, once its text was found to say the same."""
+    """Return the answer of a call that does not fail, after checking that its text equals it."""
     result = app.call("hook", {"event": event, "payload": payload, **more}).result
     assert not result["isError"], result
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
@@ -73,7 +73,7 @@ def test_the_input_of_a_native_tool_may_be_json_text(hooked: App) -> None:
 
 
 def test_allowed_call_is_answered_with_nothing(hooked: App) -> None:
-    """A native answer never grants what the user's rules would ask about."""
+    """A native answer never grants a permission for which the user's rules would ask."""
     assert told(hooked, "pre_tool_use", {**NATIVE_EDIT, "tool_name": "Read"}) == {}
 
 

@@ -40,7 +40,7 @@ def names(count: int, prefix: str = "n") -> list[str]:
 
 @pytest.mark.parametrize("count", [0, 1, SIZE - 1, SIZE])
 def test_short_list_has_one_page(count: int) -> None:
-    """What fits on a page is on one, and no cursor follows it."""
+    """Items that fit on one page are on one, without a next cursor."""
     assert pages(names(count)) == [names(count)]
 
 
@@ -59,7 +59,7 @@ def test_page_boundary_between_parts_repeats_nothing() -> None:
 
 @pytest.mark.requirement("resources.pages")
 def test_items_come_and_go() -> None:
-    """What is removed or added between two pages moves nothing else: no item is left out, none comes twice."""
+    """Items removed or added between two pages move no others: no item is omitted or repeated."""
     shown, cursor = page(None, [part(names(SIZE * 2))])
     left = [name for name in names(SIZE * 2) if name != shown[-1]] + ["a new one", "n0150x"]
     rest, following = page(cursor, [part(left)])
@@ -80,7 +80,7 @@ def test_items_come_and_go() -> None:
     ],
 )
 def test_foreign_cursor_is_refused(cursor: str) -> None:
-    """A cursor that this list did not give out is refused."""
+    """A cursor that this list did not return is refused."""
     with pytest.raises(Fault) as raised:
         page(cursor, [part(["a"])])
     assert (raised.value.code, raised.value.message) == (

@@ -68,7 +68,7 @@ def dying_at(number: int) -> Iterator[Calls]:
 
 
 def killed(number: int, run: Callable[[], T]) -> T | None:
-    """What `run` returns, None when it died before its `number`-th call."""
+    """Return the result of `run`, None if it died before its `number`-th call."""
     # What is there already is no garbage of this call: looking through it takes longer than the call. It stays frozen,
     # because thawing it thaws with it what the whole run froze, and every later collection looks through that again.
     gc.collect()

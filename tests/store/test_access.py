@@ -70,7 +70,7 @@ def test_a_beginning_that_fails_holds_nothing(access: Access, what: str) -> None
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("mine"), StorageError("x", "write", "y")])
 def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) -> None:
-    """What it raised goes out as it is, and the folder is synced nonetheless, if that was left for afterwards."""
+    """The exception of the block is raised unchanged, and a deferred sync of the folder is made nonetheless."""
     before, done = descriptors(), list[int]()
 
     def fail(at: Locked) -> None:
@@ -87,7 +87,7 @@ def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) 
 
 
 def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
-    """Who finds that another file has the name now lets go of the one that he has, and takes that one."""
+    """A process whose lock file lost its name releases that file, and locks the new one."""
     real, left = Folder.look, [3]
 
     def look(folder: Folder, name: str) -> os.stat_result | None:

@@ -28,7 +28,7 @@ OPENS: dict[str, Callable[[int], int]] = {
 
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
-    """What one process came to know of its files is not known by the next test."""
+    """Forget the facts that this process learned about its file system in earlier tests."""
     with patch.object(folder, "_no_atime", [AT_FIRST]):
         yield
 
@@ -53,7 +53,7 @@ def flags_of(fd: int) -> int:
 
 @pytest.mark.parametrize(("what", "undated"), [("folder", UNDATED), ("file", UNDATED), ("new file", 0)])
 def test_access_time_is_not_requested(place: int, what: str, undated: int) -> None:
-    """What is there is read without a time of access; a file that is made is not asked to be."""
+    """Existing files are opened with O_NOATIME; a file that is created is not."""
     assert flags_of(OPENS[what](place)) & UNDATED == undated
 
 
@@ -61,7 +61,7 @@ REFUSED = (errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP)
 
 
 def refusing(code: int, asked: list[int], meanwhile: Callable[[], None] = lambda: None) -> Any:
-    """The system refuses to leave no time of access. `asked` gets what was asked for each time."""
+    """Let the system refuse O_NOATIME. `asked` gets the flags of each call."""
     real = os.open
 
     def refuse(path: Any, flags: int, *more: Any, **named: Any) -> int:
@@ -77,7 +77,7 @@ def refusing(code: int, asked: list[int], meanwhile: Callable[[], None] = lambda
 @pytest.mark.parametrize("code", REFUSED)
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_refused_flag_is_not_used_again(place: int, what: str, code: int) -> None:
-    """What only its owner may read so is opened all the same, and nothing is asked for any more."""
+    """A file that only its owner may open with the flag is opened without it, and the flag is not used again."""
     asked: list[int] = []
     with refusing(code, asked):
         for _ in range(2):
@@ -86,7 +86,7 @@ def test_refused_flag_is_not_used_again(place: int, what: str, code: int) -> Non
 
 
 def test_two_refused_threads_both_open_the_file(place: int) -> None:
-    """Another thread may have come to know while this one was asking: it is opened all the same."""
+    """If another thread has switched the flag off meanwhile, the file is opened nevertheless."""
     with refusing(errno.EPERM, [], lambda: folder._no_atime.__setitem__(0, 0)):
         assert flags_of(OPENS["file"](place)) & UNDATED == 0
 
@@ -94,7 +94,7 @@ def test_two_refused_threads_both_open_the_file(place: int) -> None:
 @pytest.mark.parametrize("what", OPENS)
 @pytest.mark.parametrize("code", [*REFUSED, errno.EACCES, errno.ENOENT, errno.EMFILE])
 def test_other_errors_are_raised_unchanged(place: int, what: str, code: int) -> None:
-    """What fails for another reason fails as it does, tried twice at most, and tells nothing of times."""
+    """Another error is raised unchanged, after at most two tries, and does not switch the flag off."""
     asked = []
 
     def failing(_path: Any, flags: int, *_more: Any, **_named: Any) -> int:
@@ -109,7 +109,7 @@ def test_other_errors_are_raised_unchanged(place: int, what: str, code: int) -> 
 
 @pytest.mark.skipif(not UNDATED, reason="the system has no way to leave none")
 def test_a_change_leaves_none(tmp_path: Path) -> None:
-    """Changes and looks leave the times of access of what they read: of the list, the lock and the folder."""
+    """Changes and reads do not update the access times of the list, the lock and the folder."""
     answered(tmp_path, "task_add", TASK)
     state = tmp_path / ".nexus/state"
     names = (state, state / "lock", state / "tasks.json")

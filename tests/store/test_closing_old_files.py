@@ -31,7 +31,7 @@ def kept_open(root: Path) -> list[str]:
 
 @pytest.mark.parametrize("end", ["delivered", "undelivered"])
 def test_until_it_was_answered(tmp_path: Path, end: str) -> None:
-    """The list as it was is let go when the answer is out, or will never be."""
+    """The old list is closed after the response was sent, or can no longer be sent."""
     app = App(Workspace(str(tmp_path)))
     app.call("task_add", TASK).delivered()
     assert kept_open(tmp_path) == []

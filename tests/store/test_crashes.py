@@ -60,7 +60,7 @@ def call(app: App, name: str, arguments: dict[str, Any]) -> Any:
 
 
 def files(root: Path) -> Files:
-    """What a later call relies on: the parsed state files and the artifacts. Reading fails on a torn one."""
+    """Return the parsed state files and the artifacts, on which a later call relies. Raises for a torn file."""
     nexus = root / ".nexus"
     found: Files = {"history": json.loads((nexus / "history.json").read_text())["cycles"]}
     for name in ("plan", "tasks"):
@@ -101,7 +101,7 @@ def recovered(root: Path) -> Files:
 
 
 def disturbed(fast_path: Path, change: Call, run: Callable[[App, Path, int], bool]) -> int:
-    """Run `run(app, root, n)` in a fresh project for n = 1, 2, … until it says that the change went through."""
+    """Run `run(app, root, n)` in a fresh project for n = 1, 2, … until it returns that the change was completed."""
     for number in range(1, 500):
         root = fast_path / str(number)
         root.mkdir()
@@ -176,7 +176,7 @@ def test_a_death_during_recovery_is_recovered_from(fast_path: Path) -> None:
 @pytest.mark.parametrize("code", ERRORS, ids=lambda code: errno.errorcode[code])
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_error_at_any_call_is_a_clean_refusal_or_committed(fast_path: Path, name: str, code: int) -> None:
-    """Whatever the system refuses, the answer tells the truth about the files, and the next call works."""
+    """After any refused system call, the message is true of the files, and the next call works."""
     change = CHANGES[name]
     before, after = outcomes(fast_path, change)
 

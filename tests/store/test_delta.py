@@ -47,7 +47,7 @@ def test_bytes_that_are_no_text_have_no_delta(before: bytes, after: bytes) -> No
     ],
 )
 def test_only_what_differs(before: bytes, after: bytes, way: object) -> None:
-    """Only what lies between the common beginning and the common end is kept, in whole characters."""
+    """A delta has only the text between the common beginning and the common end, in whole characters."""
     assert oplog.make_delta(before, after) == way
 
 

@@ -31,7 +31,9 @@ PLAN: dict[str, Any] = {"topic": "T", "issues": ["I"], "research_summary": ""}
     ],
 )
 def test_folders_are_synced(tmp_path: Path, tool: str, arguments: dict[str, Any], held: list[bool]) -> None:
-    """`state/` is synced after the lock was let go for a change of one file in it, under the lock for all else."""
+    """`state/` is synced after the lock's release for a change of one file in it, under the lock for any other
+    change.
+    """
     for name, given in (("plan_start", PLAN), ("task_add", TASK), ("artifact_write", NOTE)):
         answered(tmp_path, name, given)
     seen: list[bool] = []
@@ -93,7 +95,7 @@ def test_a_kept_answer_goes_only_after_what_followed_is_on_the_disk(
 
 
 def test_a_kept_answer_stays_when_the_disk_confirms_nothing(tmp_path: Path) -> None:
-    """A sync that fails is told as ever, and tried once; the answer of the close before is kept on."""
+    """A sync that fails is reported as usual, and tried once; the receipt of the earlier close stays."""
     answered(tmp_path, "task_add", TASK)
     App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
     with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))) as sync:
@@ -104,7 +106,7 @@ def test_a_kept_answer_stays_when_the_disk_confirms_nothing(tmp_path: Path) -> N
 
 
 def test_a_sync_that_fails_is_told(tmp_path: Path) -> None:
-    """The change is there and is not repeated; the next one goes on from it."""
+    """The change is stored and is not repeated; the next change builds on it."""
     answered(tmp_path, "task_add", TASK)
     with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]

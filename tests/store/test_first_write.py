@@ -21,7 +21,7 @@ TASK = {"title": "Do", "context": "because"}
 
 
 def synced(root: Path) -> list[str]:
-    """What one more task_add syncs, in order, as paths from the project root; a temporary file is "new"."""
+    """Return the paths that one more task_add syncs, in order, from the project root; a temporary file is "new"."""
     seen: list[str] = []
     real = os.fsync
 
@@ -41,7 +41,7 @@ WAY = [".", ".nexus"]
 
 
 def test_a_first_write_syncs_each_thing_once(tmp_path: Path) -> None:
-    """`.gitignore`, the folders on the way with what was put into them, the file; afterwards the file alone."""
+    """It syncs `.gitignore`, the new folders with their entries, and the file; the next write syncs only the file."""
     assert synced(tmp_path) == ["new", *WAY, *FILE]
     assert synced(tmp_path) == FILE
     assert (tmp_path / LOCK).read_bytes() == lock.clean_mark((tmp_path / LOCK).stat())
@@ -86,7 +86,7 @@ def test_a_lock_from_elsewhere_vouches_for_nothing(tmp_path: Path, left: str) ->
 
 
 def test_files_of_another_process_are_not_removed(tmp_path: Path) -> None:
-    """A first write whose lock was removed fails; the lock and the `.gitignore` of who came after it stay."""
+    """A first write whose lock was removed fails; the lock and the `.gitignore` of the later process stay."""
     real = commit.write_one
 
     def put_one(*told: Any, **more: Any) -> None:
@@ -103,7 +103,7 @@ def test_files_of_another_process_are_not_removed(tmp_path: Path) -> None:
 
 
 def test_failed_neighbour_does_not_fail_a_first_write(tmp_path: Path) -> None:
-    """A first write goes on when another one, which failed, removed the folders that both had begun to use."""
+    """A first write succeeds if another one, which failed, removed the folders that both had begun to use."""
     real, left = lock.acquire, [2]
 
     def held(state: Folder, *told: Any) -> Any:

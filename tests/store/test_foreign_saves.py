@@ -59,7 +59,7 @@ def test_a_save_after_the_last_look_is_built_upon(app: App, tmp_path: Path) -> N
 
 
 def test_endless_saves_end_the_call_unchanged(app: App, tmp_path: Path) -> None:
-    """After so many tries the call is refused with nothing changed, and the last save is there."""
+    """After the last try the call is refused with nothing changed, and the last save is in the file."""
     path = tmp_path / ".nexus/state/tasks.json"
     with _before_exchange(lambda: _edited(path, os.urandom(4).hex()), times=1000):
         told = app.call("task_add", TASK).result["structuredContent"]["error"]
@@ -68,7 +68,7 @@ def test_endless_saves_end_the_call_unchanged(app: App, tmp_path: Path) -> None:
 
 
 def test_a_half_written_save_is_refused_and_ends_whole(app: App, tmp_path: Path) -> None:
-    """The editor goes on in the file that has the name again."""
+    """The editor continues in the file, which has its name again."""
     path = tmp_path / ".nexus/state/tasks.json"
     data = path.read_bytes()
     held: list[int] = []
@@ -80,7 +80,7 @@ def test_a_half_written_save_is_refused_and_ends_whole(app: App, tmp_path: Path)
 
 
 def test_a_save_of_an_artifact_is_kept_beside_it(app: App, tmp_path: Path) -> None:
-    """The call writes over what there is: the save is a copy beside the artifact, and the log says where."""
+    """The call overwrites the artifact: the save becomes a copy beside it, and the log has the copy's path."""
     path = tmp_path / ".nexus/state/artifacts/note.md"
     path.parent.mkdir()
     path.write_text("old")
@@ -113,7 +113,7 @@ def test_copies_are_bounded_and_none_is_replaced(app: App, tmp_path: Path) -> No
 
 
 def test_save_is_kept_without_exchange_of_names(app: App, tmp_path: Path) -> None:
-    """What is written in place right before the rename is kept as a copy; all else is as ever."""
+    """Bytes written in place right before the rename are kept as a copy; the change itself is as usual."""
     path = tmp_path / ".nexus/state/tasks.json"
     real = Folder.rename
 
@@ -129,7 +129,7 @@ def test_save_is_kept_without_exchange_of_names(app: App, tmp_path: Path) -> Non
 
 
 def test_a_project_that_was_copied_after_a_kill_keeps_no_copy_of_ours(app: App, tmp_path: Path) -> None:
-    """Its files have other inodes; what they hold tells enough."""
+    """The files of the copied project have other inodes; their content is enough to recognize ours."""
     state = tmp_path / ".nexus/state"
     data = (state / "tasks.json").read_bytes()
     mark = (len(data), zlib.crc32(data))

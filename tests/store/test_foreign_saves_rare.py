@@ -151,7 +151,7 @@ def test_a_rename_over_is_seen_where_names_cannot_be_exchanged(app: App, path: P
 
 
 def test_both_saves_survive_a_kill_while_the_first_is_put_back(app: App, path: Path, tmp_path: Path) -> None:
-    """The second one went into our new file, in place: what has its number is not what we wrote any more."""
+    """The second save went into our new file, in place: a file with its inode is no longer ours."""
     real, exchanges = atomic.exchange, []
 
     def exchange(folder: Folder, one: str, other: str) -> bool:
@@ -172,7 +172,7 @@ def test_both_saves_survive_a_kill_while_the_first_is_put_back(app: App, path: P
 
 
 def test_permissions_set_right_before_the_exchange_are_kept(app: App, path: Path) -> None:
-    """Who takes a file away from others must not find it open to them again."""
+    """Permissions that a user removed from others right before the exchange stay removed."""
     path.chmod(0o644)
     with _at_exchange(lambda: path.chmod(0o600)):
         assert _answer(app)["task"]["id"] == 2
@@ -194,7 +194,9 @@ def test_a_copy_that_was_linked_into_place_survives_the_next_artifact(app: App, 
 
 
 def test_a_save_within_a_large_artifact_that_is_dated_back_is_kept(app: App, tmp_path: Path) -> None:
-    """Only its end is compared once it has lost its name; before that its times tell, of which one cannot be set."""
+    """After it lost its name only its end is compared; before that its times reveal a save, because one of them cannot
+    be set.
+    """
     _answer(app, "artifact_write", {"filename": "n.md", "content": "x" * (2 << 20)})
     path = tmp_path / ".nexus/state/artifacts/n.md"
     real = atomic.prepare

@@ -56,7 +56,7 @@ def test_too_large_journal_stops_every_call(tmp_path: Path, tool: str) -> None:
     ("content", "kind"), [('{"version": 3}', NewerJournal), ('{"version": 1}', JournalError), ("", JournalError)]
 )
 def test_newer_journal_is_not_reported_as_damaged(tmp_path: Path, content: str, kind: type[JournalError]) -> None:
-    """A journal of a later version is told apart from one that is spoilt."""
+    """A journal of a later version is distinguished from a damaged one."""
     (tmp_path / "txn.json").write_text(content)
     with Folder.root(str(tmp_path)) as state, pytest.raises(JournalError) as raised:
         journal.read_pending(state)

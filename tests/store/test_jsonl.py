@@ -40,7 +40,7 @@ def test_lines_are_added(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("oplog.torn")
 def test_a_torn_line_is_ended_first(tmp_path: Path) -> None:
-    """What was cut short stays a line of its own, and takes nothing of the next one with it."""
+    """A truncated line stays a line of its own, and does not merge with the next one."""
     (tmp_path / NAME).write_bytes(b'{"a": 1}\n{"b": ')
     append(tmp_path, b'{"c": 3}')
     assert (tmp_path / NAME).read_bytes() == b'{"a": 1}\n{"b": \n{"c": 3}\n'
@@ -61,7 +61,7 @@ def test_half_written_line_is_ended_by_the_next_one(tmp_path: Path) -> None:
 
 
 def test_short_writes_are_continued(tmp_path: Path) -> None:
-    """A write that takes a few bytes only is gone on with."""
+    """A write that accepts only a few bytes is continued."""
     real = os.write
     with patch.object(os, "write", lambda fd, data: real(fd, bytes(data)[:3])):
         append(tmp_path, b'{"a": 1}')

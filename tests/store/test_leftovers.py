@@ -48,7 +48,7 @@ def test_links_are_not_followed(artifacts: Path, tmp_path: Path) -> None:
 
 
 def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
-    """It ends after so many folders and goes so deep, and the change is made."""
+    """The sweep ends after a number of folders and at a depth, and the change is made."""
     with patch.object(conflicts, "MOST_SWEPT_FOLDERS", 2):
         answered(tmp_path, "task_close")
     assert sorted(path.parent.name for path in artifacts.rglob(LEFT)) == ["m"]
@@ -59,7 +59,7 @@ def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
 
 
 def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
-    """A leftover that will not go, or a folder that cannot be listed, is in no change's way."""
+    """A leftover that cannot be removed, or a folder that cannot be listed, does not fail a change."""
     real = conflicts.sweep
 
     def sweep(folder: object) -> None:
@@ -73,7 +73,7 @@ def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
 
 
 def test_removal_is_checked_like_a_replacement(tmp_path: Path) -> None:
-    """What is checked before a file is replaced is checked before it is removed, too."""
+    """The checks before a replacement are also made before a removal."""
     (tmp_path / "a").write_bytes(b"kept")
 
     def lost() -> None:

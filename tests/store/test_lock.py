@@ -23,7 +23,7 @@ def state(tmp_path: Path) -> Folder:
 
 
 def test_waiting_ends_with_the_holders_pid(state: Folder) -> None:
-    """Who waits in vain is told which process holds the lock."""
+    """A call that waits in vain gets an error with the pid of the lock holder."""
     expected = rf"process {os.getpid()} has it, and no time is left to wait; nothing was changed"
     with lock.acquire(state), pytest.raises(LockTimeout, match=expected) as told, lock.acquire(state, wait=0):
         raise AssertionError("two holders at once")
@@ -83,7 +83,7 @@ def test_the_lock_file_outlives_its_holders(state: Folder) -> None:
 
 
 def test_a_lock_that_cannot_be_taken_is_an_error(state: Folder) -> None:
-    """Where the system has no locks to give, nothing is written without one."""
+    """If the file system has no locks, nothing is written."""
     with (
         patch("fcntl.flock", side_effect=OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))),
         pytest.raises(StorageError, match="No locks available"),
@@ -103,7 +103,9 @@ def test_a_link_in_place_of_the_lock_is_refused(state: Folder, tmp_path: Path) -
 
 
 def test_replaced_lock_file_lets_no_two_holders_in(state: Folder, tmp_path: Path) -> None:
-    """Who waited for a file that is gone takes the new one; who held it is told before it writes."""
+    """A process that waited for a removed lock file takes the new one; the holder of the removed one gets an error
+    before it writes.
+    """
     path = tmp_path / lock.NAME
     with lock.acquire(state) as first:
         path.unlink()
@@ -144,14 +146,14 @@ def test_waiting_ends_when_the_server_is_to_stop(state: Folder) -> None:
 
 
 def test_a_failed_change_leaves_the_lock_file_as_it_was(state: Folder) -> None:
-    """The pid goes when the lock is let go, however that comes."""
+    """The pid is removed at any release of the lock."""
     with pytest.raises(ValueError, match="mine"), lock.acquire(state):
         raise ValueError("mine")
     assert (Path(state.path) / lock.NAME).read_bytes() == b""
 
 
 def test_a_folder_that_was_moved_away_is_not_written_to(tmp_path: Path) -> None:
-    """Who holds the lock of a folder that is no longer in its place holds nothing."""
+    """The lock of a folder that is no longer at its path permits no write."""
     (tmp_path / "state").mkdir()
     folder = Folder.root(str(tmp_path / "state"))
     with lock.acquire(folder) as held:
@@ -163,7 +165,7 @@ def test_a_folder_that_was_moved_away_is_not_written_to(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
-    """When the system fails to tell what the lock file is, the lock is refused, and free again."""
+    """If the stat of the lock file fails, the lock is refused, and free again."""
     failing = OSError(errno.EIO, os.strerror(errno.EIO))
     for name in ("fstat", "stat"):
         with (
@@ -180,7 +182,7 @@ def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
 
 @pytest.mark.parametrize("data", [b"1234" + b" " * 60 + b"somebody's own", b"1234 notes", b"settled" + b"x" * 60])
 def test_a_file_that_is_none_of_ours_is_not_signed(state: Folder, data: bytes) -> None:
-    """It is locked, and stays as it is, however it begins."""
+    """A foreign file is locked, and its content stays unchanged, however it begins."""
     path = Path(state.path) / lock.NAME
     path.write_bytes(data)
     with lock.acquire(state) as held:

@@ -16,7 +16,7 @@ def test_every_waiting_process_gets_its_turns(tmp_path: Path) -> None:
 
 
 def test_how_turns_are_counted() -> None:
-    """Who came later and had the lock earlier has passed, but for those who came all but at once."""
+    """A call that came later and got the lock earlier counts as overtaking, unless both came almost at once."""
     first, at_once, later = Turn(3.0, 0.0), Turn(1.0, LATER / 2), Turn(2.0, 0.5)
     turns = sorted([first, at_once, later])
     assert [turn.passed_by(turns[:number]) for number, turn in enumerate(turns)] == [0, 0, 1]

@@ -41,7 +41,7 @@ def test_folder_named_like_a_receipt_is_skipped(tmp_path: Path) -> None:
 
 
 def test_large_ones_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
-    """Beyond so many bytes in all nothing is parsed that does not begin as ours do; ours is found among them."""
+    """Beyond a total size only receipts that begin like ours are parsed; ours is found among them."""
     marker = closed_without_answer(tmp_path)
     state = marker.parent
     for number in range(20):
@@ -57,7 +57,7 @@ def test_large_ones_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
 
 
 def test_so_many_are_looked_at(tmp_path: Path, parsed: list[str]) -> None:
-    """After so many files of such a name no more are opened."""
+    """After a number of files with a receipt's name no more are opened."""
     answered(tmp_path, "task_add", TASK)
     for number in range(9):
         (tmp_path / f".nexus/state/closed-{number}.json").write_text("{}")

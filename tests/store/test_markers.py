@@ -108,7 +108,7 @@ def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
 
 
 def test_the_newest_of_two_answers_is_given_when_the_clock_went_back(tmp_path: Path, clock: Clock) -> None:
-    """Which close is the newer one is told by the history, not by the dates of its cycles."""
+    """The history decides which close is the newer one, not the times of its cycles."""
     markers = []
     for _ in range(2):
         app = App(Workspace(str(tmp_path)), now=clock)
@@ -161,7 +161,7 @@ def test_artifacts_leave_an_undelivered_answer(tmp_path: Path) -> None:
 
 
 def test_close_of_a_plan_drops_older_receipts(tmp_path: Path) -> None:
-    """A plan that another program left is closed for itself; what went unanswered before is past."""
+    """A plan that another program wrote is closed by itself; older receipts are dropped."""
     older = closed_without_answer(tmp_path)
     plan = {"id": 7, "topic": "Theirs", "issues": [], "created_at": "2026-01-01T00:00:00.000Z"}
     (tmp_path / ".nexus/state/plan.json").write_text(json.dumps(plan))
@@ -211,7 +211,7 @@ def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path, has_written: boo
 
 
 def test_a_marker_that_goes_while_it_is_looked_at_is_not_taken(tmp_path: Path) -> None:
-    """An answer that goes out just as another server opens its marker is not given a second time."""
+    """An answer that is delivered just as another server opens its receipt is not returned a second time."""
     answered(tmp_path, "plan_start", PLAN)
     first = App(Workspace(str(tmp_path))).call("task_close", {})
     real = fcntl.flock

@@ -61,7 +61,7 @@ def test_further_read_counts_one_up(project: Project, clock: Clock, schema_error
     ],
 )
 def test_other_lines_stay(project: Project, clock: Clock, before: bytes) -> None:
-    """Lines of other notes, and lines that are no record of this one, stay as they are to the byte."""
+    """Lines of other notes, and lines that are no record of this note, keep their bytes."""
     project.put(FILE, before)
     assert read(project, clock) == line(at=clock.stamp())
     ended = before if before.endswith(b"\n") else before + b"\n"
@@ -84,14 +84,14 @@ def test_last_of_repeated_lines_counts(project: Project, clock: Clock) -> None:
 
 
 def test_harnesses_are_apart(project: Project, clock: Clock) -> None:
-    """What one harness reads is no read of another."""
+    """A read by one harness does not count for another one."""
     read(project, clock)
     note_read(Store(Workspace(str(project.root)), clock), "codex", NOTE, "tester")
     assert project.get(FILE) == project.get("state/codex/memory-access.jsonl") == spelt(line(at=clock.stamp()))
 
 
 def test_a_link_is_refused(project: Project, clock: Clock, tmp_path: Path) -> None:
-    """A link in place of the record is not followed, and what it leads to stays as it is."""
+    """A link in place of the record is not followed, and its target stays unchanged."""
     target = tmp_path / "target"
     target.write_bytes(b"")
     project.put("state/claude/x", b"")
@@ -102,7 +102,7 @@ def test_a_link_is_refused(project: Project, clock: Clock, tmp_path: Path) -> No
 
 
 def test_full_record_stays_unchanged(project: Project, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record that is full stays as it is, and so does one that is larger than what is read."""
+    """A full record stays unchanged, and so does one beyond the read limit."""
     monkeypatch.setattr(harness_files, "SESSION_LIMIT", 150)
     project.put(FILE, spelt(line(OTHER)))
     with pytest.raises(StateError, match="would grow"):

@@ -29,7 +29,7 @@ def mark(data: bytes) -> dict[str, int]:
 
 @pytest.mark.requirement("oplog.entry")
 def test_entry_has_tool_harness_and_client(project: Project, clock: Clock) -> None:
-    """An entry has time, tool, harness, client, and of the file what is no longer there."""
+    """An entry has time, tool, harness, client, and the replaced content of the file."""
     app = App(Workspace(str(project.root), "claude-code"), "nx_", now=clock)
     app.call("nx_task_add", {**TASK, "title": "Ä"}, "Cl\ud800 1").delivered()
     first = project.get("state/tasks.json")
@@ -143,7 +143,7 @@ def test_it_stays_below_its_limit(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("oplog.bounded")
 def test_too_long_text_is_left_out_of_the_entry(tmp_path: Path) -> None:
-    """What a file was is left out where the line would become too long, and nothing else is."""
+    """The old content of a file is omitted if the line would become too long; the other fields stay."""
     answered(tmp_path, "artifact_write", {"filename": "a", "content": "\x01" * 50_000})  # \u0001 in JSON
     answered(tmp_path, "artifact_write", {"filename": "a", "content": "short"})
     answered(tmp_path, "artifact_write", {"filename": "a", "content": "x" * (1 << 20) + "x"})

@@ -42,7 +42,7 @@ for number in range(int(sys.argv[3])):
 
 
 def together(root: Path, *programs: tuple[str, int]) -> list[list[int]]:
-    """Run the programs at once, each so many times; the numbers that each printed."""
+    """Run the programs at once, each this often; return the numbers that each printed."""
     running = [
         subprocess.Popen([sys.executable, "-c", code, str(root), str(index), str(times)], stdout=subprocess.PIPE)
         for index, (code, times) in enumerate(programs)

@@ -84,7 +84,7 @@ REPLACED_OF_ANOTHER_GROUP = (
 def test_a_file_that_is_replaced_keeps_its_bits(
     fast_path: Path, folder: int, bits: int, group: int, found: list[str]
 ) -> None:
-    """They are for the group that they were for; another one gets no more than everybody, or what the folder gives."""
+    """The bits are those for the file's group; another group gets those of all users, or those of the folder."""
     root = made(fast_path / "project", folder)
     (root / "file").write_text("old")
     if ROOT:
@@ -94,7 +94,9 @@ def test_a_file_that_is_replaced_keeps_its_bits(
 
 
 def test_refused_group_makes_the_file_no_more_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a mount refuses a change of permissions, the file is made all the same, and is no more open than asked."""
+    """If a mount refuses a change of permissions, the file is created nevertheless, with no more than the requested
+    permissions.
+    """
     root = made(tmp_path / "project", 0o2770)
 
     def refuse(fd: int, mode: int) -> None:

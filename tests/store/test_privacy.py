@@ -31,7 +31,7 @@ def private(tmp_path: Path) -> Path:
 
 
 def test_journal_and_receipt_are_private(private: Path) -> None:
-    """What a close is completed from, and what is left of it, is its owner's alone; so is what is set aside."""
+    """The journal of a close, its receipt, and files that are set aside are readable for their owner only."""
     state = private / ".nexus/state"
     with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
         App(Workspace(str(private))).call("task_close", {})
@@ -44,7 +44,7 @@ def test_journal_and_receipt_are_private(private: Path) -> None:
 
 
 def test_file_set_aside_keeps_its_permissions(private: Path) -> None:
-    """What is set aside keeps the permissions that it had, also where they are wider."""
+    """A file that is set aside keeps its permissions, even wider ones."""
     plan = private / ".nexus/state/plan.json"
     plan.chmod(0o640)
     with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):

@@ -29,7 +29,7 @@ def _closed(app: App) -> Any:
 
 @pytest.mark.parametrize("gone", [".nexus", ".nexus/state", ".nexus/state/txn.json"])
 def test_change_without_a_journal_is_reported_as_possibly_lost(app: App, tmp_path: Path, gone: str) -> None:
-    """The answer says so and names the calls that show it; it promises nothing."""
+    """The error says so and names the calls that show the state; it promises nothing."""
 
     def cleaned(*_: object) -> None:
         path = tmp_path / gone
@@ -81,7 +81,7 @@ def test_removed_workspace_is_reported_as_possibly_lost(app: App, tmp_path: Path
 
 
 def test_a_recovery_whose_journal_goes_promises_nothing(app: App, tmp_path: Path) -> None:
-    """A later call that is to complete the change, and cannot, says that it may be lost."""
+    """A later call that cannot complete the change says that it may be lost."""
     with patch.object(journal, "apply", side_effect=OSError(5, "Input/output error")):
         _closed(app)
 

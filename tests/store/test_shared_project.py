@@ -42,7 +42,7 @@ EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def work(root: Path) -> list[str]:
-    """What fails of all that a user does in a day: every tool, every event, undo, repair, and doctor."""
+    """Return the failures of all that a user does in a day: every tool, every event, undo, repair, and doctor."""
     failed = []
 
     def tried(name: str, act: Callable[[], Any]) -> None:
@@ -80,7 +80,7 @@ def is_access(code: str) -> bool:
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What is read lazily is read now: the checkout may be closed to other users."""
+    """Read lazily loaded files now: the checkout may be closed to other users."""
     root = tmp_path_factory.mktemp("warm")
     with patch.object(history_index, "CACHE_FROM_BYTES", 0):
         assert work(root) == []
@@ -138,7 +138,7 @@ def test_one_user_completes_what_the_crash_of_another_left(team: Path, umask: in
 
 
 def test_a_journal_is_no_more_open_than_what_it_copies(team: Path) -> None:
-    """What one user keeps from the group stays so, also in a shared folder."""
+    """Content that one user keeps from the group stays private, also in a shared folder."""
     by(ANN, team, opened)
     (team / ".nexus/state/plan.json").chmod(0o600)
     assert by(ANN, team, dies)
@@ -163,7 +163,7 @@ def test_nothing_is_more_open_than_its_folder(fast_path: Path, mode: int, umask:
 
 
 def test_lock_closed_to_the_group_is_reported(team: Path) -> None:
-    """A user who may not write the file learns whom to ask, and the command that lists all such files."""
+    """A user who may not write the file gets the owner's name to ask, and the command that lists all such files."""
 
     def as_an_older_version_did(root: Path) -> None:
         answered(root, "task_add", SMALLEST["task_add"])

@@ -44,7 +44,7 @@ CHANGES = st.sampled_from(
 @settings(max_examples=120)
 @given(st.lists(CHANGES, max_size=14), st.integers(1, 4))
 def test_undo_after_any_calls_restores_or_refuses(calls: list[tuple[str, dict[str, Any]]], count: int) -> None:
-    """After any calls, undo N leaves the files as they were before the last N changes, or refuses and leaves all."""
+    """After any calls, undo N restores the files from before the last N changes, or refuses and changes none."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
         root = Path(folder)
         app = App(Workspace(folder))
@@ -98,7 +98,7 @@ def test_undo_answers_and_logs_what_it_took_back(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("undo.last-first")
 def test_a_second_undo_takes_the_one_before(tmp_path: Path) -> None:
-    """What was taken back is past: the next undo goes on from there, and new changes come first again."""
+    """The next undo continues before the changes taken back, and new changes come first again."""
     for title in ("A", "B", "C"):
         answered(tmp_path, "task_add", {**TASK, "title": title})
     take_back(tmp_path)

@@ -49,13 +49,13 @@ class Template:
 
 
 def recovered(root: Path) -> Files:
-    """The files once another process has read; what a dead one left beside artifacts is swept by the next of them."""
+    """Return the files after another process has read; it sweeps the leftovers of a dead one beside artifacts."""
     answered(root, "plan_status")
     return {name: data for name, data in files(root).items() if atomic.PREFIX not in name}
 
 
 def until_through(folder: Path, template: Template, run: Callable[[Path, int], bool]) -> int:
-    """Run `run(root, n)`, each in a fresh copy, for n = 1, 2, … until it says that it went through."""
+    """Run `run(root, n)`, each in a fresh copy, for n = 1, 2, … until it returns that the undo was completed."""
     for number in range(1, 200):
         if run(template.copy(folder / str(number)), number):
             return number
@@ -65,7 +65,9 @@ def until_through(folder: Path, template: Template, run: Callable[[Path, int], b
 @pytest.mark.requirement("undo.all-or-nothing")
 @pytest.mark.parametrize("count", [1, 3])
 def test_undo_killed_at_any_call_is_whole_or_absent(fast_path: Path, count: int) -> None:
-    """Wherever an undo dies, all of it is done or nothing, the log says which, and the next one goes on from there."""
+    """After a kill at any call the undo is complete or absent, the log shows which, and the next undo continues from
+    there.
+    """
     template = Template(fast_path / "template", changes=True)
     wanted = template.before if count == 3 else {**template.now, "artifacts/a/b.md": b"old"}
     outcomes = set()
@@ -114,7 +116,7 @@ def test_recovery_of_an_undo_can_be_killed_too(fast_path: Path) -> None:
 @pytest.mark.requirement("undo.all-or-nothing", "storage.disk")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=lambda code: errno.errorcode[code])
 def test_undo_error_at_any_call_is_reported_truthfully(fast_path: Path, code: int) -> None:
-    """Whatever the system refuses, what is told is true of the files, and the next call works."""
+    """After any refused system call the message is true of the files, and the next call works."""
     template = Template(fast_path / "template", changes=True)
 
     def fail(root: Path, number: int) -> bool:

@@ -96,7 +96,7 @@ def test_cycles_of_others_do_not_hinder_undo(tmp_path: Path, time: object) -> No
 
 @pytest.mark.requirement("undo.history")
 def test_a_history_that_cannot_be_read_does_not_hinder_undo(tmp_path: Path, clock: Clock) -> None:
-    """The operation log tells which changes came before a close, so undo needs no history."""
+    """The operation log shows which changes came before a close, so undo needs no history."""
     call(tmp_path, clock, "task_add", TASK)
     (tmp_path / ".nexus/history.json").write_bytes(b"<<<<<<< ours")
     take_back(tmp_path)

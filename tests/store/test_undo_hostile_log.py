@@ -81,7 +81,7 @@ def test_a_way_back_to_what_is_no_text(tmp_path: Path, others: list[dict[str, An
 
 @pytest.mark.requirement("undo.refused")
 def test_artifact_that_was_no_text_cannot_be_restored(tmp_path: Path) -> None:
-    """What was no text is not kept, also when the bytes that were replaced would be text by themselves."""
+    """Content that was no text is not stored, even if the replaced bytes by themselves would be text."""
     answered(tmp_path, "artifact_write", {"filename": "a.md", "content": "zz"})
     (tmp_path / ".nexus/state/artifacts/a.md").write_bytes(b"a\xc3z")
     answered(tmp_path, "artifact_write", {"filename": "a.md", "content": "a\u00e9z"})

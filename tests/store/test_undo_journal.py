@@ -22,7 +22,7 @@ JOURNAL = ".nexus/state/txn.json"
 
 @pytest.fixture
 def recorded(fast_path: Path) -> tuple[Path, Files]:
-    """A project with an undo of three files that is recorded and not applied, and what the files will be."""
+    """Return a project with a recorded, unapplied undo of three files, and the expected files."""
     template = Template(fast_path / "project", changes=True)
     with patch.object(journal, "apply", side_effect=Died), pytest.raises(Died):
         take_back(fast_path / "project", 3)
@@ -51,7 +51,7 @@ def test_any_call_completes_an_interrupted_undo(recorded: tuple[Path, Files], to
 @pytest.mark.requirement("undo.interrupted", "undo.dry-run")
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_repeated_undo_after_an_interrupted_one_is_refused_once(recorded: tuple[Path, Files], dry_run: bool) -> None:
-    """An undo that completes an interrupted one takes back nothing itself and says so, once; the next one goes on."""
+    """An undo that completes an interrupted one is refused once and takes back nothing itself; the next one works."""
     root, before = recorded
     told = "interrupted was completed just now: it took back 3 changes; this call changed nothing itself"
     with pytest.raises(UndoRefused, match=told):

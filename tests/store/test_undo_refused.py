@@ -58,7 +58,7 @@ SPOILED: dict[str, tuple[Spoil, int, str]] = {
 @pytest.mark.requirement("undo.refused", "undo.all-or-nothing")
 @pytest.mark.parametrize("case", SPOILED)
 def test_refused_undo_takes_nothing_back(tmp_path: Path, case: str) -> None:
-    """What is not as the log says is told by name, and then nothing at all is taken back."""
+    """A file that differs from the log is named, and no change is taken back."""
     spoil, count, problem = SPOILED[case]
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, "plan_start", PLAN)
@@ -106,7 +106,7 @@ def test_unreadable_log_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("undo.history")
 def test_forged_undo_of_a_close_is_ignored(tmp_path: Path) -> None:
-    """A cycle stays a barrier, whatever another line of the log says of it."""
+    """No change before a cycle is undone, even if another line of the log claims that the close was taken back."""
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, "task_close")
     close = entries(tmp_path)[-1]
@@ -120,7 +120,7 @@ def test_forged_undo_of_a_close_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.requirement("undo.history")
 @pytest.mark.parametrize("barrier", ["task_close", "plan_start"])
 def test_a_cycle_is_never_crossed(tmp_path: Path, barrier: str) -> None:
-    """What went into the history stays there: undo goes as far as that change, which it names, and no further."""
+    """Undo never removes a cycle: it stops at that change, which it names."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, barrier, SMALLEST[barrier])
@@ -138,7 +138,7 @@ def test_a_cycle_is_never_crossed(tmp_path: Path, barrier: str) -> None:
 
 @pytest.mark.requirement("undo.valid")
 def test_log_with_invalid_content_is_refused(tmp_path: Path) -> None:
-    """Whatever a log says, nothing is written that would be refused when it is read."""
+    """Undo writes no content that a later read would refuse, whatever the log contains."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "plan_decide", SMALLEST["plan_decide"])
     for bad, error in ((b"{", StateError), (b'{"id": 1}', StateError), (b'{"schema_version": "1.0", ', NewerVersion)):

@@ -27,7 +27,7 @@ from tests.support import SMALLEST
 
 @pytest.fixture
 def warnings() -> Iterator[list[str]]:
-    """The warnings of the test; what was warned of before counts as new."""
+    """Return the warnings of the test; earlier warnings count as new."""
     seen: list[str] = []
     with patch.object(log, "warning", seen.append), patch.object(oplog, "_warned", set()):
         yield seen
@@ -36,7 +36,9 @@ def warnings() -> Iterator[list[str]]:
 @pytest.mark.requirement("oplog.no-hindrance", "oplog.own-file")
 @pytest.mark.parametrize("kind", ["folder", "link", "dangling", "hard link", "pipe"])
 def test_other_file_in_place_of_the_log_is_kept(tmp_path: Path, kind: str, warnings: list[str]) -> None:
-    """With something else in the log's place every change is made and answered, it is told once, and it stays."""
+    """With another file in the log's place every change is made and answered; one warning names the file, which
+    stays.
+    """
     answered(tmp_path, "plan_start", PLAN)
     place, outside = tmp_path / ".nexus/state/oplog.jsonl", tmp_path / "outside"
     place.unlink()
@@ -66,7 +68,9 @@ def test_other_file_in_place_of_the_log_is_kept(tmp_path: Path, kind: str, warni
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EMFILE])
 @pytest.mark.parametrize("name", ["task_add", "task_close", "artifact_write"])
 def test_failing_log_does_not_fail_the_change(tmp_path: Path, name: str, code: int, warnings: list[str]) -> None:
-    """Whichever call of noting fails, the change is answered as made, it is told once, and the next one is noted."""
+    """If any call of writing the log fails, the change succeeds, one warning is logged, and the next change is
+    logged.
+    """
     noting = "note_cycle" if name == "task_close" else "note"
     real = getattr(oplog, noting)
     failed: list[str] = []
@@ -157,7 +161,7 @@ def test_too_large_log_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("oplog.bounded", "oplog.own-file")
 def test_foreign_log_is_kept_aside(tmp_path: Path, warnings: list[str]) -> None:
-    """A file without a note of ours in what would go is kept whole beside the log, and a new log begun."""
+    """A file without an entry of ours in its older half is renamed whole, and a new log is begun."""
     answered(tmp_path, "task_add", TASK)
     state = tmp_path / ".nexus/state"
     foreign = (b'{"foreign": "%s"}\n' % (b"x" * 100)) * 90

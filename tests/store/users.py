@@ -26,7 +26,7 @@ def become(user: int, umask: int) -> None:
 
 
 def by(user: int, root: Path, act: Callable[[Path], Any], umask: int = 0o022) -> Any:
-    """What `act(root)` returns in a process of this user."""
+    """Return the result of `act(root)` in a process of this user."""
 
     def run(_: int) -> Any:
         become(user, umask)

@@ -39,7 +39,7 @@ def test_note_is_named_and_tagged_by_its_words(project: Project) -> None:
 
 @pytest.mark.requirement("memory.merge")
 def test_similar_note_is_offered_before_a_new_one(project: Project) -> None:
-    """A text that belongs to a note is not kept until the user says where, either way."""
+    """A text that is similar to a note is not stored until the user chooses between the two."""
     acted(project, "[m] locks.md: Locks are slow on NFS shares.")
     before = project.snapshot()
     (asked,) = acted(project, "[m] On NFS shares locks are very slow")
@@ -108,7 +108,7 @@ def test_tags_that_are_made_are_listed(project: Project) -> None:
 
 @pytest.mark.requirement("rules.written")
 def test_rule_contained_in_another_is_added(project: Project) -> None:
-    """It is another rule, and is kept; looking says the same before."""
+    """A rule that another one contains is stored; a preview says the same before."""
     acted(project, "[rule] Never use eval in templates")
     (tag,) = routed(project, "[rule] use eval")
     assert tag["would"]["result"] == "extends"
@@ -149,7 +149,7 @@ def test_rule_contained_in_another_is_added(project: Project) -> None:
     ],
 )
 def test_refused_text_leaves_no_file(project: Project, tmp_path: Path, message: str) -> None:
-    """The step says why; no file and no folder is made, in the project or outside."""
+    """The step has the reason; no file and no folder is created, in the project or outside."""
     before = sorted(map(str, tmp_path.rglob("*")))
     (step,) = acted(project, message)
     assert (step["result"], bool(step["next_step"])) == ("failed", True)
@@ -201,7 +201,7 @@ WHOLE = ". To keep that too, write \\ before the tag's bracket and send the whol
     ],
 )
 def test_sentence_cut_at_a_tag_is_reported(project: Project, message: str, rest: str) -> None:
-    """What is not kept of it is told, by looking and by doing; a sentence that ends before the tag is whole."""
+    """The omitted part is reported, by the preview and by the step; a sentence that ends before the tag is whole."""
     told = f"{CUT}{rest}{WHOLE}" if rest else ""
     assert routed(project, message)[0]["advice"] == told
     step = acted(project, message)[0]

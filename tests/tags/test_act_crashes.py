@@ -46,7 +46,7 @@ def calls(root: Path) -> int:
 
 @pytest.mark.requirement("memory.written")
 def test_note_killed_at_any_call_is_old_or_new(fast_path: Path) -> None:
-    """The note is the old one or the new one; the next writer clears what the dead one left, and adds the text."""
+    """The note is the old or the new one; the next writer removes the leftovers, and adds the text."""
     for number in range(1, calls(fast_path / "whole") + 1):
         project = prepared(fast_path / str(number))
         killed(number, lambda project=project: tell(project))  # type: ignore[misc]
@@ -70,7 +70,7 @@ def test_leftover_of_a_dead_writer_is_deleted(fast_path: Path) -> None:
 
 @pytest.mark.requirement("memory.written")
 def test_disk_full_at_any_call_is_reported_truthfully(fast_path: Path) -> None:
-    """A disk that is full at any call leaves the old note, and the step says that it failed; or the new one."""
+    """A full disk at any call leaves the old note and a failed step, or the new note."""
     seen = set()
     for number in range(1, calls(fast_path / "whole") + 1):
         project = prepared(fast_path / str(number))

@@ -98,7 +98,7 @@ def test_without_a_file_no_yaml_is_loaded(project: Project) -> None:
 
 
 def test_the_page_has_what_may_be_set() -> None:
-    """The example of docs/config.md keeps the schema, has all there is, and the defaults that it tells."""
+    """The example in docs/config.md keeps the schema, has every setting, and shows its default."""
     import re
 
     import yaml

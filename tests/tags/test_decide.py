@@ -80,7 +80,7 @@ def test_config_leaves_decisions_to_the_agent(planned: Project, message: str) ->
 
 @pytest.mark.parametrize("content", ["tags: {decide: record}\n", "tags:\n"])
 def test_config_keeps_the_default(planned: Project, content: str) -> None:
-    """A setting that says the default, or nothing, records as without a file."""
+    """With the default, or without a value, a setting has the same effect as without a file."""
     planned.put("config.yml", content)
     assert step(planned, "[d:2] Now.")[0] == "recorded"
 
@@ -109,7 +109,7 @@ def test_faulty_config_leaves_decisions_to_the_agent(planned: Project) -> None:
     ],
 )
 def test_unusable_text_is_no_decision(planned: Project, message: str, advice: str) -> None:
-    """The reason is given, by looking and by doing, and nothing is written."""
+    """The reason is reported, by the preview and by the step, and nothing is written."""
     before = planned.snapshot()
     result, reason = step(planned, message)
     assert (result, reason[: len(advice)]) == ("failed", advice)
@@ -150,13 +150,13 @@ def test_finished_cycle_is_named(planned: Project, call: Client) -> None:
 
 
 def test_cut_decision_has_a_warning(planned: Project) -> None:
-    """The text ends at the next tag, and the answer names what is not in it."""
+    """The text ends at the next tag, and the answer names the omitted part."""
     steps = acted(planned, "[d:2] Never type [run] before")
     assert steps[0]["next_step"].startswith('Pending: issue 1 "Where?". The text ends before the next tag; not in it')
 
 
 def test_question_decided_meanwhile_is_not_decided_again(planned: Project, call: Client, monkeypatch: Any) -> None:
-    """Another process may decide between the look and the lock: what is certain is judged again under the lock."""
+    """Another process may decide before the lock is taken: the question is checked again under the lock."""
     call("plan_decide", issue_id=1, decision="Here.")
     plan = Store.plan
 

@@ -60,7 +60,7 @@ def locked(project: Project) -> None:
     ],
 )
 def test_unrestorable_notes_stay(real_repository: Project, spoil: Callable[[Project], None], words: str) -> None:
-    """The call is refused in clear words, and neither the notes nor the branch nor the index change."""
+    """The call is refused with the reason, and neither the notes nor the branch nor the index change."""
     project = real_repository
     notes(project, old=200, fine=200)
     head = committed(project)
@@ -90,7 +90,7 @@ def test_deletion_needs_a_repository_with_a_commit(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("memory.commit")
 def test_nothing_else_goes_into_the_commit(real_repository: Project) -> None:
-    """What is staged, changed or untracked elsewhere stays just so."""
+    """Staged, changed and untracked files elsewhere stay unchanged."""
     project = real_repository
     notes(project, old=200)
     (project.root / "code").write_text("1\n")
@@ -106,7 +106,7 @@ def test_nothing_else_goes_into_the_commit(real_repository: Project) -> None:
 
 @pytest.mark.requirement("memory.commit")
 def test_restore_command_starts_at_the_top_of_the_repository(real_repository: Project) -> None:
-    """The commit goes to the branch that is checked out, and the way back is told from the top of the repository."""
+    """The commit goes to the checked-out branch, and the restore command runs from the top of the repository."""
     project = Project(real_repository.root / "a b" / "c")
     notes(project, old=200)
     parent = committed(project)
@@ -169,7 +169,7 @@ def test_note_changed_before_the_deletion_stays(real_repository: Project, monkey
 
 @pytest.mark.requirement("memory.refused")
 def test_note_changed_at_the_last_moment_is_kept(real_repository: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an editor wrote once the commit was made is kept, as a new file for git."""
+    """A note that an editor wrote after the commit was made is kept, as a new file for git."""
     project = real_repository
     notes(project, old=200, other=200)
     committed(project)
@@ -207,7 +207,7 @@ def test_foreign_commit_stops_the_deletion(real_repository: Project, monkeypatch
 
 
 def test_line_ends_that_git_changed_are_no_change(real_repository: Project) -> None:
-    """A note whose line ends git turned into those of Windows is as it is in the commit."""
+    """A note whose line ends git converted to those of Windows equals the committed note."""
     project = real_repository
     git(project.root, "config", "core.autocrlf", "true")
     aged(project.put("memory/old.md", "a\r\nb\r\n"), 200)
@@ -216,7 +216,7 @@ def test_line_ends_that_git_changed_are_no_change(real_repository: Project) -> N
 
 
 def test_names_like_patterns_are_taken_literally(real_repository: Project) -> None:
-    """A name is taken as it is: no pattern, no option, no magic."""
+    """A name is taken literally: it is no pattern, no option and no pathspec magic."""
     project = real_repository
     for name in ("-f.md", "*.md", ":(top)x.md", "it's.md", "a.md"):
         aged(project.put(f"memory/{name}", name), 1 if name == "a.md" else 200)

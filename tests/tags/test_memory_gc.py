@@ -59,7 +59,7 @@ def there(project: Project) -> list[str]:
 
 @pytest.mark.requirement("memory.manual")
 def test_proposals_delete_nothing(project: Project) -> None:
-    """The notes that could go, each with its reasons; nothing is changed."""
+    """The proposal lists the notes to delete, each with its reasons; nothing is changed."""
     notes(project, old=200, young=10, used=200, stale=200)
     read(project, "used", 5, 1)
     read(project, "stale", 1, 95)
@@ -91,7 +91,7 @@ def test_nothing_is_proposed_without_old_notes(project: Project) -> None:
 
 
 def test_a_project_sets_its_own_figures(project: Project) -> None:
-    """What config.yml leaves out is as the vocabulary has it."""
+    """A threshold that config.yml omits has the vocabulary's value."""
     notes(project, a=200, b=50)
     project.put("config.yml", "memory:\n  propose:\n    min_age_days: 20\n")
     assert [one["path"] for one in acted(project, "[m:gc]")[0]["proposals"]] == ["memory/a.md"]
@@ -100,7 +100,7 @@ def test_a_project_sets_its_own_figures(project: Project) -> None:
 
 
 def test_a_thousand_proposals_are_bounded(project: Project) -> None:
-    """So many are listed, the others counted."""
+    """A limited number is listed, the others are counted."""
     notes(project, **{f"n{number:04}": 200 for number in range(1000)})
     (step,) = acted(project, "[m:gc]")
     assert (len(step["proposals"]), step["more"]) == (memory_gc.MOST_SHOWN, 1000 - memory_gc.MOST_SHOWN)
@@ -108,7 +108,7 @@ def test_a_thousand_proposals_are_bounded(project: Project) -> None:
 
 @pytest.mark.requirement("memory.commit")
 def test_applied_deletion_is_one_commit_that_restores_each_note(real_repository: Project) -> None:
-    """The notes go in one commit, which says why and how each comes back; by that command it does."""
+    """One commit deletes the notes; its message has the reasons and a restore command for each, which works."""
     project = real_repository
     notes(project, old=200, young=1, other=300)
     parent = committed(project)
@@ -144,7 +144,7 @@ def test_applied_deletion_is_one_commit_that_restores_each_note(real_repository:
 
 @pytest.mark.requirement("memory.automatic")
 def test_deletion_without_a_question_needs_all_three_thresholds(real_repository: Project) -> None:
-    """[m:gc] deletes what all three hold for by what is on record; the rest stays a proposal."""
+    """[m:gc] deletes the notes that the record shows beyond all three thresholds; the others stay a proposal."""
     project = real_repository
     notes(project, old=200, rare=200)
     read(project, "rare", 1, 150)
@@ -159,7 +159,7 @@ def test_deletion_without_a_question_needs_all_three_thresholds(real_repository:
 
 @pytest.mark.requirement("memory.automatic")
 def test_preview_names_notes_deleted_without_a_question(real_repository: Project) -> None:
-    """Looking says which notes would be deleted at once, and which stay a proposal; what is told is what is done."""
+    """The preview lists the notes to delete at once and those to propose; the step does the same."""
     project = real_repository
     notes(project, old=200, rare=200)
     read(project, "rare", 1, 150)
@@ -193,7 +193,7 @@ def test_preview_names_notes_deleted_without_a_question(real_repository: Project
 
 
 def test_advice_names_some_of_many_notes(project: Project) -> None:
-    """The advice names some and counts the others; a name is quoted, whatever it says."""
+    """The advice names some notes and counts the others; a name is quoted."""
     notes(project, **{f"n{number}": 200 for number in range(7)})
     aged(project.put('memory/a "b" c.md', "x"), 200)
     notes(project, used=1)
@@ -227,7 +227,7 @@ def test_deletion_without_a_question_needs_recorded_reads(real_repository: Proje
 @pytest.mark.parametrize("missing", ["days_unread", "max_access_count", "min_age_days"])
 @pytest.mark.requirement("memory.automatic")
 def test_two_thresholds_are_not_enough(project: Project, missing: str) -> None:
-    """With one of them missing nothing is deleted, and the file's fault is told."""
+    """If one threshold is missing, nothing is deleted, and the file's fault is reported."""
     figures = {"days_unread": 1, "max_access_count": 9, "min_age_days": 1}
     del figures[missing]
     notes(project, old=200)

@@ -21,7 +21,7 @@ READ = {"path": ".nexus/memory/z.md", "access_count": 1, "last_accessed_ts": "20
 
 
 def told(project: Project, event: str, **params: Any) -> str:
-    """All that the answer to an event says."""
+    """Return all texts in the answer to an event."""
     answer = handle(event, {"session_id": "s", **params}, Workspace(str(project.root), "claude-code"))
     return "\n".join([answer.get("context", ""), *answer["warnings"]])
 
@@ -54,7 +54,7 @@ def test_similar_note_is_quoted(project: Project, prompt: str) -> None:
 
 @pytest.mark.requirement("knowledge.text")
 def test_unusable_note_is_quoted(project: Project) -> None:
-    """In the reason, and in what is to be done about it."""
+    """The name is quoted in the reason and in the next step."""
     project.put(f"memory/{PLAIN}", "<<<<<<< HEAD\n")
     found = told(project, "user_message", prompt=f"[m] {PLAIN}: More")
     assert found.count(PLAIN) == 2

@@ -109,7 +109,7 @@ def keyword(project: Project) -> None:
 def test_note_that_git_cannot_restore_stays(
     real_repository: Project, damage: Callable[[Project], None], problem: str
 ) -> None:
-    """Nothing is deleted, no commit is made, and the reason is told."""
+    """Nothing is deleted, no commit is made, and the reason is reported."""
     project = real_repository
     notes(project, old=200, young=1)
     committed(project)

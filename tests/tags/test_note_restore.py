@@ -21,7 +21,7 @@ from tests.tags.test_memory_gc import clean, committed, notes, there
 @pytest.mark.requirement("memory.commit")
 @pytest.mark.parametrize("part", ["", ":a part", "[ab]"])
 def test_restore_command_of_a_pattern_like_name_restores_only_it(real_repository: Project, part: str) -> None:
-    """The command that is told brings this note back, and no other one with it."""
+    """The printed command restores this note, and no other one."""
     project = Project(real_repository.root / part)
     notes(project, a=1, b=1)
     for name in ("*.md", "[ab].md", "a\\*.md", "?.md"):
@@ -42,7 +42,9 @@ def test_restore_command_of_a_pattern_like_name_restores_only_it(real_repository
 def test_index_locked_at_the_end_is_reported_with_the_commands(
     real_repository: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit is made and the notes are gone: how to get them back is told, and what puts the index right."""
+    """The commit is made and the notes are deleted: the result has the commands that restore them and repair
+    the index.
+    """
     project = real_repository
     notes(project, old=200)
     committed(project)
@@ -90,7 +92,7 @@ def test_index_command_has_the_whole_path(
 def test_slow_git_at_the_end_is_reported_with_the_commands(
     real_repository: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The notes are gone by then, so that how to get them back is told all the same."""
+    """The notes are deleted by then, so the result has the commands that restore them nevertheless."""
     project = real_repository
     notes(project, old=200)
     committed(project)
@@ -117,7 +119,7 @@ def test_slow_git_at_the_end_is_reported_with_the_commands(
     ],
 )
 def test_silent_git_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: str, complaint: str) -> None:
-    """What ended it is named."""
+    """The result names the cause of the end."""
     (tmp_path / "git").write_text(f"#!/bin/sh\n{dying}\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)

@@ -39,7 +39,7 @@ from tests.tags.support import NAMES, found
     ],
 )
 def test_tags_are_found(message: str, tags: list[tuple[str, str, str]]) -> None:
-    """Tag and variant in lower case, and the text up to the next tag."""
+    """A tag and its variant are returned in lower case, with the text up to the next tag."""
     assert found(message) == tags
 
 
@@ -79,7 +79,9 @@ def test_tags_are_found(message: str, tags: list[tuple[str, str, str]]) -> None:
     ],
 )
 def test_code_has_no_tags(message: str, tags: list[str]) -> None:
-    """Code spans and fences are skipped as Markdown sees them; what is not closed is no span, but a fence."""
+    """Code spans and fences are skipped as in Markdown; an unclosed backtick begins no span, but an unclosed fence
+    counts.
+    """
     assert [tag for tag, _, _ in found(message)] == tags
 
 
@@ -148,7 +150,7 @@ def test_a_check_box_is_none_even_when_there_is_such_a_tag() -> None:
 
 @pytest.mark.requirement("tags.exact")
 def test_span_covers_tag_and_brackets() -> None:
-    """A span has the brackets and what is between them."""
+    """A span includes the brackets and the text between them."""
     message = "Now [PLAN:auto] it, then [d]."
     assert parse(message, NAMES) == [
         {"tag": "plan", "variant": "auto", "start": 4, "end": 15, "text": "it, then"},

@@ -61,7 +61,7 @@ messages = st.lists(st.sampled_from(PIECES), max_size=60).map("".join) | st.text
 @pytest.mark.requirement("tags.exact")
 @given(messages)
 def test_spans_are_exact(message: str) -> None:
-    """Each span is a tag of the table between brackets; they are in order, and the texts between them."""
+    """Each span is a tag of the table in brackets; the spans are in order, and the texts lie between them."""
     tags = parse(message, NAMES)
     last = 0
     for tag in tags:

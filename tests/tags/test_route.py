@@ -35,7 +35,7 @@ def finished(call: Client) -> None:
 
 @pytest.mark.requirement("tags.skill")
 def test_skill_tag_adds_text_mode_and_notes(project: Project) -> None:
-    """The skill's text, the variant as its mode, and what the harness adds for skills that need it."""
+    """The outcome has the skill's text, the variant as its mode, and the harness's notes for skills that need them."""
     catalog = load(None)
     notes = routed(project, "[plan]", "claude-code")[0]["harness_notes"]
     assert notes.startswith("# Claude Code")
@@ -135,7 +135,9 @@ def test_run_of_a_plan_without_issues_gets_advice(project: Project, call: Client
 
 @pytest.mark.requirement("tags.stale")
 def test_unclosed_finished_cycle_is_named_first(project: Project, call: Client) -> None:
-    """[run] has but the close left, and what that would drop; [plan] and [d] come after it; notes go on."""
+    """For [run] only the close is left, with the open work that it would drop; [plan] and [d] come after it; notes are
+    stored.
+    """
     open_plan(call, "Where?")
     finished(call)
     assert outcome(project, "[run]") == ("nothing", f"{FINISHED} {CLOSE}")
@@ -173,7 +175,7 @@ def test_unknown_variant_gets_near_names(project: Project, message: str, advice:
 
 @pytest.mark.requirement("tags.preview")
 def test_actions_are_predicted_and_not_carried_out(project: Project) -> None:
-    """What they would come to, and why one would not be done."""
+    """The outcome predicts the results of the actions, and the reason if one is refused."""
     project.put("rules/general.md", "Be kind.\n")
     would = [
         (tag["outcome"], tag.get("would", {}).get("result"), tag.get("would", {}).get("path"))
@@ -190,7 +192,7 @@ def test_actions_are_predicted_and_not_carried_out(project: Project) -> None:
 
 
 def test_broken_file_affects_only_tags_that_need_it(project: Project) -> None:
-    """A plan that cannot be read is told for [d]; [m] and [sync] go on."""
+    """An unreadable plan is reported for [d]; [m] and [sync] work."""
     project.put("state/plan.json", "{")
     tags = routed(project, "[d] x [sync] [m] Slow locks")
     assert [tag["outcome"] for tag in tags] == ["nothing", "skill", "action"]

@@ -50,7 +50,7 @@ def test_only_the_first_tags_are_made() -> None:
 
 
 def test_tags_stand_at_the_beginning() -> None:
-    """What has more characters was pasted: no tag is looked for behind them, and a text that is kept goes on."""
+    """A longer message was pasted: no tag is searched beyond the limit, but a text to store continues beyond it."""
     message = Message("[m] " + "a" * MAX_CHARACTERS + "[plan]", NAMES)
     assert [(tag["tag"], len(tag["text"])) for tag in message.tags] == [("m", MAX_CHARACTERS + len("[plan]"))]
 
@@ -84,7 +84,7 @@ def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatc
 
 
 def test_next_tag_sees_the_stored_note(project: Project) -> None:
-    """A text that is told twice in a message is kept once, and one that belongs to it is not kept beside it."""
+    """A text that a message has twice is stored once, and a text that belongs to that note is added to it."""
     done = act(
         "[m] locks.md: Locks are slow on NFS shares. [m] Locks are slow on NFS shares. [m] NFS shares slow locks.",
         load(None),
@@ -115,7 +115,7 @@ def test_note_created_meanwhile_is_seen(project: Project, monkeypatch: pytest.Mo
 
 
 def test_the_word_tags_is_no_word_of_a_note(project: Project) -> None:
-    """The line of tags says nothing of what a note is about but the tags themselves."""
+    """From the line of tags only the tags themselves count as words of a note."""
     results = [
         act(message, load(None), store_of(project))["steps"][0]["result"]
         for message in ("[m] Deploy Friday", "[m] git tags: deploy them signed")
@@ -124,7 +124,7 @@ def test_the_word_tags_is_no_word_of_a_note(project: Project) -> None:
 
 
 def test_long_repeated_text_is_stored_once(project: Project) -> None:
-    """It is kept once, also where it is longer than what is compared, or stands at the end of a long note."""
+    """A repeated text is stored once, even if it is longer than the compared part, or at the end of a long note."""
     long = "\n\n".join(
         f"Paragraph {number} tells of topic{number}, with {number * 7} and so on." for number in range(200)
     )

@@ -29,7 +29,7 @@ def test_every_tag_is_on_the_page() -> None:
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.partition("\n")[0])
 def test_examples_print_what_the_page_shows(project: Project, session: str) -> None:
-    """Each command of a block, one after the other in one project, prints what the page shows."""
+    """The commands of a block, run one after the other in one project, print the text of the page."""
     if "memory gc" in session:
         aged(project.put("memory/old-idea.md", "Old.\n"), 200.5, time.time())
     if "[d:1]" in session:
@@ -45,5 +45,5 @@ def test_examples_print_what_the_page_shows(project: Project, session: str) -> N
 
 
 def test_there_are_examples() -> None:
-    """Five blocks of commands."""
+    """The page has five blocks of commands."""
     assert len(SESSIONS) == 5

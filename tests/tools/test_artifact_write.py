@@ -60,7 +60,7 @@ DEVICES = ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"l
 
 
 def attack(rows: list[str]) -> list[str]:
-    """Each name as it is, as the first segment, as the last and in the middle."""
+    """Return file names with each attack unchanged, as the first segment, as the last and in the middle."""
     return [form for name in rows for form in (name, f"{name}/x", f"x/{name}", f"x/{name}/y")]
 
 

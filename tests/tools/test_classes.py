@@ -31,7 +31,7 @@ def make_tool(*classes: str) -> Tool:
     ],
 )
 def test_a_tool_without_valid_classes_does_not_load(classes: tuple[str, ...], fault: str) -> None:
-    """The error names the tool, what is wrong, and every class that it may have."""
+    """The error names the tool, the fault, and every valid class."""
     with pytest.raises(ValueError, match=r"\AThe tool task_rename ") as raised:
         make_tool(*classes)
     assert str(raised.value) == (
@@ -40,6 +40,6 @@ def test_a_tool_without_valid_classes_does_not_load(classes: tuple[str, ...], fa
 
 
 def test_reading_tools_are_annotated_as_such() -> None:
-    """readOnlyHint is what the class says."""
+    """readOnlyHint agrees with the class."""
     hints = {tool.name: tool.definition()["annotations"]["readOnlyHint"] for tool in TOOLS}
     assert hints == {tool.name: tool.classes == (READING,) for tool in TOOLS}

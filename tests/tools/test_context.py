@@ -43,7 +43,7 @@ def test_context_counts_pending_tasks(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("context.result")
 def test_empty_goal_is_answered(call: Client, project: Project) -> None:
-    """An empty goal is answered as it is."""
+    """An empty goal is returned unchanged."""
     project.put("state/tasks.json", tasks())
     assert call("context") == {
         "branch": "main",
@@ -62,7 +62,7 @@ def test_empty_goal_is_answered(call: Client, project: Project) -> None:
     ],
 )  # fmt: skip
 def test_context_treats_broken_tasks_as_absent(call: Client, project: Project, content: bytes) -> None:
-    """A broken task file is answered as if absent and stays as it is."""
+    """A broken task file counts as absent and stays unchanged."""
     project.put("state/tasks.json", content)
     assert call("context") == {"branch": "main", "activeMode": None, "decisions": []}
     assert project.get("state/tasks.json") == content

@@ -11,7 +11,7 @@ from tests.support import Client, Project, cycle, issue, plan, stamp, task
 
 @pytest.mark.requirement("history_search.none", "tree.reads")
 def test_missing_history_has_no_cycles(call: Client, project: Project) -> None:
-    """Without a history there is nothing of nothing, whatever is asked."""
+    """Without a history any query returns no cycle."""
     assert call("history_search") == {"total": 0, "showing": 0, "cycles": []}
     assert call("history_search", query="x", last_n=3) == {"total": 0, "showing": 0, "cycles": []}
     assert not project.nexus.exists()
@@ -21,7 +21,7 @@ def test_missing_history_has_no_cycles(call: Client, project: Project) -> None:
     "history_search.result", "history_search.cycle", "history_search.no-plan", "history_search.decisions",
 )  # fmt: skip
 def test_cycle_answer_has_every_field(call: Client, project: Project) -> None:
-    """A cycle tells when, where, what was decided and how many tasks there were."""
+    """A cycle has its time, branch, decisions and number of tasks."""
     decided = plan(
         1,
         "Storage",
@@ -83,7 +83,7 @@ LEGACY: list[tuple[Any, Any]] = [
 @pytest.mark.requirement("history_search.legacy", "history.legacy", "history.lax")
 @pytest.mark.parametrize(("stored", "answered"), LEGACY)
 def test_legacy_cycle_keeps_missing_fields_missing(call: Client, project: Project, stored: Any, answered: Any) -> None:
-    """What a legacy cycle lacks, its answer lacks."""
+    """A field that a legacy cycle lacks is absent in its answer, too."""
     project.put("history.json", {"cycles": [stored]})
     assert call("history_search") == {"total": 1, "showing": 1, "cycles": [answered]}
 
@@ -109,7 +109,7 @@ ODD: list[Any] = [
 @pytest.mark.requirement("history.lax", "history_search.legacy")
 @pytest.mark.parametrize("stored", ODD)
 def test_odd_cycles_are_found(call: Client, project: Project, stored: Any) -> None:
-    """A cycle whose members have odd types counts and is answered with what can be said of it."""
+    """A cycle whose fields have odd types is counted, and returned with its usable fields."""
     project.put("history.json", {"cycles": [stored, cycle(at=stamp(9))]})
     answer = call("history_search")
     assert (answer["total"], answer["showing"], len(answer["cycles"])) == (2, 2, 2)
@@ -147,7 +147,7 @@ def test_blank_query_finds_every_cycle(call: Client, project: Project, query: st
 def test_last_n_takes_the_newest_by_position(
     call: Client, project: Project, arguments: dict[str, Any], shown: range
 ) -> None:
-    """The newest by file position, the oldest of them first, whatever their timestamps say."""
+    """last_n takes the newest by file position, the oldest of them first, whatever their timestamps are."""
     project.put("history.json", {"cycles": [cycle(at=stamp(1000 - n), branch=f"b{n}") for n in range(15)]})
     answer = call("history_search", **arguments)
     assert (answer["total"], answer["showing"]) == (15, len(shown))

@@ -101,7 +101,7 @@ def test_query_matches_the_compact_json(call: Client, project: Project, raw: str
 
 @pytest.mark.requirement("history_search.numbers")
 def test_number_of_many_digits_is_found_as_text(call: Client, project: Project) -> None:
-    """A number beyond what the interpreter converts is text like any other."""
+    """A number beyond the interpreter's limit is searched as text."""
     assert search(call, project, '{"a": ' + "9" * 6000 + "}", "9" * 50) == 1
 
 

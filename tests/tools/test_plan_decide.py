@@ -11,7 +11,7 @@ from tests.support import Client, Project, issue, plan, pretty
 
 @pytest.mark.requirement("plan_decide.writes", "plan_decide.remaining")
 def test_decide_one_of_two(call: Client, project: Project) -> None:
-    """The answer lists what is left to decide."""
+    """The answer lists the remaining issues."""
     project.put(
         "state/plan.json", plan(issues=[issue(1, "One"), issue(2, "Two"), issue(3, "Three", "decided", decision="")])
     )
@@ -34,7 +34,7 @@ def test_decide_one_of_two(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("plan_decide.complete")
 def test_last_decision_answers_with_the_next_step(call: Client, project: Project) -> None:
-    """When all are decided the answer says what comes next."""
+    """After the last decision the answer names the next step."""
     project.put("state/plan.json", plan(issues=[issue(1, "One")]))
     answer = call("plan_decide", issue_id=1, decision="Yes")
     message = answer.pop("message")
@@ -44,7 +44,7 @@ def test_last_decision_answers_with_the_next_step(call: Client, project: Project
 
 @pytest.mark.requirement("plan_decide.remaining")
 def test_remaining_has_three_keys(call: Client, project: Project) -> None:
-    """What is left is told by id, title and status alone."""
+    """Remaining issues have id, title and status only."""
     project.put(
         "state/plan.json", plan(issues=[issue(1, "One", how_agents=["a"], x=1), issue(2.0, "Two", y=1), issue(3, "3")])
     )
@@ -66,7 +66,7 @@ HOWS: list[dict[str, Any]] = [
 @pytest.mark.requirement("plan_decide.how", "plan_decide.empty", "files.key-order", "plan.how-types")
 @pytest.mark.parametrize("how", HOWS)
 def test_how_fields_are_written_as_given(call: Client, project: Project, how: dict[str, Any]) -> None:
-    """Each how_ field is written as given, and only when given."""
+    """Each how_ field is written unchanged, and only if the call has it."""
     project.put("state/plan.json", plan(issues=[issue(1, "One")]))
     call("plan_decide", issue_id=1, decision="Yes", **how)
     assert project.get("state/plan.json") == pretty(plan(issues=[issue(1, "One", "decided", decision="Yes", **how)]))
@@ -82,7 +82,7 @@ def test_null_how_fields_are_absent(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("plan_decide.again", "plan_decide.how")
 def test_second_decision_replaces_the_first(call: Client, project: Project) -> None:
-    """The decision is replaced; a how_ field not given this time stays."""
+    """The decision is replaced; a how_ field that the second call lacks stays."""
     before = issue(1, "One", "decided", decision="Old", how_agents=["a"], how_summary={"a": "x"}, note=1)
     project.put("state/plan.json", plan(issues=[before]))
     call("plan_decide", issue_id=1, decision="New", how_agents=["b"])
@@ -93,7 +93,7 @@ def test_second_decision_replaces_the_first(call: Client, project: Project) -> N
 @pytest.mark.requirement("plan_decide.empty")
 @pytest.mark.parametrize("decision", ["", " ", "a\nb", "漢字 😀"])
 def test_any_text_is_a_decision(call: Client, project: Project, decision: str) -> None:
-    """A decision may be empty, and is written as given."""
+    """A decision may be empty, and is written unchanged."""
     project.put("state/plan.json", plan())
     call("plan_decide", issue_id=1, decision=decision)
     assert project.json("state/plan.json")["issues"] == [issue(1, "First", "decided", decision=decision)]
@@ -114,7 +114,7 @@ def test_decision_without_plan_is_refused(call: Client, project: Project) -> Non
     ],
 )  # fmt: skip
 def test_unknown_issue_is_refused(call: Client, project: Project, given: Any, told: str) -> None:
-    """An id that no issue has is told as a whole number."""
+    """The error has the unknown id as an integer."""
     project.put("state/plan.json", plan())
     assert call.error("plan_decide", issue_id=given, decision="Yes") == f"Issue {told} not found"
 

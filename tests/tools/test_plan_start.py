@@ -97,7 +97,7 @@ def test_missing_research_changes_nothing(call: Client, project: Project) -> Non
 
 @pytest.mark.requirement("calls.missing", "calls.joined")
 def test_all_missing_parameters_are_reported_at_once(call: Client) -> None:
-    """Every missing parameter is told, joined by a semicolon."""
+    """Every missing parameter is reported, joined by a semicolon."""
     faults = call.error("plan_start").split("; ")
     assert sorted(faults) == ["issues is required", "research_summary is required", "topic is required"]
 
@@ -151,7 +151,7 @@ def test_text_is_kept_as_given(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("history.cycle-plan", "files.unknown-kept")
 def test_unknown_fields_of_the_archived_plan_are_kept(call: Client, project: Project, clock: Clock) -> None:
-    """The archived plan keeps what we do not know, after what we know."""
+    """The archived plan keeps unknown fields, after the known ones."""
     stored = {"x_new": {"a": [1, 2.5, None]}, **plan(1, issues=[{"zeta": 1, **issue(1, "I")}])}
     project.put("state/plan.json", stored)
     call("plan_start", topic="T", issues=[], research_summary="s")

@@ -106,7 +106,7 @@ def test_unknown_and_odd_fields_are_read(call: Client, project: Project) -> None
     ],
 )
 def test_broken_plan_is_an_error(call: Client, project: Project, content: bytes, place: str) -> None:
-    """A broken plan is not answered for; the message says where, not what."""
+    """A broken plan is an error; the message has the place, not the content."""
     project.put("state/plan.json", content)
     message = call.error("plan_status")
     assert "plan.json" in message

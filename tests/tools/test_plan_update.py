@@ -87,7 +87,7 @@ def test_reopen_drops_the_decision(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("plan_update.reopen")
 def test_reopening_a_pending_issue_changes_nothing(call: Client, project: Project) -> None:
-    """Reopening what is open changes nothing and is no error."""
+    """Reopening a pending issue changes nothing and is no error."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="reopen", issue_id=3)["issue"] == issue(3, "Three")
     assert project.get("state/plan.json") == pretty(three())
@@ -107,7 +107,7 @@ def test_reopening_a_pending_issue_changes_nothing(call: Client, project: Projec
     ],
 )
 def test_update_without_plan_is_refused_first(call: Client, project: Project, arguments: dict[str, Any]) -> None:
-    """That there is no plan is told before anything about the action; nothing is created."""
+    """A missing plan is reported before any fault of the action; no file is created."""
     assert call.error("plan_update", **arguments) == "No active plan session"
     assert not project.nexus.exists()
 
@@ -180,7 +180,7 @@ def test_unused_parameter_changes_nothing(
     ],
 )
 def test_unused_parameters_have_their_type(call: Client, arguments: dict[str, Any], name: str) -> None:
-    """A wrong type is told even of a parameter that the action ignores, and before there is a plan."""
+    """A wrong type is reported even for a parameter that the action ignores, and before a missing plan."""
     message = call.error("plan_update", **arguments)
     assert name in message
     assert message != "No active plan session"
@@ -188,7 +188,7 @@ def test_unused_parameters_have_their_type(call: Client, arguments: dict[str, An
 
 @pytest.mark.requirement("calls.missing")
 def test_action_is_required(call: Client) -> None:
-    """Without an action the call says so, plan or no plan."""
+    """A missing action is reported, with and without a plan."""
     assert call.error("plan_update") == "action is required"
     assert call.error("plan_update", action=None, title="A") == "action is required"
 

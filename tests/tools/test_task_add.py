@@ -100,7 +100,7 @@ def test_null_leaves_every_optional_parameter_out(call: Client, project: Project
 @pytest.mark.requirement("task_add.empty-texts")
 @pytest.mark.parametrize("value", ["", " ", "\n"])
 def test_empty_texts_are_written(call: Client, project: Project, clock: Clock, value: str) -> None:
-    """The texts that may be empty are written as given."""
+    """Texts that may be empty are written unchanged."""
     more = dict.fromkeys(("approach", "acceptance", "risk", "owner", "owner_agent_id"), value)
     expected = task(1, created_at=clock.stamp(), **more)
     assert call("task_add", title="Do it", context="Because", **more) == {"task": expected}
@@ -152,7 +152,7 @@ def test_blank_goal_keeps_the_old_one(call: Client, project: Project, goal: str 
 
 @pytest.mark.requirement("task_add.decisions")
 def test_decisions_are_appended(call: Client, project: Project) -> None:
-    """Decisions add up over calls, repeated ones too."""
+    """Each call appends its decisions, repeated ones too."""
     call("task_add", title="T", context="C", decisions=["a"])
     call("task_add", title="T", context="C", decisions=[])
     call("task_add", title="T", context="C", decisions='["", "a"]')

@@ -184,7 +184,7 @@ def test_odd_time_in_the_history_does_not_stop_a_close(
 
 @pytest.mark.requirement("task_close.appends", "files.unknown-kept", "files.ids")
 def test_unknown_members_enter_the_cycle(call: Client, project: Project) -> None:
-    """What we do not know in the plan and its tasks is archived with it; members of the task file itself are not."""
+    """Unknown fields of the plan and its tasks are archived; those of the task file itself are not."""
     stored_plan = {**plan(issues=[{**issue(1, "A"), "x": 1}]), "y": {"z": None}}
     stored_task = {**task(1), "w": [1.5]}
     project.put("state/plan.json", stored_plan)

@@ -90,7 +90,7 @@ def without(value: Any, name: str) -> Any:
     ],
 )  # fmt: skip
 def test_broken_file_is_an_error_with_its_place(call: Client, project: Project, content: bytes, place: str) -> None:
-    """A broken file is an error that says where, not what."""
+    """A broken file is an error with the place, not the content."""
     project.put("state/tasks.json", content)
     message = call.error("task_list")
     assert "tasks.json" in message

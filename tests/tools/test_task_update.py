@@ -34,7 +34,7 @@ def test_missing_file_is_refused_and_not_created(call: Client, project: Project)
 @pytest.mark.requirement("task_update.not-found")
 @pytest.mark.parametrize(("given", "told"), [(2, "2"), (2.0, "2"), ("2", "2"), (2**64, str(2**64))])
 def test_unknown_task_is_refused(call: Client, project: Project, given: Any, told: str) -> None:
-    """An id that no task has is told."""
+    """The error has the unknown id."""
     project.put("state/tasks.json", tasks(task(1)))
     assert call.error("task_update", id=given, status="completed") == f"Task id {told} not found"
 

@@ -50,7 +50,7 @@ def test_page_names_the_server_of_the_list() -> None:
 
 
 def test_varying_fixture_is_documented(reasons: dict[str, str]) -> None:
-    """The fixture that `make upstream` leaves out is one of the suite, is not listed, and the page says so."""
+    """The fixture that `make upstream` omits belongs to the suite, is not listed, and is named on the page."""
     script = (ROOT / ".ci" / "upstream").read_text(encoding="utf-8")
     varies = re.findall(r"^varies=(.*)$", script, re.MULTILINE)
     assert len(varies) == 1

@@ -104,12 +104,12 @@ class Talk:
         os.close(fd)
 
     def end(self) -> list[Json]:
-        """End the input and return what is still answered."""
+        """End the input and return the remaining responses."""
         self.end_input()
         return self.rest()
 
     def rest(self) -> list[Json]:
-        """What is still answered until the server ends."""
+        """Return the remaining responses until the server ends."""
         left = []
         while self._output >= 0 and (message := self.receive()) is not None:
             left.append(message)
@@ -187,7 +187,7 @@ class Process:
         os.write(self._gate, b".")
 
     def wait_until_stopping(self) -> None:
-        """Wait until the server has noticed a signal: it says so in its log."""
+        """Wait until the server's log shows that it has noticed a signal."""
         assert self.child.stderr is not None
         assert b"stopping: " in self.child.stderr.readline()
 

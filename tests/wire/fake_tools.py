@@ -1,4 +1,4 @@
-"""A tool table for tests of the wire: its tools block, fail, or record what happened to their answers."""
+"""A tool table for tests of the wire: its tools block, fail, or record the delivery of their responses."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_unread_stderr_stops_nothing(server: str, full: int) -> None:
 
 
 def test_logs_of_libraries_have_our_form() -> None:
-    """What the SDK and its libraries log has the form of our own lines."""
+    """Log lines of the SDK and its libraries have the form of our own lines."""
     child = start("sdk", subprocess.PIPE, subprocess.PIPE)
     send(child, initialize(), call(1, "logging"))
     assert len(received(child, 2)) == 2
@@ -119,7 +119,7 @@ def test_terminal_is_written_without_waiting() -> None:
 
 @SERVERS
 def test_full_disk_ends_the_server_with_0(server: str) -> None:
-    """An output that cannot be written ends the server with 0, and its log says why."""
+    """An output that cannot be written ends the server with 0, and the reason is in its log."""
     output = os.open("/dev/full", os.O_WRONLY)
     child = start(server, output, subprocess.PIPE)
     os.close(output)
@@ -156,7 +156,9 @@ def test_too_long_numbers_are_refused_whatever_the_environment(server: str, limi
 def test_unread_answers_do_not_stop_the_end(
     serve: Serve, what: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A client that has closed its end and takes no answer does not keep the server from its end; the log says so."""
+    """A client that has closed its end and reads no response does not keep the server from ending; the log has a line
+    about it.
+    """
     monkeypatch.setattr(pipes, "_CHECK_INTERVAL_S", 0.05)
     app = FakeApp()
     talk = Talk(app.as_app(), serve)
@@ -172,7 +174,7 @@ def test_unread_answers_do_not_stop_the_end(
 
 
 def test_slow_reader_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who goes on reading gets the whole answer after the end of the input, if it takes ever so little at a time."""
+    """A client that continues to read gets the whole response after the end of the input, however slowly it reads."""
     reads, writes = os.pipe()
     fill(writes)
     os.set_blocking(writes, True)

@@ -123,7 +123,7 @@ def test_cancelled_waiting_call_is_not_run(talk: Talk, fake: FakeApp) -> None:
 
 
 def test_cancelled_running_call_is_not_answered(talk: Talk, fake: FakeApp) -> None:
-    """A cancelled call that has begun finishes, is not answered, and the tool is told so."""
+    """A running call that is cancelled finishes without a response, and its tool is notified."""
     hold(talk, fake)
     talk.send(cancel("h"), call(2, "echo", n=2))
     assert talk.ask(request("p", "ping")) == PING
@@ -199,7 +199,7 @@ def test_ids_compare_as_in_the_sdk(id: Json, key: Json) -> None:
 
 
 def test_unexpected_failure_is_an_internal_error(talk: Talk, fake: FakeApp) -> None:
-    """A call that fails unexpectedly is answered with an internal error that tells nothing, and the next one runs."""
+    """A call that fails unexpectedly gets an internal error without details, and the next one runs."""
     assert talk.ask(call(1, "raise")) == error(1, -32603, "Internal server error")
     assert talk.ask(call(2, "echo"))["id"] == 2
 
@@ -218,7 +218,7 @@ def test_client_name_reaches_the_tool(talk: Talk, fake: FakeApp) -> None:
 
 @pytest.mark.parametrize("server", [serve, serve_sdk], ids=["stdio", "sdk"])
 def test_modern_client_name_comes_from_each_request(fake: FakeApp, server: Serve) -> None:
-    """On a modern connection each request tells the name, or none does."""
+    """On a modern connection the client's name comes from each request, and may be absent."""
     talk = Talk(fake.as_app(), server)
     named = modern(1, "tools/call", name="echo")
     named["params"]["_meta"] = {
@@ -239,7 +239,7 @@ def test_text_that_clients_cannot_read_is_replaced(talk: Talk, fake: FakeApp) ->
 
 
 def test_line_of_20_mb_is_refused_with_its_id(talk: Talk) -> None:
-    """A line of 20 MB is refused with its id, and the connection goes on."""
+    """A line of 20 MB is refused with its id, and the connection continues."""
     long = request(1, "tools/call", {"name": "echo", "arguments": {"text": "x" * 20_000_000}})
     refused = error(1, -32600, "Invalid Request: a message takes at most 4194304 bytes; send less at once")
     assert talk.ask(long) == refused

@@ -75,7 +75,7 @@ def test_line_beyond_4_mib_is_refused() -> None:
     ],
 )
 def test_id_of_a_long_line_is_recovered(begin: bytes, end: bytes, id: object) -> None:
-    """The id of an over-long line is told when its beginning or its end shows it beyond doubt."""
+    """The id of an over-long line is recovered if its beginning or end shows it beyond doubt."""
     fill = b"7" if begin.endswith(b"7") else b"x"
     line = begin + fill * 10_000 + end
     assert split([line[at : at + 1000] for at in range(0, len(line), 1000)], 5000) == [

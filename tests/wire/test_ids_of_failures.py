@@ -96,7 +96,7 @@ PLACES: dict[str, tuple[Callable[[Patch, BaseException], None], Json]] = {
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_request_that_fails_is_answered_under_its_id(monkeypatch: Patch, place: str, error: str) -> None:
-    """It gets one internal error, what comes after it is served, and nothing else is answered."""
+    """The request gets one internal error, later requests are served, and there is no other response."""
     break_it, asked = PLACES[place]
     talk = Talk(FakeApp().as_app())
     talk.ask(initialize())
@@ -136,7 +136,7 @@ def test_line_without_recoverable_id_is_refused(monkeypatch: Patch, line: bytes,
 
 
 def test_a_close_whose_answer_cannot_be_encoded_counts_as_unanswered(monkeypatch: Patch) -> None:
-    """Its client was told of an error: the kept answer stays for when it asks again."""
+    """The client got an error: the receipt stays for its retry."""
     app = FakeApp()
     talk = Talk(app.as_app())
     talk.ask(initialize())

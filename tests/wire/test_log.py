@@ -21,7 +21,7 @@ def as_at_start(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("level", log.LEVELS)
 def test_level_hides_less_severe_messages(level: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """A level shows itself and what is worse, on stderr alone."""
+    """A level shows its own messages and more severe ones, on stderr alone."""
     log.set_level(level)
     for name in log.LEVELS:
         getattr(log, name)("text")
@@ -91,7 +91,7 @@ def fill(fd: int) -> int:
 
 
 def test_full_stderr_loses_lines_and_counts_them(pipe: tuple[int, int]) -> None:
-    """What does not fit is lost and counted, without waiting; the count is told as soon as there is room."""
+    """Lines that do not fit are dropped and counted, without waiting; the count is logged as soon as there is room."""
     reads, writes = pipe
     filled = fill(writes)
     for _ in range(3):
@@ -109,7 +109,7 @@ def test_full_stderr_loses_lines_and_counts_them(pipe: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("char", ["x", "é", "😀"])
 def test_long_line_keeps_both_ends(pipe: tuple[int, int], char: str) -> None:
-    """A line longer than what a pipe takes in one piece keeps its beginning and its end."""
+    """A line longer than one atomic write to a pipe keeps its beginning and its end."""
     log.error(f"begin {char * 100_000} end")
     text = os.read(pipe[0], 65536).decode()
     assert text.startswith(f"nexus-mcp: error: begin {char}")

@@ -119,12 +119,12 @@ def test_lines_without_request_get_no_answer(line: bytes) -> None:
     ],
 )
 def test_each_malformed_line_has_its_code(line: bytes, code: int, id: object) -> None:
-    """What is not JSON is -32700, JSON that is no request -32600, params that are no object -32602; id if certain."""
+    """Invalid JSON is -32700, JSON that is no request -32600, params that are no object -32602; the id if certain."""
     assert refused(line) == (code, id)
 
 
 def test_messages_of_faults_do_not_quote_the_line() -> None:
-    """The message says what is wrong and where, and repeats nothing of the line."""
+    """The message names the fault and the place, and repeats no part of the line."""
     assert outcome(framed('{"a":tru}')) == (-32700, "Parse error: the line is not JSON (character 52)", 1)
     assert outcome(b'{"a":"\xff"}') == (-32700, "Parse error: the line is not UTF-8 (byte 7)", None)
     assert outcome(framed('{"a":NaN}')) == (-32700, "Parse error: NaN is not JSON", 1)
@@ -197,7 +197,7 @@ def test_damaged_request_gets_its_id_or_none(value: object, data: st.DataObject)
 
 @given(st.binary(max_size=300))
 def test_any_bytes_give_message_fault_or_silence(line: bytes) -> None:
-    """No line of bytes whatever does anything but give a message, a fault or silence."""
+    """Any line of bytes gives a message, a fault or no result."""
     found = outcome(line)
     assert found is None or isinstance(found, tuple)
 

@@ -14,7 +14,7 @@ TEXT = st.text(st.characters(exclude_categories=[]))  # lone surrogates included
 
 @given(st.dictionaries(TEXT, TEXT | st.integers() | st.booleans() | st.none() | st.lists(TEXT), max_size=4))
 def test_every_message_is_one_line_of_utf8(result: dict[str, object]) -> None:
-    """Every message is one line of UTF-8 JSON for every reader of lines, and says what was meant."""
+    """Every message is one line of UTF-8 JSON for every reader of lines, and has the same value."""
     line, is_whole = encode({"id": 1, "result": result})
     assert is_whole
     text = line.decode()
@@ -25,7 +25,7 @@ def test_every_message_is_one_line_of_utf8(result: dict[str, object]) -> None:
 
 
 def test_unsendable_response_becomes_internal_error() -> None:
-    """What cannot be sent becomes an internal error of its request."""
+    """A response that cannot be sent becomes an internal error of its request."""
     internal = b'{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Internal server error"}}\n'
     loop: dict[str, object] = {}
     loop["self"] = loop

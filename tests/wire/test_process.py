@@ -40,7 +40,7 @@ def test_waiting_calls_are_answered_after_the_end_of_input(server: str) -> None:
 
 
 def test_server_without_input_exits_with_0(server: str) -> None:
-    """A server whose input ends at once exits with 0 and says nothing."""
+    """A server whose input ends at once exits with 0 and prints nothing."""
     assert Process(server).finish() == (0, [], "")
 
 
@@ -122,7 +122,7 @@ def test_lost_client_ends_the_server_after_the_running_call(server: str) -> None
 
 
 def test_stray_output_goes_to_stderr(server: str) -> None:
-    """What a tool or its child prints goes to stderr, and neither can read the client's messages."""
+    """The prints of a tool or its child go to stderr, and neither can read the client's messages."""
     process = ready(server)
     process.send(call(1, "print"), call(2, "child"), call(3, "echo"))
     code, out, errors = process.finish()
@@ -169,7 +169,7 @@ def test_non_blocking_pipes_lose_nothing(server: str) -> None:
 
 
 def test_closed_output_is_reported(server: str) -> None:
-    """A server started without standard output says so and ends."""
+    """A server started without standard output reports that and ends."""
     child = subprocess.run(
         ["sh", "-c", 'exec "$0" -m tests.wire.fake_server "$1" 1 0 >&-', sys.executable, server],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -82,7 +82,7 @@ def test_unknown_revision_gets_the_newest(version: str) -> None:
 
 @pytest.mark.requirement("protocol.method")
 def test_only_ping_is_served_before_the_handshake() -> None:
-    """Before the handshake only ping is served; a method that does not exist is told as such."""
+    """Before the handshake only ping is served; an unknown method gets its own error."""
     messages = [
         request(1, "tools/list"),
         request(2, "ping"),
@@ -133,7 +133,7 @@ def test_revision_2026_needs_no_handshake() -> None:
 
 @pytest.mark.parametrize("missing", [VERSION, CAPABILITIES])
 def test_missing_envelope_key_is_named(missing: str) -> None:
-    """Each request of a modern connection needs both keys of the envelope, and is told which is missing."""
+    """Each request of a modern connection needs both keys of the envelope; the error names the missing one."""
     meta = {key: value for key, value in META.items() if key != missing}
     found = answers(modern(1, "server/discover"), request(2, "tools/list", {"_meta": meta}))
     assert found[1] == error(2, -32602, f"params._meta is missing the required envelope key(s): {missing}")
@@ -141,13 +141,13 @@ def test_missing_envelope_key_is_named(missing: str) -> None:
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": None}, {"_meta": [VERSION]}])
 def test_missing_envelope_is_explained(params: Json) -> None:
-    """A request without any envelope on a modern connection is told what it needs."""
+    """A request without an envelope on a modern connection gets an error that names the needed keys."""
     need = f"params._meta must be an object carrying the required {VERSION!r} and {CAPABILITIES!r} envelope keys"
     assert answers(modern(1, "tools/call", name="echo"), request(2, "ping", params))[0] == error(2, -32602, need)
 
 
 def test_other_envelope_version_is_refused() -> None:
-    """Another version than 2026-07-28 in an envelope is refused with what is supported and what was requested."""
+    """A version other than 2026-07-28 in an envelope is refused with the supported and the requested version."""
     meta = {**META, VERSION: "2027-01-01"}
     supported = {"supported": ["2026-07-28"], "requested": "2027-01-01"}
     refused = error(1, -32022, "Unsupported protocol version", data=supported)

@@ -45,7 +45,7 @@ def test_lookups_run_in_turn_with_calls() -> None:
     ],
 )
 def test_changing_lists_are_not_cached(method: str, params: Json, hints: Json) -> None:
-    """What may change at any time is not to be kept; prompts and completions have no hint at all."""
+    """Results that may change at any time are not to be cached; prompts and completions have no hint."""
     fake = FakeApp()
     shown = {"resultType": "complete", **LOOKS[method], **hints, "_meta": STAMP}
     assert exchange(fake.as_app(), [modern(1, method, **params)]) == [ok(1, shown)]

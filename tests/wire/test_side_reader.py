@@ -22,7 +22,7 @@ from tests.wire.fake_tools import FakeApp
 
 
 class Reader:
-    """Reads from a pipe what there is. `more`: whether it is to be called again."""
+    """Reads the available bytes of a pipe. `more`: whether the side thread is to call it again."""
 
     def __init__(self) -> None:
         self.fd, self.writes = os.pipe()
@@ -68,7 +68,7 @@ def aside_of(reader: Reader, stop: Stop) -> SideReader:
 
 
 def test_side_thread_reads_only_during_its_context(reader: Reader, stop: Stop) -> None:
-    """What is there, and what comes, is read as long as it lasts, time and again; all else is left to others."""
+    """Input is read during each context, and is left to the caller outside of them."""
     aside = aside_of(reader, stop)
     assert not aside.is_constant
     for text in (b"a", b"c"):
@@ -84,7 +84,7 @@ def test_side_thread_reads_only_during_its_context(reader: Reader, stop: Stop) -
 
 
 def test_no_more_than_there_is_room_for(reader: Reader, stop: Stop) -> None:
-    """Who has read enough is not called again, though there is more, before the next call."""
+    """A reader that has read enough is not called again before the next call, even if input is left."""
     aside = aside_of(reader, stop)
     reader.more = False
     reader.write(b"x" * 250)
@@ -191,7 +191,9 @@ def test_client_that_does_not_read_is_still_read_from(monkeypatch: pytest.Monkey
 
 
 def test_signal_is_noticed_while_answers_are_not_read() -> None:
-    """A client that asks during a call and takes no answer does not keep the server from noticing SIGTERM."""
+    """A client that sends requests during a call and reads no response does not keep the server from noticing
+    SIGTERM.
+    """
     process = Process("stdio")
     process.send(initialize(), call("h", "hold"))
     process.wait_until_held()

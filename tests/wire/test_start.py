@@ -127,7 +127,9 @@ def piecewise(
 
 @pytest.mark.parametrize("opening", [initialize(), modern(0, "server/discover")], ids=["initialize", "discover"])
 def test_loaded_while_the_client_reads(tmp_path: Path, opening: object) -> None:
-    """What every call needs is loaded after the first answer, while the client reads that; all else after the list."""
+    """The modules of every call are loaded after the first response, while the client reads it; all others after the
+    list.
+    """
     listed = modern(1, "tools/list") if "discover" in str(opening) else request(1, "tools/list")
     told, asked = piecewise(tmp_path, opening, listed, ready=(False,))
     assert [what for what, _ in told] == ["read", "answer", "read", "answer", "read"]
@@ -152,7 +154,7 @@ def test_nothing_is_loaded_before_what_is_there_already(tmp_path: Path) -> None:
 
 
 def test_a_call_within_a_moment_waits_for_what_it_needs_alone(tmp_path: Path) -> None:
-    """Of what comes after the list, nothing is loaded before the moment has passed."""
+    """The modules to load after the list are not loaded before a short wait."""
     told, _ = piecewise(
         tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=(False, False, True)
     )
@@ -162,7 +164,7 @@ def test_a_call_within_a_moment_waits_for_what_it_needs_alone(tmp_path: Path) ->
 
 @pytest.mark.parametrize("after", range(3, 12))
 def test_a_request_in_between_ends_nothing(tmp_path: Path, after: int) -> None:
-    """Clients list prompts, or ping, after the tools: what is to be made ready goes on when that is answered."""
+    """Clients list prompts, or ping, after the tools: the preparation continues after the response."""
     ready = (*[False] * after, True, False)
     told, _ = piecewise(tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=ready)
     assert [what for what, _ in told] == ["read", "answer"] * 3 + ["read"]
@@ -170,7 +172,7 @@ def test_a_request_in_between_ends_nothing(tmp_path: Path, after: int) -> None:
 
 
 def test_failed_import_does_not_end_the_server(tmp_path: Path) -> None:
-    """It is told by the call that needs it."""
+    """The call that needs the module reports the error."""
     missing = ("nexus_mcp.server.call_queue", "nexus_mcp.server.response_json", "nexus_mcp.store.transaction")
     messages = (initialize(), request(1, "tools/list"), request(2, "ping"), call(3, "task_list"))
     told, _ = piecewise(tmp_path, *messages, ready=(False,), missing=missing)
@@ -179,7 +181,7 @@ def test_failed_import_does_not_end_the_server(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0, 0.001])
 def test_how_long_input_is_waited_for(seconds: float) -> None:
-    """A look at the input waits as long as it is told to, and no longer than that is there."""
+    """A check of the input waits as long as requested, and returns at once if input is available."""
     reads, writes = os.pipe()
     try:
         with Stop() as stop:

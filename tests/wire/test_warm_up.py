@@ -38,7 +38,7 @@ def test_list_prepares_calls_once(messages: list[object], at_hand: bool, count: 
 
 @pytest.mark.parametrize("content", [None, "{", tasks(task(1))])
 def test_warm_up_changes_no_file(make_app: Callable[..., App], project: Project, content: object) -> None:
-    """Whatever lies there, it is left as it is, and the first call is answered as without it."""
+    """The preparation changes no file, and the first call has the same answer as without it."""
     if content is not None:
         project.put("state/tasks.json", content)
     before = project.snapshot()
@@ -50,7 +50,7 @@ def test_warm_up_changes_no_file(make_app: Callable[..., App], project: Project,
 
 
 def test_warm_up_hides_import_errors(make_app: Callable[..., App], project: Project) -> None:
-    """When something cannot be loaded, that is told by the call that needs it."""
+    """If a module cannot be loaded, the call that needs it reports the error."""
     app = make_app(project.root)
     with patch.dict(sys.modules, {"nexus_mcp.store.commit": None}):
         app.warm_up()
@@ -59,7 +59,9 @@ def test_warm_up_hides_import_errors(make_app: Callable[..., App], project: Proj
 
 
 def test_a_first_write_has_all_its_checks(make_app: Callable[..., App], project: Project) -> None:
-    """What is new in a task, a plan or an issue, and each row, is checked by what was made ready, however soon."""
+    """The new fields of a task, plan or issue, and each row, are checked by the prepared checks, however soon the call
+    comes.
+    """
     with (
         patch.dict(schemas._loaded, clear=True),
         patch.dict(schemas._readable, clear=True),

@@ -1,4 +1,4 @@
-"""Faults in the bounds on project files and time: bounds that do not hold, and what is allowed beyond them."""
+"""Faults in the bounds on project files and time: bounds that do not hold, and actions allowed beyond them."""
 
 from __future__ import annotations
 

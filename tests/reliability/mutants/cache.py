@@ -68,7 +68,7 @@ def _has_by_time() -> tuple[Any, str, Any]:
 
 
 class _Blind(Growth):
-    """Looks at nothing but what it writes."""
+    """A cache that reads nothing but its own writes."""
 
     __slots__ = ()
 

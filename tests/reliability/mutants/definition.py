@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: `patch()` gives (the object, the name of its attribute, what stands there instead).
+    """A fault: `patch()` returns (the object, the name of its attribute, the replacement). `fault` describes the
+    behaviour of a server with this fault.
 
     `fault` says what a server that had it would do wrong.
     """

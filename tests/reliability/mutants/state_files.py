@@ -42,7 +42,7 @@ def _history_begun_anew() -> tuple[Any, str, Any]:
 
 
 class _Without:
-    """A folder that says of each file that it is not there."""
+    """A folder that reports each file as absent."""
 
     def __init__(self, folder: Folder | None) -> None:
         self._folder = folder

@@ -38,14 +38,14 @@ class Caller:
 
 
 def content(answer: Answer, tool: str) -> Any:
-    """What the call was answered. Raises Failed."""
+    """Return the structured content of the response. Raises Failed."""
     if answer.result["isError"]:
         raise Failed(f"{tool} fails: {answer.result['structuredContent']['error']}")
     return answer.result["structuredContent"]
 
 
 def called(root: Path, tool: str, /, **arguments: Any) -> Any:
-    """What a new process is answered, and the answer arrives. Raises Failed."""
+    """Return the answer of a new process, whose response arrives. Raises Failed."""
     answer = Caller(root).call(tool, arguments)
     answer.delivered()
     return content(answer, tool)

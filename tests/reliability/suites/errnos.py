@@ -76,7 +76,7 @@ def _work(piece: Piece) -> Tally:
 
 
 class _Bench:
-    """A workspace, and what goes wrong with the calls in it."""
+    """A workspace, and the failures of the calls in it."""
 
     def __init__(self, piece: Piece) -> None:
         self.tally = Tally()
@@ -111,7 +111,7 @@ class _Bench:
             self._check(told, ended, Fault(point, code, lasting=lasting))
 
     def partial_writes(self) -> None:
-        """Let the system take only a part of each write; and only so much of a file, after which it refuses."""
+        """Let the system accept only a part of each write, and after a limit refuse."""
         for most in _SHORT:
             self.tally.counts[_PARTIAL] += 1
             self._check(f"at most {most} bytes a write", with_short_writes(self._case, most), None)

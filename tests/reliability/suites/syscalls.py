@@ -61,7 +61,7 @@ def _work(piece: Piece) -> Tally:
 
 
 class _Bench:
-    """A workspace, and what kills the calls in it."""
+    """A workspace, and the kills of the calls in it."""
 
     def __init__(self, piece: Piece) -> None:
         self.tally = Tally()
@@ -72,7 +72,7 @@ class _Bench:
         self._lever: Lever = traced.Traced(piece.folder) if piece.item.get("traced") else Played()
 
     def kills(self) -> None:
-        """Kill one call before each of its points, or a part of them, and go on from what that left."""
+        """Kill one call before each of its points, or a part of them, and continue from the files that it left."""
         tool, state = self._item["at"]
         case = Case(self._root, tree_of(state), tool, NOW)
         points = self._lever.kill_points(case)
@@ -126,7 +126,7 @@ class _Bench:
         return _NEXT if is_late or self._item.get("traced") else _NEXT[number % len(_NEXT) :][:1]
 
     def _kill(self, case: Case, before: list[Outcome], point: Point) -> list[Outcome]:
-        """What may be found after the call was killed. Raises Wrong when a file is torn already."""
+        """Return the possible files after the call was killed. Raises Wrong if a file is torn already."""
         ended = self._lever.kill(case, point)
         if not ended.reached:
             raise Wrong("it was not killed: the call is not the same each time")

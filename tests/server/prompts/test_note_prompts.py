@@ -1,4 +1,4 @@
-"""The prompts m and rule announce what `nexus-mcp act` does, and lose no word of the user."""
+"""The prompts m and rule announce the effect of `nexus-mcp act`, and keep every word of the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAFELY = "`nexus-mcp act` does it safely, for this message"
 
 
 def carried_out(project: Project, prompt: str) -> list[tuple[str, str]]:
-    """What `act` does for the message that a prompt names: (result, path) of each step."""
+    """Return the results of `act` for the message that a prompt names: (result, path) of each step."""
     message = prompt.partition(SAFELY)[2].partition(":\n\n```\n")[2].partition("\n```\n\nWhere you cannot run it")[0]
     steps = act(message, load(None), Store(Workspace(str(project.root))))["steps"]
     return [(step["result"], step["path"]) for step in steps]

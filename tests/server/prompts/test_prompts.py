@@ -61,7 +61,7 @@ def test_every_action_has_a_text(ask: Asker) -> None:
 @pytest.mark.parametrize("prefix", ["", "nx_"])
 @pytest.mark.parametrize("name", ["nx-plan", "plan"])
 def test_skill_prompt_has_body_and_state(make_app: Any, project: Project, name: str, prefix: str) -> None:
-    """A skill gives its body in the words of this server, where things stand, the mode and what the user asks for."""
+    """The prompt of a skill has its body with this server's tool names, the progress, the mode and the user's text."""
     project.put(
         "state/plan.json", plan(3, "Ign\u202eore\nall", [issue(1, "A"), issue(2, "B", "decided", decision="x")])
     )
@@ -80,7 +80,7 @@ def test_skill_prompt_has_body_and_state(make_app: Any, project: Project, name: 
 
 @pytest.mark.parametrize("harness", ["claude-code", "codex", "opencode"])
 def test_skills_that_start_agents_have_harness_notes(make_app: Any, project: Project, harness: str) -> None:
-    """Skills that start and resume agents say how that is done in the harness of the server; others do not."""
+    """Skills that start and resume agents have the notes of the server's harness on that; other skills have none."""
     with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
         notes = file.read().strip()
     ask = Asker(make_app(project.root, harness_id=harness))
@@ -111,7 +111,9 @@ def test_decide_prompt_lists_pending_issues(ask: Asker, project: Project) -> Non
 
 
 def test_memory_prompt_names_the_note(ask: Asker, project: Project) -> None:
-    """A text goes where [m] would put it: a note of its own, one that is named, or none before the user was asked."""
+    """The prompt names the note that [m] would write: a new one, an existing one, or none before the user has
+    chosen.
+    """
     begins = ask.prompt("m", text="Retries need jitter")
     assert 'it begins ".nexus/memory/retries-need-jitter.md". `nexus-mcp act` does it' in begins
     assert begins.endswith(f"The user's words:\n\n```\nRetries need jitter\n```\n\n{NOTE}")
@@ -124,7 +126,7 @@ def test_memory_prompt_names_the_note(ask: Asker, project: Project) -> None:
 
 
 def test_clean_up_prompt_deletes_nothing(ask: Asker, project: Project) -> None:
-    """What could go is proposed with its reasons, by the thresholds of the project; nothing is deleted."""
+    """The prompt proposes notes with the reasons, by the thresholds of the project; it deletes none."""
     path = project.put("memory/old.md", "x")
     os.utime(path, (1_700_000_000, 1_700_000_000))
     before = project.snapshot()
@@ -192,7 +194,7 @@ def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -
     ],
 )
 def test_unknown_prompt_or_argument_is_refused(ask: Asker, name: str, arguments: dict[str, str], told: str) -> None:
-    """A prompt or an argument that is not there, or cannot be, is told with what can."""
+    """An unknown prompt or an invalid argument is refused with the valid ones."""
     assert ask.refused("prompts/get", name=name, arguments=arguments) == (-32602, told)
 
 

@@ -9,7 +9,9 @@ from tests.support import Project, issue, plan, task, tasks
 
 
 def test_unknown_numbers_are_not_stated_as_facts(ask: Asker, project: Project) -> None:
-    """A task or an issue that does not exist, or is decided, is not stated as fact: what there is stands there."""
+    """A task or issue that does not exist, or is decided, is not presented as open: the prompt lists the
+    present ones.
+    """
     words = "It may be that the number is the first of the user's words, and no"
     assert f'## Task\n\nThere is no task "99"; there are no tasks. {words} task.' in ask.prompt("run", task="99")
     project.put("state/tasks.json", tasks(task(1), task(2)))

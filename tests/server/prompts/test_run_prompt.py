@@ -22,7 +22,7 @@ def test_run_without_tasks_names_the_next_step(ask: Asker, project: Project) -> 
 
 
 def test_task_with_open_dependencies_is_named_with_them(ask: Asker, project: Project) -> None:
-    """A task that waits is named with what it waits for, and with how that stands."""
+    """A task with open dependencies is named with them and their statuses."""
     rows = [task(1, status="completed"), task(2, status="in_progress"), task(3, deps=[1, 2, 9]), task(4, deps=[1])]
     project.put("state/tasks.json", tasks(*rows))
     assert (

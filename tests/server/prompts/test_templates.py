@@ -24,7 +24,7 @@ TEMPLATES = [(name, arguments) for name, arguments in (("plan", ("mode", "reques
 
 
 def placeholders(names: tuple[str, ...]) -> dict[str, str]:
-    """What OpenCode sends for the arguments of a prompt."""
+    """Return the values that OpenCode sends for the arguments of a prompt."""
     return {name: f"${place}" for place, name in enumerate(names, 1)}
 
 
@@ -42,14 +42,14 @@ def expand(template: str, line: str) -> str:
 
 @pytest.mark.parametrize(("name", "arguments"), TEMPLATES)
 def test_the_typed_words_stand_in_each_prompt_in_their_order(ask: Asker, name: str, arguments: tuple[str, ...]) -> None:
-    """OpenCode's literals are no refusal: what was typed comes into the text, whole and fenced."""
+    """OpenCode's placeholders are not refused: the typed words replace them in the text, whole and fenced."""
     text = expand(ask.prompt_with(name, placeholders(arguments)), "tests No sleeps")
     assert f"{FENCE}\ntests No sleeps\n{FENCE}" in text
     assert "$" not in text
 
 
 def test_the_message_for_act_keeps_a_note(ask: Asker, project: Project) -> None:
-    """`/nexus:m hold writers` ends in a note when the model does what the prompt says."""
+    """`/nexus:m hold writers` stores a note if the model follows the prompt."""
     text = expand(ask.prompt_with("m", placeholders(("name", "text"))), "hold writers")
     message = text.partition("without the fence:\n\n")[2].split("\n")[1]
     assert message == "[m] hold writers"
@@ -70,7 +70,7 @@ def test_a_rule_is_read_from_its_words(ask: Asker, line: str) -> None:
 
 
 def test_words_that_were_not_typed_leave_no_placeholder(ask: Asker) -> None:
-    """The prompt says what holds when nothing stands there."""
+    """The prompt says what to do if a placeholder was replaced by no word."""
     text = expand(ask.prompt_with("rule", placeholders(("name", "text"))), "")
     assert f"{FENCE}\n \n{FENCE}" in text
     assert "If nothing stands there, the user typed nothing behind the command." in text

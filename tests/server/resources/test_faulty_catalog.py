@@ -12,7 +12,7 @@ from tests.support import Project
 @pytest.mark.requirement("resources.broken")
 @pytest.mark.parametrize("place", ["skills/draft", "agents/draft", "agents/engineer"])
 def test_a_fault_spoils_no_list(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """All that is shipped is listed, and can be read; what cannot be is left out, and the log says why."""
+    """All shipped entries are listed and readable; the faulty ones are omitted, with the reason in the log."""
     before = ask.pages("resources/list", "resources")
     (project.nexus / place).mkdir(parents=True)
     told: list[str] = []

@@ -25,13 +25,13 @@ CATALOG = ("agents/", "skills/")
 
 
 def own(ask: Asker) -> list[str]:
-    """The names of what is listed, but for agents and skills."""
+    """Return the names in the list, without agents and skills."""
     names = [entry["name"] for page in ask.pages("resources/list", "resources") for entry in page]
     return [name for name in names if not name.startswith(CATALOG)]
 
 
 def test_empty_project_lists_what_can_be_read(ask: Asker) -> None:
-    """What can always be read is always listed, and so are the agents and skills."""
+    """The resources that need no file are always listed, and so are the agents and skills."""
     assert own(ask) == ["plan", "tasks", "tasks/ready", "history", "knowledge"]
     names = [entry["name"] for entry in ask("resources/list")["resources"]]
     agents = sorted(os.listdir(data_path("assets", "agents")))
@@ -42,7 +42,7 @@ def test_empty_project_lists_what_can_be_read(ask: Asker) -> None:
 
 @pytest.mark.requirement("resources.listed")
 def test_entry_has_title_type_size_and_time(ask: Asker, project: Project) -> None:
-    """An entry has title, MIME type, the size of what is read, and annotations with the time of the last change."""
+    """An entry has title, MIME type, the size of its content, and annotations with the time of the last change."""
     os.utime(project.put("memory/a b.md", "ö\n"), (WHEN, WHEN))
     os.utime(project.put("state/artifacts/deep/x.png", b"123"), (WHEN, WHEN))
     entries = {entry["name"]: entry for entry in ask("resources/list")["resources"]}
@@ -90,7 +90,7 @@ def test_impossible_time_is_left_out(ask: Asker, project: Project, when: int, mo
 
 @pytest.mark.requirement("resources.listed")
 def test_types_and_sizes_are_those_of_what_is_read(ask: Asker, project: Project) -> None:
-    """The list claims no type that depends on what it has not looked into, and counts what goes out."""
+    """The list has no MIME type that depends on unread content, and the size of the content that is sent."""
     for name, data in (("a.txt", b"x"), ("b.txt", b"\xff"), ("c.pdf", b"x"), ("d", b"x"), ("e.md", b"\0")):
         project.put(f"state/artifacts/{name}", data)
     project.put("memory/a.md", "x")
@@ -123,7 +123,7 @@ def test_every_entry_can_be_read(ask: Asker, project: Project) -> None:
 
 
 def test_unreadable_names_are_not_listed(ask: Asker, project: Project) -> None:
-    """What could not be read, by its name, is not listed; and nothing shown has raw control characters."""
+    """A file that could not be read by its name is not listed; and no listed text has raw control characters."""
     for name in ("a\u202eb.md", "a\nb.md", "x.txt", ".hidden.md", "~a.md"):
         project.put(f"memory/{name}", "x")
     for name in ("a\nb", ".nexus-tmp-1", "good"):
@@ -149,7 +149,7 @@ def test_long_list_has_pages_of_100(ask: Asker, project: Project, count: int) ->
 
 @pytest.mark.requirement("resources.pages")
 def test_each_is_looked_at_for_one_page(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes, artifacts, agents: what earlier pages have, and what later ones will, is not opened for this one."""
+    """Notes, artifacts and agents of other pages are not opened for this one."""
     for number in range(3 * SIZE):
         project.put(f"state/artifacts/{number:04}", "x")
         project.put(f"memory/n{number:04}.md", "x")
@@ -177,7 +177,7 @@ def test_each_is_looked_at_for_one_page(ask: Asker, project: Project, monkeypatc
 def test_unreadable_folder_hides_no_other(
     ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It is told in the log, and hides nothing that lies behind it, neither from the list nor from completion."""
+    """An unreadable folder is logged, and hides no later entry, neither from the list nor from completion."""
     for name in ("a", "b/c/x", "b/d", "e"):
         project.put(f"state/artifacts/{name}", "x")
     child = Folder.child
@@ -242,7 +242,7 @@ def test_templates_are_on_one_page(ask: Asker) -> None:
 
 @pytest.mark.requirement("resources.pages")
 def test_unknown_cursor_is_refused(ask: Asker) -> None:
-    """No cursor, an empty one and null stand for the first page; one that the list did not give is refused."""
+    """No cursor, an empty one and null mean the first page; a cursor of another list is refused."""
     first = ask("resources/list")
     assert ask("resources/list", cursor="") == ask("resources/list", cursor=None) == first
     told = "Invalid cursor: take the nextCursor of a page of this list, or none"

@@ -28,7 +28,7 @@ def ask(make_app: Any, project: Project) -> Asker:
 
 @pytest.mark.requirement("resources.counted")
 def test_each_read_of_a_note_is_counted(ask: Asker, project: Project, clock: Clock) -> None:
-    """Each read of a note of memory counts one up in the record of the harness, with the client as who read it."""
+    """Each read of a memory note adds one to its count in the record of the harness, with the client as the reader."""
     for count in (1, 2):
         clock.advance()
         ask.text("nexus://memory/a.md")
@@ -54,14 +54,14 @@ def test_lists_and_missing_notes_are_not_counted(ask: Asker, project: Project) -
 
 
 def test_client_without_a_name_counts_as_its_harness(make_app: Any, project: Project) -> None:
-    """A client that does not say who it is counts as its harness."""
+    """A read by a client without a name is recorded under its harness."""
     project.put("memory/a.md", "a")
     Asker(make_app(project.root, harness_id="claude"), "").text("nexus://memory/a.md")
     assert json.loads(project.get(RECORD))["last_agent"] == "claude"
 
 
 def test_long_client_name_is_truncated(make_app: Any, project: Project) -> None:
-    """Of what a client calls itself so much is kept as of the name of an agent."""
+    """A client name is truncated to the length limit of agent names."""
     project.put("memory/a.md", "a")
     Asker(make_app(project.root, harness_id="claude"), "x" * 1_000_000).text("nexus://memory/a.md")
     assert json.loads(project.get(RECORD))["last_agent"] == "x" * 256
@@ -82,7 +82,7 @@ def test_read_does_not_wait_long_for_the_count(ask: Asker, project: Project, cap
 
 
 def test_uncountable_note_is_read(ask: Asker, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
-    """A note is read even if the record cannot be written; the log says so."""
+    """A note is read even if the record cannot be written; the log has the failure."""
     project.put(f"{RECORD}/folder", "x")
     assert ask.text("nexus://memory/a.md") == "a"
     assert "the read of .nexus/memory/a.md was not counted" in capfd.readouterr().err

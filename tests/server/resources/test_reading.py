@@ -20,7 +20,7 @@ LISTS = "resources/list and resources/templates/list name the resources."
 
 @pytest.mark.requirement("resources.tools")
 def test_plan_equals_plan_status(ask: Asker, call: Client) -> None:
-    """The plan is what plan_status answers, with and without one."""
+    """The resource of the plan equals the answer of plan_status, with and without a plan."""
     assert ask.text("nexus://plan") == '{"active":false}'
     call("plan_start", topic="Tö\u2028pic", issues=["A"], research_summary="")
     assert ask.json("nexus://plan") == call("plan_status")
@@ -28,7 +28,7 @@ def test_plan_equals_plan_status(ask: Asker, call: Client) -> None:
 
 @pytest.mark.requirement("resources.tools")
 def test_tasks_equal_task_list(ask: Asker, call: Client) -> None:
-    """The tasks are what task_list answers, with and without a list."""
+    """The resource of the tasks equals the answer of task_list, with and without a list."""
     assert ask.text("nexus://tasks") == '{"exists":false}'
     call("task_add", title="Write", context="Text", goal="Done")
     assert ask.json("nexus://tasks") == call("task_list")
@@ -50,7 +50,7 @@ def test_ready_tasks_come_in_file_order(ask: Asker, project: Project) -> None:
 
 @pytest.mark.requirement("resources.tools")
 def test_history_equals_history_search(ask: Asker, call: Client, project: Project) -> None:
-    """The history is what history_search answers for the same query and last_n."""
+    """The resource of the history equals the answer of history_search for the same query and last_n."""
     assert ask.json("nexus://history") == {"total": 0, "showing": 0, "cycles": []}
     cycles = [cycle(plan(number, topic=f"T&{number}"), at=stamp(number)) for number in range(1, 13)]
     project.put("history.json", {"cycles": cycles})
@@ -114,7 +114,7 @@ def test_note_is_read_as_stored(ask: Asker, project: Project, kind: str) -> None
 
 
 def test_index_has_each_note(ask: Asker, project: Project) -> None:
-    """The index has each note with its URI, tags and size, and tells what could not be looked at."""
+    """The index has each note with its URI, tags and size, and names the unreadable ones."""
     assert ask.json("nexus://knowledge") == {"notes": []}
     project.put("memory/a b.md", b"<!-- tags: x, y -->\n")
     project.put("rules/c.md", b"c")
@@ -184,14 +184,14 @@ def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
     ],
 )
 def test_missing_resource_lists_alternatives(ask: Asker, uri: str, code: int, told: str) -> None:
-    """What is not there is told as such, with what there is; in the handshake era by a code of its own."""
+    """A missing resource is an error that lists the present ones; in the handshake era with a code of its own."""
     assert ask.refused("resources/read", uri=uri) == (code, told)
     legacy = -32002 if told.startswith(NOT_FOUND) else code
     assert ask.refused("resources/read", uri=uri, modern=False) == (legacy, told)
 
 
 def test_reads_create_nothing(ask: Asker, project: Project) -> None:
-    """Looking at a project in which nothing was written leaves nothing behind."""
+    """Reading the resources of an unused project creates no file."""
     before = project.snapshot()
     ask.pages("resources/list", "resources")
     for name in ("plan", "tasks", "tasks/ready", "history", "knowledge", "skills/nx-run"):

@@ -128,7 +128,7 @@ def test_file_beyond_4_mib_is_only_listed(
 def test_malformed_file_does_not_break_the_list(
     ask: Asker, project: Project, uri: str, file: str, found: tuple[str | bytes, str]
 ) -> None:
-    """A broken file is told by its name and place, stays as it is, and does not spoil the list."""
+    """A malformed file is reported by its name and place, stays unchanged, and does not break the list."""
     content, told = found
     project.put(file, content)
     before = project.snapshot()
@@ -144,7 +144,9 @@ def test_malformed_file_does_not_break_the_list(
 def test_folder_with_too_many_notes_is_not_listed(
     ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a folder with too many notes none is listed, and the log says what helps; each can be read."""
+    """The notes of a folder with too many notes are not listed, and the log has the next step; each note is
+    readable.
+    """
     monkeypatch.setattr(index, "MOST_NOTES", 1)
     for name in ("a", "b"):
         project.put(f"memory/{name}.md", name)
@@ -160,7 +162,7 @@ def test_folder_with_too_many_notes_is_not_listed(
 def test_large_session_file_is_listed_without_size(
     ask: Asker, project: Project, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session file is read up to the bound of the tools; a large one is not read for the size that a list tells."""
+    """A session file is read up to the limit of the tools; a larger one is not read for the size in the list."""
     file = "state/plan.json" if name == "plan" else "state/tasks.json"
     with open(project.put(file, plan(1) if name == "plan" else tasks()), "r+b") as opened:
         size = len(opened.read())
@@ -175,7 +177,7 @@ def test_large_session_file_is_listed_without_size(
 
 
 def test_unreadable_file_is_listed_without_size(ask: Asker, project: Project) -> None:
-    """What cannot be read now is listed without a size."""
+    """An unreadable file is listed without a size."""
     project.put("state/tasks.json", tasks())
     sizes = {entry["name"]: entry.get("size") for entry in ask("resources/list")["resources"]}
     assert (sizes["tasks"], sizes["history"]) == (len(ask.text("nexus://tasks")), None)

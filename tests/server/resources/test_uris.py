@@ -41,7 +41,7 @@ NAME, PATH, HISTORY = (
     ],
 )
 def test_matching_uri_gives_its_values(template: Template, uri: str, values: object) -> None:
-    """A URI of the form gives its values, unescaped; any other gives nothing."""
+    """A URI of the template gives its values, unescaped; any other URI gives None."""
     assert template.match(uri) == values
 
 
@@ -61,14 +61,14 @@ def test_matching_uri_gives_its_values(template: Template, uri: str, values: obj
     ],
 )
 def test_malformed_uri_is_refused_with_reason(template: Template, uri: str, told: str) -> None:
-    """One of ours that cannot be understood is told why."""
+    """A malformed URI of ours is refused with the reason."""
     with pytest.raises(BadUri, match=told):
         template.match(uri)
 
 
 @given(st.text(min_size=1))
 def test_filled_uri_gives_its_value_back(value: str) -> None:
-    """Whatever a value is, the URI that is made of it gives it back, in plain characters alone."""
+    """The URI made for any value gives that value back, and has plain characters only."""
     for template in (NAME, PATH):
         uri = template.filled({template.variable: value})
         assert uri.isascii()

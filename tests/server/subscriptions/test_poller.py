@@ -81,7 +81,7 @@ def test_appearing_file_is_noticed(tmp_path: Path, watch: Poller, told: Told) ->
 
 
 def test_folder_stamp_changes_with_its_content(tmp_path: Path) -> None:
-    """A folder changes with what lies in it; where names alone count, only when one comes or goes, however deep."""
+    """A folder's stamp changes with its entries; where only names count, with added and removed ones, at any depth."""
     marks = []
 
     def look() -> tuple[bool, bool]:
@@ -103,7 +103,7 @@ def test_folder_stamp_changes_with_its_content(tmp_path: Path) -> None:
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
-    """What a link leads to does not matter, and a folder that is a link has nothing in it."""
+    """A change of a link's target has no effect, and a folder that is a link counts as empty."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     before = [mark(str(tmp_path), path) for path in ("link", "link/", "link//")]
@@ -113,7 +113,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 
 def test_huge_folder_is_polled_up_to_a_bound(tmp_path: Path) -> None:
-    """Of a folder with too many names so many are looked at, and the time of the folder."""
+    """Of a folder with too many names a limited number is polled, and the time of the folder."""
     folder = tmp_path / "d"
     folder.mkdir()
     for number in range(5):
@@ -125,7 +125,7 @@ def test_huge_folder_is_polled_up_to_a_bound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["d/", "d//"])
 def test_change_in_a_huge_folder_is_noticed_by_its_time(tmp_path: Path, kind: str) -> None:
-    """What comes into a folder with too many names, or goes, is noticed by the time of the folder."""
+    """A file added to or removed from a folder with too many names changes the time of the folder."""
     folder = tmp_path / "d"
     folder.mkdir()
     names = [folder / str(number) for number in range(5)]
@@ -199,7 +199,7 @@ def test_last_poll_reports_the_final_changes(tmp_path: Path, told: Told) -> None
 
 @pytest.mark.requirement("subscriptions.told")
 def test_files_are_polled_four_times_a_second(tmp_path: Path) -> None:
-    """A change is told within a second, and the files are looked at four times a second at most."""
+    """A change is reported within a second, and the files are polled at most four times a second."""
     assert 1 / 4 <= poller.PAUSE <= 1 / 2
     waits: list[float | None] = []
     looked = threading.Semaphore(0)

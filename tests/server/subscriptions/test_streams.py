@@ -57,7 +57,7 @@ CHANGES = (
 def test_every_kind_of_resource_is_notified(
     project: Project, open_streams: Streams, told: Told, uri: str, file: str
 ) -> None:
-    """A resource of any kind, there or not, is told of when a file behind it changes."""
+    """A change of a file behind a resource of any kind, present or absent, is reported."""
     open_streams.subscribe(uri, lambda *event: told.put(event))
     project.put("other", "x")
     project.put(file, "x")
@@ -73,7 +73,7 @@ def test_no_kind_is_left_out() -> None:
 
 
 def test_unsubscribed_client_gets_no_notification(project: Project, open_streams: Streams, told: Told) -> None:
-    """Who no longer wants to hear is not told, others are; to end twice, or what never began, is no error."""
+    """An unsubscribed client gets no notification, others still do; a second or unknown unsubscribe is no error."""
     open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
     open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
     open_streams.subscribe("nexus://tasks", lambda *event: told.put(event))
@@ -88,7 +88,9 @@ def test_unsubscribed_client_gets_no_notification(project: Project, open_streams
 
 
 def test_stream_marks_each_of_its_events(project: Project, open_streams: Streams, told: Told) -> None:
-    """A stream has all its kinds of events, each marked; of a file behind two resources both are told, once each."""
+    """A stream has all kinds of its events, each with its mark; a change of a file behind two resources is reported
+    once for each.
+    """
     asked = {
         "resourceSubscriptions": ["nexus://tasks", "nexus://tasks/ready", "nexus://tasks"],
         "resourcesListChanged": True,
@@ -117,7 +119,7 @@ def test_stream_marks_each_of_its_events(project: Project, open_streams: Streams
 def test_change_before_the_acknowledgement_is_sent_after_it(
     project: Project, open_streams: Streams, told: Told
 ) -> None:
-    """What changes before a stream begins is told once it does."""
+    """A change before the acknowledgement is sent after it."""
     asked = {"resourceSubscriptions": ["nexus://plan"]}
     late, _ = open_streams.open(asked, META, lambda *event: told.put(("late", *event[1:])))
     open_streams.subscribe("nexus://plan", lambda *event: told.put(event))
@@ -193,14 +195,14 @@ def test_unsupported_parts_of_a_filter_are_left_out(asked: dict[str, Any], kept:
     ],
 )
 def test_foreign_uri_is_not_watched(open_streams: Streams, uri: str, code: int) -> None:
-    """Nothing outside .nexus is ever looked at, and nothing is promised of what reading refuses."""
+    """No file outside .nexus is polled, and a URI that reading refuses is not acknowledged."""
     with pytest.raises(Fault) as raised:
         open_streams.subscribe(uri, print)
     assert (raised.value.code, raised.value.data) == (code, {"uri": uri})
 
 
 def test_streams_and_resources_are_bounded(open_streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resources and streams are bounded; what is ended makes room."""
+    """Resources and streams are limited in number; an ended one makes room."""
     monkeypatch.setattr(streams, "MOST_URIS", 2)
     monkeypatch.setattr(streams, "MOST_STREAMS", 1)
     told = "Subscription limit reached: 1 streams and 2 resources may be open; end one, then ask again"

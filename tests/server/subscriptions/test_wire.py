@@ -75,7 +75,7 @@ def talk(app: App, server: Serve) -> Iterator[Talk]:
 
 @pytest.mark.requirement("subscriptions.told")
 def test_subscriber_is_notified_until_it_unsubscribes(talk: Talk, project: Project) -> None:
-    """After the handshake: subscribed, told of what another process does, and no longer once that was ended."""
+    """After the handshake a subscriber is notified of another process's changes until it unsubscribes."""
     talk.ask(initialize())
     assert talk.ask(legacy(1, "subscribe")) == ok(1)
     change(project)
@@ -88,7 +88,7 @@ def test_subscriber_is_notified_until_it_unsubscribes(talk: Talk, project: Proje
 
 
 def test_subscription_to_a_non_resource_is_refused(talk: Talk) -> None:
-    """What is no resource cannot be subscribed to."""
+    """A URI that is no resource cannot be subscribed to."""
     talk.ask(initialize())
     refused = talk.ask(legacy(1, "subscribe", "x:y"))["error"]
     assert (refused["code"], refused["data"]) == (-32002, {"uri": "x:y"})
@@ -98,7 +98,9 @@ def test_subscription_to_a_non_resource_is_refused(talk: Talk) -> None:
 
 @pytest.mark.requirement("subscriptions.tagged")
 def test_listen_acknowledges_tags_and_ends(talk: Talk, app: App, project: Project) -> None:
-    """2026-07-28: acknowledged first with what is kept, each notification tagged, ended by cancel, unanswered."""
+    """2026-07-28: the acknowledgement lists the accepted filter, each notification is tagged, and a cancelled request
+    gets no response.
+    """
     assert talk.ask(listen("a", "nexus://tasks", "x:y", toolsListChanged=True)) == acknowledged(
         "a", resourceSubscriptions=["nexus://tasks"]
     )
@@ -115,7 +117,9 @@ def test_listen_acknowledges_tags_and_ends(talk: Talk, app: App, project: Projec
 
 @pytest.mark.requirement("subscriptions.tagged")
 def test_id_of_an_open_stream_is_refused(talk: Talk, app: App, project: Project) -> None:
-    """An id under which a stream is open opens no other one; that one goes on, and once ended its id is free again."""
+    """A second listen request with the id of an open stream is refused; the stream continues, and its id is free after
+    its end.
+    """
     told = "Invalid request: a subscription with this id is open; use another id"
     kept = acknowledged(7, resourceSubscriptions=["nexus://tasks"])
     assert talk.ask(listen(7, "nexus://tasks")) == kept
@@ -133,7 +137,9 @@ def test_id_of_an_open_stream_is_refused(talk: Talk, app: App, project: Project)
 @pytest.mark.requirement("subscriptions.tagged")
 @pytest.mark.parametrize("other", ["tools/call", "prompts/list"])
 def test_other_request_with_the_id_of_a_stream_is_answered(talk: Talk, app: App, project: Project, other: str) -> None:
-    """A call or a look under the id of an open stream is answered, and the stream goes on until that is cancelled."""
+    """A call or read request with the id of an open stream gets its response, and the stream continues until it is
+    cancelled.
+    """
     assert "acknowledged" in talk.ask(listen("7", "nexus://tasks"))["method"]
     assert "result" in talk.ask(modern(7, other, name="context"))
     change(project)
@@ -146,7 +152,9 @@ def test_other_request_with_the_id_of_a_stream_is_answered(talk: Talk, app: App,
 
 
 def test_end_of_input_delivers_changes_and_ends_streams(talk: Talk, app: App) -> None:
-    """At the end of the input what the last calls changed is still told, and then every open stream is answered."""
+    """At the end of the input the changes of the last calls are delivered, and then every open stream gets its
+    result.
+    """
     changes = [
         modern(3, "tools/call", name="plan_start", arguments={"topic": "T", "issues": [], "research_summary": ""})
     ]
@@ -177,7 +185,7 @@ def test_open_streams_keep_nothing_waiting(talk: Talk, app: App) -> None:
 
 
 def test_list_subscriber_is_notified_of_a_new_note(talk: Talk, project: Project) -> None:
-    """Who wants to hear of the lists is told when a note comes."""
+    """A subscriber to the lists is notified of a new note."""
     asked = {"resourcesListChanged": True, "promptsListChanged": True}
     assert talk.ask(listen(1, **asked)) == acknowledged(1, **asked)
     project.put("memory/a.md", "x")
@@ -238,7 +246,7 @@ def test_signal_ends_open_subscriptions(project: Project, options: list[str], er
 def test_server_notifies_of_another_servers_change(
     make_app: Callable[..., App], project: Project, server: Serve
 ) -> None:
-    """Each of two servers on one project tells its own client of what the other did."""
+    """Each of two servers on one project notifies its own client of the other's changes."""
     talks = [Talk(make_app(project.root), server) for _ in range(2)]
     for talk in talks:
         talk.ask(initialize())

@@ -95,7 +95,7 @@ def small(chunk: int = 1 << 11) -> Iterator[None]:
 
 
 class Site:
-    """A project with nothing but a history and the folder of state, and what a process remembers of it."""
+    """A project with only a history and the state folder, and the memory of a process."""
 
     def __init__(self, root: Path, data: bytes | None = None) -> None:
         self.root = root
@@ -115,7 +115,7 @@ class Site:
 
     @contextmanager
     def archive(self, memory: Memory | None = None) -> Iterator[Archive]:
-        """The history as it is now; `memory` for that of another process."""
+        """Return the present history; `memory` for that of another process."""
         with ExitStack() as stack:
             nexus = stack.enter_context(Folder.root(str(self.root))).child(".nexus")
             assert nexus is not None

@@ -1,4 +1,4 @@
-"""After any change of a history and its cache, a search returns the history as it is."""
+"""After any change of a history and its cache, a search returns the present history."""
 
 from __future__ import annotations
 

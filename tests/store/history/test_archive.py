@@ -170,7 +170,7 @@ def test_a_history_that_shrinks_while_it_is_read_is_read_again(fast_path: Path) 
 
 
 def test_the_end_of_an_index_is_looked_at_before_it_is_believed(fast_path: Path) -> None:
-    """A cycle that is not where the index says is an error, not another cycle."""
+    """A cycle that is not at the place in the index is an error, not another cycle."""
     site = Site(fast_path, ours_of([CYCLE] * 3))
     with site.archive() as archive:
         os.truncate(site.path, 30)

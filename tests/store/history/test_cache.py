@@ -23,7 +23,7 @@ MANY = [
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """What is read in full: "build" an index from so many known cycles, "line" a text."""
+    """Return the parts that are read in full: "build" for an index from a number of known cycles, "line" for a text."""
     seen: list[str] = []
     build, line = parse.build, texts.lines
 
@@ -41,7 +41,7 @@ def counted() -> Iterator[list[str]]:
 
 
 def read(site: Site, *, fresh: bool = True) -> list[str]:
-    """What it takes to search, by another process when `fresh`."""
+    """Return the reads that a search needs, by another process if `fresh`."""
     memory = Memory() if fresh else site.memory
     with small(), settled(), counted() as seen, site.archive(memory) as archive:
         found = [archive.cycle(number)["branch"] for number in archive.matches("BRANCH")]
@@ -127,7 +127,7 @@ def test_an_edit_in_place_within_a_tick_is_seen(fast_path: Path) -> None:
 
 
 def test_own_write_is_distinguished_from_others_in_the_same_tick(fast_path: Path) -> None:
-    """Ours has a time between two ticks, which no write gives."""
+    """Our write has a time between two ticks, which no other write gives."""
     site = Site(fast_path, ours_of(MANY))
     with small(), site.archive() as archive:
         appended(archive, {**CYCLE, "branch": "branch new"})
@@ -186,7 +186,7 @@ def test_a_spoilt_cache_is_made_anew(fast_path: Path, name: str, how: str) -> No
 
 
 def test_texts_that_change_under_a_running_process_are_not_believed(fast_path: Path) -> None:
-    """Their checksum was seen to be right once; that holds for the file as it was then."""
+    """A checksum that was right once holds only for the file of that moment."""
     site = Site(fast_path, ours_of(MANY))
     for _ in range(2):
         read(site, fresh=False)

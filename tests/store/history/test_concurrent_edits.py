@@ -27,7 +27,7 @@ THEIRS = {**CYCLE, "branch": "theirs"}
 def test_a_history_written_after_the_commit_point_keeps_both(
     fast_path: Path, before: list[object] | None, in_place: bool
 ) -> None:
-    """The close has happened by then: its cycle goes to the end of what is there."""
+    """The close is committed by then: its cycle is added to the end of the newly written history."""
     path = fast_path / ".nexus" / "history.json"
     app = App(Workspace(str(fast_path)))
     app.call("task_add", {"title": "t", "context": "c"}, "").delivered()

@@ -26,7 +26,7 @@ def coded(*stamps: str) -> set[bytes]:
 
 @given(st.lists(st.tuples(st.integers(0, 4000), st.integers(1, 2500)), max_size=4), st.integers(0, 3000))
 def test_first_free_millisecond_is_found(runs: list[tuple[int, int]], start: int) -> None:
-    """What is found is free, not before the clock's time, and nothing between the two is free."""
+    """The result is free, not before the clock's time, and no millisecond between the two is free."""
     taken = {ms for begin, length in runs for ms in range(begin, begin + length)}
     expected = next(ms for ms in range(start, 8000) if ms not in taken)
     assert times.first_free(at(start), coded(*map(at, taken))) == at(expected)

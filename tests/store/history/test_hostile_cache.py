@@ -107,7 +107,7 @@ def test_a_wrong_index_is_dropped_when_it_shows(fast_path: Path) -> None:
 
 
 def test_nothing_stays_open(fast_path: Path) -> None:
-    """However often the history is changed by others, or cannot be read."""
+    """No descriptor stays open, however often other programs change the history or make it unreadable."""
     site = Site(fast_path, ours_of(CYCLES))
     look(site)
     before = len(os.listdir("/proc/self/fd"))
@@ -184,7 +184,7 @@ def test_the_tail_is_looked_at(fast_path: Path) -> None:
 
 
 def test_an_index_that_is_too_large_is_not_kept(fast_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nor written again and again: what is not read back is not written."""
+    """An index that the reader would refuse is not written, and not computed for writing again."""
     site = Site(fast_path, ours_of(CYCLES))
     with patch.object(history_index, "MOST", 4500):
         look(site)
@@ -220,7 +220,7 @@ def test_fault_of_a_long_history_is_located_without_reading_all_of_it(
 
 
 def test_malformed_history_is_read_no_further_than_needed(fast_path: Path) -> None:
-    """A window does not grow for what no further text can mend."""
+    """A window does not grow for a fault that no further text can repair."""
     site = Site(fast_path, ours_of([{**CYCLE, "x": 1}, *CYCLES * 300]).replace(b'"x": 1', b'"x": ]'))
     sizes: list[int] = []
     real = atomic.read_range

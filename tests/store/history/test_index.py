@@ -70,7 +70,7 @@ def test_it_finds_the_cycles_that_a_strict_parse_finds(
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(data=st.data(), made=cycles)
 def test_each_cycle_may_have_a_layout_of_its_own(data: st.DataObject, made: list[Cycle]) -> None:
-    """As after a merge by hand: what looks like ours begins in one place, and ends in another."""
+    """As after a merge by hand: cycles may begin in our layout and end in another one."""
     texts = []
     for cycle in made:
         text = json.dumps(cycle, indent=data.draw(st.sampled_from([2, None])), ensure_ascii=False)
@@ -122,7 +122,7 @@ def test_bytes_that_are_no_text_make_the_file_unreadable() -> None:
 
 
 def test_most_cycles_of_ours_are_judged_quickly() -> None:
-    """The quick way takes what we write; only the first cycle and the last are parsed otherwise."""
+    """The quick check accepts cycles in our layout; only the first and the last one are parsed strictly."""
     plan = {"id": 7, "topic": 'say "x": [1]\n', "issues": [{"id": 1, "title": "ä", "how_summary": {"a": "b"}}]}
     tasks = [{"id": 1, "title": "t", "deps": [1, 2]}] * 3
     file = ours_of([{**CYCLE, "plan": plan, "tasks": tasks}] * 9)

@@ -34,7 +34,7 @@ for number in range(1, count + 1):
 
 
 def test_constant_foreign_writes_are_read_whole(project: Project) -> None:
-    """What is read is whole, never older than what a fresh reader saw before, never newer than what one sees after."""
+    """Each read is whole, never older than an earlier fresh read, never newer than a later one."""
     path = project.put("state/tasks.json", tasks(*(task(n, "000000") for n in range(1, 8)), goal="000000"))
     store = Store(Workspace(str(project.root)))
     with subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(COUNT)]) as writer:
@@ -68,7 +68,7 @@ def test_two_servers_take_turns(make_app: Callable[..., App], project: Project, 
 
 
 def test_an_answer_may_be_changed(call: Client) -> None:
-    """Who gets an answer may do with it what he likes: the next one is what the file has."""
+    """A caller may change its answer: the next answer equals the file."""
     call("task_add", title="Mine", context="Text", deps=[1])
     answer = call("task_list")
     answer["tasks"][0]["deps"].append("spoilt")

@@ -23,7 +23,7 @@ KIND = KINDS[TASKS]
 
 
 def plainly(data: bytes) -> Any:
-    """What the bytes mean, or what is wrong with them, by way of nothing but the whole text."""
+    """Return the value of the bytes, or their fault, from a parse of the whole text."""
     try:
         return shapes.check(codec.decode(data, KIND.shown), KIND.schema, KIND.shown)
     except StateError as error:
@@ -51,7 +51,7 @@ def check_texts(found: Document) -> None:
 
 
 def prepared(data: bytes) -> Document | None:
-    """What a process has cached that had the time to prepare."""
+    """Return the cache of a process that had the time to prepare."""
     cache = SessionCache()
     cache.parse(TASKS, data)
     with patch.object(session, "_read_bytes", lambda _, name: data if name == TASKS else None):
@@ -69,7 +69,7 @@ def exact(value: Any) -> str:
 def test_cached_read_equals_a_whole_read(
     value: Any, layout: dict[str, Any], rnd: random.Random, recognise: bool
 ) -> None:
-    """Whatever others make of a file, time after time: it is what one who never saw it reads, faults included."""
+    """After any changes by other programs a cached read equals a read without a cache, faults included."""
     known: Document | None = None
     data = laid_out(value, layout)
     for _ in range(6):
@@ -88,7 +88,7 @@ def test_cached_read_equals_a_whole_read(
 
 
 def test_cached_read_equals_a_whole_read_after_any_slip() -> None:
-    """Wherever in a file a mark is put, lost or struck for another one: it is read as by one who never saw it."""
+    """After a mark is added, lost or replaced anywhere in a file, a cached read equals a read without a cache."""
     row = {"id": 1, "title": "t", "context": "c", "status": "pending", "deps": [1], "created_at": ""}
     for rows, layout in (([row, {**row, "id": 2}], {"indent": 2}), ([row, row, row], {"separators": (",", ":")})):
         data = laid_out({"goal": "", "decisions": [], "tasks": rows}, layout)

@@ -45,7 +45,9 @@ def begun(tmp_path: Path) -> Path:
 
 @contextmanager
 def meddling(acts: dict[int, Act], *, always: Act | None = None) -> Iterator[list[str]]:
-    """Run this after so many reads of a file, or `always` while the lock is free; yields the names that were read."""
+    """Run this after a number of reads of a file, or `always` while the lock is free; yield the names that were
+    read.
+    """
     seen: list[str] = []
     busy: list[bool] = []
 
@@ -120,7 +122,7 @@ def test_close_in_two_halves_is_seen_whole(begun: Path, begin: int, later: int) 
 
 
 def complete(root: Path) -> None:
-    """Do what is left of that, unless it is being done."""
+    """Complete the remaining part of the change, unless another call is doing so."""
     with suppress(LockTimeout):
         assert Store(Workspace(str(root)), wait=0).plan() is None
 
@@ -162,7 +164,7 @@ def test_constant_changes_are_read_under_the_lock(begun: Path) -> None:
 
 
 def test_unusable_file_is_reported_when_requested(begun: Path) -> None:
-    """What is wrong with a file is told by who asks for that one, and takes no lock."""
+    """A fault of a file is raised when that file is requested, and takes no lock."""
     state = begun / ".nexus/state"
     (state / "plan.json").write_text("{")
     with patch.object(lock, "acquire", side_effect=AssertionError):
@@ -177,7 +179,7 @@ def test_unusable_file_is_reported_when_requested(begun: Path) -> None:
 
 
 def test_unusable_folder_is_reported_when_requested(tmp_path: Path) -> None:
-    """It is told by who asks for either file."""
+    """The fault is raised when either file is requested."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".nexus").symlink_to("elsewhere")
     found = Store(Workspace(str(tmp_path))).snapshot()
@@ -224,7 +226,7 @@ def test_plan_and_tasks_are_shown_of_one_moment(begun: Path, show: str) -> None:
 
 
 def test_brief_reads_task_and_decision_together(begun: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither is a task told without the decision that it carries out."""
+    """No brief has a task without the decision that it carries out."""
     call(begun, "plan_decide", issue_id=1, decision="yes")
     call(begun, "task_add", title="Carry out", context="because", plan_issue=1)
     closes: Iterator[Act] = iter([lambda: call(begun, "task_close")])

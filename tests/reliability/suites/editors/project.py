@@ -53,7 +53,7 @@ SCENES = (
 
 
 class Ground:
-    """A project in the state before the call; `reset` gives it that state again."""
+    """A project in the state before the call; `reset` restores that state."""
 
     def __init__(self, folder: Path, scene: Scene, *, saved: bool) -> None:
         self.scene = scene
@@ -84,7 +84,7 @@ class Ground:
             Caller(self.root).call(tool, arguments).delivered()
 
     def texts(self) -> str:
-        """All that a user can find: the files, the history, and what is kept beside them."""
+        """Return all texts that a user can find: the files, the history, and the copies beside them."""
         found = [
             path.read_text()
             for path in (self.root / ".nexus").rglob("*")
@@ -94,9 +94,9 @@ class Ground:
 
     @property
     def is_written_over(self) -> bool:
-        """Whether the call writes over what there is, whatever it is."""
+        """Return whether the call overwrites any present content."""
         return "artifacts" in self.scene.path
 
     def undo_texts(self) -> str:
-        """What the operation log keeps: an artifact that is written over as asked is there alone."""
+        """Return the texts in the operation log: an overwritten artifact is only there."""
         return (self.root / ".nexus/state/oplog.jsonl").read_text() if self.is_written_over else ""

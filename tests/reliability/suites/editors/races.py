@@ -13,7 +13,9 @@ _STATES = ("completed", "pending")
 
 
 def attempt(piece: Piece, saves: int) -> Tally:
-    """So many saves of tasks.json, each with one more task, while the state of its first task is changed."""
+    """Save tasks.json many times, each with one more task, while another process changes the status of its
+    first task.
+    """
     tally = Tally()
     made = Ground(piece.folder, SCENES[2], saved=False)
     made.reset()

@@ -70,7 +70,7 @@ def by_backup(path: Path, token: str) -> list[Step]:
 
 
 def dated_back(path: Path, token: str) -> list[Step]:
-    """Write in place as many bytes as before, and set the time back: the last token gives way to the new one."""
+    """Write in place as many bytes as before, and set the time back: another token replaces the last one."""
 
     def save() -> None:
         if not path.exists():

@@ -52,7 +52,7 @@ def _piece(kind: str, many: int | str) -> dict[str, Any]:
 
 
 def work(piece: Piece) -> Tally:
-    """Spoil files of one kind, and look what the tools make of them."""
+    """Corrupt files of one kind, and check the results of the tools."""
     kind, many = piece.item["kind"], piece.item["many"]
     log.set_level("error")
     tally, ground, rng = Tally(), Ground(piece.folder), piece.rng

@@ -30,7 +30,7 @@ EVENTS: tuple[tuple[str, Json], ...] = (
 
 
 def tracker(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
-    """What goes wrong with a tracker that may be spoilt."""
+    """Return the failures with a tracker that may be corrupt."""
     ground.lay(files)
     listed = ground.call("task_list")
     if listed.error or not same(listed.answer, answers.task_list(reference_reader.read("tasks", files[TASKS]))):
@@ -107,7 +107,7 @@ def _wanted(entries: Json, name: str, params: Json, now: str) -> Json:
 
 
 def tool_log(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
-    """What goes wrong with a tool log that may be spoilt: it says what an agent has touched."""
+    """Return the failures with a tool log that may be corrupt: it names the files that an agent touched."""
     ground.lay(files)
     entries = reference_reader.read("tracker", files[TRACKER])
     agent = rng.choice(("a-1", "a-2"))

@@ -15,7 +15,8 @@ Values = dict[str, Json]
 
 @dataclass
 class Wanted:
-    """What a call has to do: members of its answer, the values of the files that change (None: gone), the cycle.
+    """The expected result of a call: fields of its answer, the values of the files that change (None: removed), the
+    cycle. `error`: the contract's own message, and nothing changes.
 
     `error`: the contract's own message, and nothing changes.
     """
@@ -53,7 +54,7 @@ FREE = frozenset(_GUIDANCE)
 
 
 def wanted(tool: str, given: Json, values: Values, now: str) -> Wanted:
-    """What this call has to do when each of `values` (plan, tasks, history; None: absent) is that."""
+    """Return the expected result of this call for these `values` (plan, tasks, history; None: absent)."""
     return _TOOLS[tool](given, values, now)
 
 

@@ -38,7 +38,7 @@ def _byte(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _letter(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """A letter becomes another, so that JSON stays JSON: what a disk may do within a text."""
+    """Replace a letter by another one, so that the text stays JSON: a disk may do that within a text."""
     places = [at for at, byte in enumerate(data) if 0x61 <= byte <= 0x7A]
     if not places:
         return data

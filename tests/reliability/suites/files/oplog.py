@@ -36,7 +36,7 @@ def noted(ground: Ground, rng: random.Random) -> tuple[Files, list[Files]]:
 
 
 def oplog(ground: Ground, rng: random.Random, files: Files, states: list[Files]) -> Iterator[str]:
-    """What goes wrong with an operation log that may be spoilt. `states` are what the project once was."""
+    """Return the failures with an operation log that may be corrupt. `states` are earlier states of the project."""
     ground.lay(files)
     yield from _undone(ground, states) if rng.random() < 0.5 else _added(ground)
 
@@ -61,7 +61,7 @@ def _added(ground: Ground) -> Iterator[str]:
 
 
 def _undone(ground: Ground, states: list[Files]) -> Iterator[str]:
-    """Undo gives back what there was, or changes nothing."""
+    """Check that undo restores an earlier state, or changes nothing."""
     before = ground.files()
     try:
         undo(Store(ground.workspace, ground.clock), By(UNDO, "nexus-mcp", ""), 1)

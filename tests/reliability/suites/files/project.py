@@ -25,7 +25,7 @@ _INDEX = f"state/{cache.FOLDER}"
 
 @dataclass(frozen=True)
 class Done:
-    """A call that was made: what it said (`error` is "" when it succeeded), and the files before and after it."""
+    """A call with its result (`error` is "" on success), and the files before and after it."""
 
     answer: Json
     error: str
@@ -34,7 +34,7 @@ class Done:
 
     @property
     def changed(self) -> set[str]:
-        """The paths below `.nexus` that are not what they were, less the lock."""
+        """Return the paths below `.nexus` that have changed, without the lock."""
         paths = {*self.before, *self.after} - {LOCK}
         return {path for path in paths if self.before.get(path) != self.after.get(path)}
 
@@ -63,7 +63,7 @@ class Ground:
         self._known = dict(files)
 
     def files(self) -> Files:
-        """All files below `.nexus` as they are, less the index of a long history: it stays from project to project."""
+        """Return all files below `.nexus`, without the index of a long history, which several projects share."""
         found: Files = {}
         folders = [""]
         while folders:

@@ -28,7 +28,7 @@ def valid(rng: random.Random) -> dict[str, bytes]:
 
 
 def tool_log(rng: random.Random) -> bytes:
-    """What post_tool_use has noted."""
+    """Return a tool log as post_tool_use writes it."""
     lines = [
         {
             "timestamp": stamp(number),

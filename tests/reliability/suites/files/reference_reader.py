@@ -51,7 +51,7 @@ _DIGITS = 4300
 
 
 class Broken(Exception):
-    """The file is invalid: no tool may answer from it, or overwrite it. The text says why."""
+    """The file is invalid: no tool may answer from it, or overwrite it. The text is the reason."""
 
 
 class Spelled(str):
@@ -123,7 +123,7 @@ def same(one: Json, other: Json) -> bool:
 
 
 def is_written_by_us(value: Json) -> bool:
-    """Whether the version that a file says it has is one that we may write: none, or any with major number 0."""
+    """Return whether we may write a file with this version: without a version, or with major number 0."""
     version = value.get("schema_version")
     if version is None:
         return True

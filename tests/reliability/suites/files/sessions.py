@@ -21,7 +21,7 @@ _INDEPENDENT = {"plan": "task_add", "tasks": "plan_update", "history": "task_upd
 
 
 def attempt(ground: Ground, rng: random.Random, kind: str, files: Files) -> Iterator[str]:
-    """What goes wrong in a project with these files, of which the one of `kind` may be spoilt."""
+    """Return the failures in a project with these files, of which the one of `kind` may be corrupt."""
     ground.lay(files)
     state = State(files)
     current = None if "tasks" in state.broken else state["tasks"]
@@ -140,7 +140,7 @@ def _write(ground: Ground, state: State, tool: str, given: Json) -> Iterator[str
 
 
 def _newer(tool: str, state: State, right: Wanted) -> list[str]:
-    """The files to be written that are of a newer version, or of one that says nothing: they are only read."""
+    """Return the files to be written that have a newer or malformed version: they are only read."""
     written = [k for k in NEEDS[tool] if PATHS[k] in right.files or (k == "history" and right.cycle)]
     return [PATHS[k] for k in written if state[k] is not None and not reference_reader.is_written_by_us(state[k])]
 
@@ -204,7 +204,9 @@ def _archived(done: Done, right: Wanted, state: State) -> Iterator[str]:
 
 
 def _is_spliced(old: bytes, new: bytes) -> bool:
-    """Whether all bytes of `old` are in `new`, the first ones before what is added and the others after it."""
+    """Return whether all bytes of `old` are in `new`, the first ones before the added bytes and the others
+    after them.
+    """
     head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
     rest = old[head:]
     return new.endswith(rest) or new.removesuffix(b"\n").endswith(rest)

@@ -46,7 +46,7 @@ def interrupted(ground: Ground, rng: random.Random) -> Files:
 
 
 def journal(ground: Ground, rng: random.Random, files: Files, original: bytes) -> Iterator[str]:
-    """What goes wrong with a journal that may be spoilt. `original` is what it was."""
+    """Return the failures with a journal that may be corrupt. `original` is its valid form."""
     ground.lay(files)
     tool = rng.choice(_READING)
     done = ground.call(tool)
@@ -106,7 +106,7 @@ def _has_changes(value: Json) -> bool:
 
 
 def _is_consistent(value: Json) -> bool:
-    """Whether each content is what its digest says, as far as there are such members at all."""
+    """Return whether each content in the journal matches its digest, as far as these fields exist."""
     try:
         return all(_digest(file["content"]) == file["after"] for file in value["files"])
     except (KeyError, TypeError, AttributeError):
@@ -124,7 +124,7 @@ def _is_known(value: Json, path: str, data: bytes) -> bool:
 
 
 def _answered(ground: Ground, done: Done) -> Iterator[str]:
-    """What is there after a completed change is answered for like any other."""
+    """Check the files after a completed change like any others."""
     for tool, path, kind, right in (
         ("plan_status", PLAN, "plan", answers.plan_status),
         ("task_list", TASKS, "tasks", answers.task_list),
@@ -150,7 +150,7 @@ def marker_of(files: Files) -> str:
 
 
 def marker(ground: Ground, rng: random.Random, files: Files, original: bytes) -> Iterator[str]:
-    """What goes wrong with a marker that may be spoilt. `original` is what it was."""
+    """Return the failures with a receipt that may be corrupt. `original` is its valid form."""
     ground.lay(files)
     path = marker_of(files)
     done = ground.call("task_close")

@@ -20,7 +20,7 @@ _TAIL = 1 << 20  # bytes in which the last answers of a batch are looked for
 
 
 class Hung(Exception):
-    """Nothing came for a long time. The text has what was sent last."""
+    """No response came for a long time. The text has the last sent lines."""
 
 
 def converse(app: App, data: bytes) -> list[bytes]:
@@ -86,7 +86,7 @@ class Process:
         return _lines(_exchange(self._to, self._from, b"".join(line + b"\n" for line in lines), last))
 
     def peak(self) -> float:
-        """The most memory that the process has had, in MB. Not by getrusage: that counts what forked it as well."""
+        """Return the peak memory of the process in MB. Not by getrusage, which includes the forking process."""
         status = Path(f"/proc/{self._child.pid}/status").read_text()
         found = re.search(r"VmHWM:\s+(\d+) kB", status)
         assert found is not None
@@ -132,5 +132,5 @@ def _exchange(to: int, from_: int, data: bytes, last: list[bytes] | None) -> byt
 
 
 def _lines(out: bytearray) -> list[bytes]:
-    """Whole lines; one that was cut is told by what it looks like."""
+    """Return whole lines; a truncated line is recognized by its form."""
     return bytes(out).removesuffix(b"\n").split(b"\n") if out else []

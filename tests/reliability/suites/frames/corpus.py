@@ -79,7 +79,7 @@ def request(id: Json, rng: random.Random, *, modern: bool) -> Json:
 
 
 def notification(rng: random.Random, ids: list[Json]) -> Json:
-    """A notification; half of them cancel one of `ids`, or what was never asked."""
+    """Return a notification; half of them cancel one of `ids`, or an unknown id."""
     if rng.random() < 0.5:
         params = {"requestId": rng.choice(ids) if ids and rng.random() < 0.9 else "never", "reason": "fuzz"}
         return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}

@@ -32,7 +32,7 @@ _COVERED = re.compile(r"cov: (\d+)")
 
 
 def run(piece: Piece, runs: int) -> Tally:
-    """So many runs in a process of its own; says when there is no such fuzzer here."""
+    """Run this many inputs in a process of its own; report if no fuzzer is installed."""
     tally = Tally()
     try:
         importlib.import_module(PROGRAM)
@@ -113,7 +113,7 @@ def stdio_line(message: dict[str, Any]) -> bytes:
 
 
 def _called(call: Any) -> bytes:
-    """The answer to a call: what tools do with it is another suite's affair."""
+    """Check the response to a call; another suite checks the results of tools."""
     if "/" in call.name and hasattr(call, "params"):  # a look
         return stdio_line({"jsonrpc": "2.0", "id": call.id, "result": call.result({"contents": []})})
     if call.name not in corpus.TOOLS:

@@ -142,7 +142,7 @@ def _meta(params: dict[str, Json] | None) -> dict[str, Json]:
 
 
 def _plain(params: dict[str, Json]) -> frozenset[bool]:
-    """Whether the members that the protocol fixes fit, as far as that can be told without its whole schema."""
+    """Return whether the fields that the protocol fixes are valid, as far as that is known without its whole schema."""
     special = params.keys() & _FIXED
     if not special or (special == {"_meta"} and params["_meta"] in ({}, META)):
         return GOOD

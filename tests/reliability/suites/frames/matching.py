@@ -29,7 +29,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True)
 class Answer:
-    """One line of the server's: the JSON text of its id, and what it comes to."""
+    """One line from the server: the JSON text of its id, and its kind."""
 
     id: str
     outcome: str
@@ -49,7 +49,7 @@ def faults(sent: Iterable[bytes], received: list[bytes]) -> list[str]:
 
 
 def _answer(line: bytes) -> Answer:
-    """Raises when the line is no JSON-RPC response, or tells of a defect of the server."""
+    """Parse a response. Raises if the line is no JSON-RPC response, or reports a defect of the server."""
     value: Any = json.loads(line.decode(), object_pairs_hook=_once)
     assert value["jsonrpc"] == "2.0", "jsonrpc"
     id = json.dumps(value["id"])
@@ -79,7 +79,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unlike(expected: list[Expected], answers: list[Answer]) -> list[str]:
-    """The answer at which every way to tell which line each is for has ended, or what was owed and never came."""
+    """Return the response at which every assignment of responses to lines has failed, or the requests without a
+    response.
+    """
     search = _Search(expected)
     at = furthest = 0
     told = ""
@@ -114,7 +116,7 @@ class _Search:
         self._open: list[tuple[int, tuple[int, int], int, list[tuple[int, int]]]] = []
 
     def take(self, number: int, answer: Answer) -> bool:
-        """Give the answer to the first line that it may be for, and remember the others."""
+        """Assign the response to the first line that it may belong to, and remember the other possible lines."""
         return self._go(number, self._places, [*self._fitting(answer)])
 
     def step_back(self) -> int | None:

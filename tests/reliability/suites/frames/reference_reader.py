@@ -45,7 +45,7 @@ class Message:
 
 
 def read(line: bytes) -> Fault | Message | None:
-    """What a line is; None for one that gets no answer and means nothing."""
+    """Return the meaning of a line; None for one that gets no response and has no effect."""
     if len(line) > LONGEST:  # whatever it holds
         return Fault(frozenset({INVALID_REQUEST}), _ids_of_long(line))
     if not line.strip(b" \t\r\n"):
@@ -74,7 +74,7 @@ def _message(value: dict[str, Json]) -> Fault | Message | None:
 
 
 def id_text(id: Json) -> str:
-    """An id as JSON text; NULL for what is none: an integer or a text that can be sent."""
+    """Return an id as JSON text; NULL for a value that is none: an id is an integer or a text that can be sent."""
     if isinstance(id, str):
         return NULL if re.search("[\ud800-\udfff]", id) else json.dumps(id)
     return json.dumps(id) if isinstance(id, int) and not isinstance(id, bool) else NULL
@@ -160,7 +160,7 @@ def _ids_of_long(line: bytes) -> frozenset[str]:
 
 
 def _without_its_middle(line: bytes) -> bytes:
-    """A line as far as its ends may hold an id; what is between might hold one more."""
+    """Return the ends of a line that may hold its id; the middle might hold another one."""
     if len(line) <= _TO_BE_WALKED:
         return line
     return line[: _TO_BE_WALKED // 2] + b" \n " + line[-_TO_BE_WALKED // 2 :]

@@ -14,7 +14,9 @@ PING = "the-last"
 
 
 def conversation(rng: random.Random, frames: int, number: int) -> list[bytes]:
-    """About so many lines for one connection of either era, from its first on. `number` makes its ids its own."""
+    """Return about this many lines for one connection of either era, from its first line on. `number` makes the ids
+    unique.
+    """
     modern = rng.random() < 0.35
     ids = _Ids(number)
     lines: list[bytes] = []

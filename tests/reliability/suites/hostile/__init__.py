@@ -59,7 +59,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
 
 
 def work(piece: Piece) -> Tally:
-    """Put hostile files into a project, one at a time, and see what becomes of its hooks and calls."""
+    """Put hostile files into a project, one at a time, and check its hooks and calls."""
     tally = Tally()
     ground = Ground(piece.folder, tally)
     for number in range(piece.item["many"]):
@@ -132,7 +132,7 @@ def _folders(ground: Ground, rng: random.Random, form: str, _: int) -> None:
 
 
 def _hold(ground: Ground, rng: random.Random) -> None:
-    """What holds whatever lies in the project."""
+    """Check the rules that hold for any file in the project."""
     event, params = rng.choice(_EVENTS)
     others: list[Callable[[], object]] = [
         lambda: ground.is_denied("architect"),

@@ -23,7 +23,7 @@ HANGS_CPU_S = 6
 
 @dataclass(frozen=True)
 class Ran:
-    """What a process left. `cpu_s` is its processor time, which does not depend on what else runs."""
+    """The result of a process. `cpu_s` is its processor time, which does not depend on other processes."""
 
     code: int
     out: bytes

@@ -51,7 +51,7 @@ class Ground:
         self.told = ""
 
     def lay(self, told: str) -> None:
-        """The project as it is before the hostile file. `told` says in failures which that is."""
+        """Make the project without the hostile file. `told` describes the file in failures."""
         self.told = told
         shutil.rmtree(self.root, ignore_errors=True)
         for path, text in _FILES.items():

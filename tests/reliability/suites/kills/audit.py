@@ -11,7 +11,9 @@ from tests.reliability.suites.kills.registers import overwritten
 
 
 def tasks(book: Book, files: Files) -> Iterable[str]:
-    """Each acknowledged task is stored once, as it was answered; an unacknowledged one at most once."""
+    """Check that each acknowledged task is stored once, with the answered fields; an unacknowledged one at most
+    once.
+    """
     added = {str(call.arguments["title"]): call for call in book.calls if call.tool == "task_add"}
     stored = Counter(task["title"] for task in files.all_tasks)
     by_title = {task["title"]: task for task in files.all_tasks}
@@ -58,7 +60,7 @@ def plans(book: Book, files: Files) -> Iterable[str]:
 
 
 def cycles(book: Book, files: Files) -> Iterable[str]:
-    """No two cycles have one time; an acknowledged close has its cycle, with what the answer says of it."""
+    """Check that no two cycles have the same time; an acknowledged close has its cycle, with the answered fields."""
     times = [cycle["completed_at"] for cycle in files.cycles]
     if len(times) != len(set(times)):
         yield f"a completed_at is repeated: {times}"
@@ -74,7 +76,9 @@ def cycles(book: Book, files: Files) -> Iterable[str]:
 
 
 def closes(book: Book, files: Files) -> Iterable[str]:
-    """Every cycle was asked for once, and no answer was given again that a client had got while its server went on."""
+    """Check that every cycle was requested once, and that no answer was repeated after its client had got it from a
+    living server.
+    """
     named = book.closed()
     last = book.last_words()
     for at, number in named.items():
@@ -93,7 +97,9 @@ def closes(book: Book, files: Files) -> Iterable[str]:
 
 
 def archived_by_starts(book: Book, files: Files) -> Iterable[str]:
-    """A plan_start that says so has archived the plan before it, alone; one that says the contrary found none open."""
+    """Check that a plan_start whose answer says so has archived the plan before it, alone; otherwise no plan
+    was open.
+    """
     named = book.closed()
     by_id = {cycle["plan"]["id"]: cycle for cycle in files.cycles if cycle["plan"] is not None}
     for _, answer in book.acknowledged("plan_start"):
@@ -106,7 +112,7 @@ def archived_by_starts(book: Book, files: Files) -> Iterable[str]:
 
 
 def searches(book: Book, files: Files) -> Iterable[str]:
-    """A search of the history shows what was there when it was asked for, in its order."""
+    """Check that a search returns the history at the time of the request, in its order."""
     times = [cycle["completed_at"] for cycle in files.cycles]
     ends = [(call.over, answer["cycle"]) for call, answer in book.acknowledged("task_close")]
     for call, answer in book.acknowledged("history_search"):
@@ -118,7 +124,7 @@ def searches(book: Book, files: Files) -> Iterable[str]:
 
 
 def values(book: Book, files: Files) -> Iterable[str]:
-    """What was last acknowledged of a status, a decision or an artifact is what is stored."""
+    """Check that the last acknowledged status, decision or artifact is stored."""
     return overwritten(book, files)
 
 
@@ -136,7 +142,7 @@ _ENOUGH = 10
 
 
 def audit(book: Book, files: Files) -> list[str]:
-    """What does not hold, as far as a reader wants to know."""
+    """Return all violations that a reader wants to know."""
     return (book.faults + [fault for rule in RULES for fault in rule(book, files)])[:_ENOUGH]
 
 

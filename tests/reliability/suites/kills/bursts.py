@@ -27,7 +27,7 @@ _GLANCE = 0.001  # seconds between two looks at the files, at most
 
 @dataclass
 class Fate:
-    """How a server ends: `delay` seconds after it has given so many answers (0: after it was started)."""
+    """The end of a server: `delay` seconds after this number of answers (0: after its start)."""
 
     answers: int
     delay: float
@@ -61,7 +61,7 @@ class Client:
     pending: list[Sent] = field(default_factory=list)
 
     def start(self) -> None:
-        """Get a server, and what will become of it."""
+        """Get a server, and choose its end."""
         self.fate = fate = Fate.drawn(self.piece.rng, program=self.program)
         self.number = self.book.new_server()
         self.book.fates[self.number] = f"{'program, ' if self.program else ''}{fate}"
@@ -75,7 +75,7 @@ class Client:
         self._decide()
 
     def ask(self) -> None:
-        """Keep so many calls under way."""
+        """Keep this many calls in flight."""
         self.pending = [call for call in self.pending if call.is_open]
         while len(self.pending) < self.depth and not self.ending:
             call = self.book.send(self.number, *asked(self.piece.rng, self.piece.item["load"], next(self.unique)))
@@ -109,7 +109,7 @@ class Client:
 
 
 def burst(piece: Piece) -> Tally:
-    """So many kills among so many clients, in rounds; after each everything is checked."""
+    """Make this many kills among this many clients, in rounds; check everything after each round."""
     tally, item, book, unique = Tally(), piece.item, Book(), numbers()
     reader = Reader(piece.folder)
     left = item["kills"]
@@ -130,7 +130,7 @@ def burst(piece: Piece) -> Tally:
 
 
 def _round(clients: list[Client], kills: int, reader: Reader, tally: Tally) -> int:
-    """Kill so many servers, or a few more, and begin others in their place until that is done; how many it were."""
+    """Kill this many servers, or a few more, start new ones in their place, and return the number of kills."""
     done = 0
     for client in clients:
         client.start()

@@ -41,7 +41,8 @@ class Sent:
 
 @dataclass
 class Book:
-    """All calls in the order in which they were sent. `faults` are what no answer may be.
+    """All calls in the order in which they were sent. `faults` are impossible answers, `killed` the killed servers,
+    `fates` the chosen end of each server.
 
     `killed` are the servers that were, `fates` how each was to end.
     """

@@ -49,7 +49,7 @@ def deaths(piece: Piece) -> Tally:
 
 
 def prepared(root: Path, rng: random.Random) -> tuple[Path, Book]:
-    """A project with a cycle, a plan and tasks, and what is known of it."""
+    """Return a project with a cycle, a plan and tasks, and its expected content."""
     root.mkdir()
     book = Book()
     observer = Observer(root, book)
@@ -60,7 +60,7 @@ def prepared(root: Path, rng: random.Random) -> tuple[Path, Book]:
 
 
 def _die(root: Path, book: Book, item: Json, number: int, rng: random.Random) -> bool:
-    """Ask for the calls at once; whether the server died before it had carried them out."""
+    """Send the calls at once; return whether the server died before it had carried them out."""
     death = points.dying(number, half=item["half"])
     server = Server(root, hook=lambda: points.before_calls(death, _CALLS[item["calls"]], call_under_way))
     name = book.new_server()

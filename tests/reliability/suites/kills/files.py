@@ -16,7 +16,7 @@ _STATE = {"plan.json": "issues", "tasks.json": "tasks", "txn.json": "id"}  # fil
 
 @dataclass
 class Files:
-    """What is stored: the plan and the tasks (None where absent), the cycles, {name: content} of the artifacts."""
+    """The stored state: the plan and the tasks (None where absent), the cycles, {name: content} of the artifacts."""
 
     plan: Json
     tasks: Json
@@ -37,7 +37,7 @@ class Files:
 
 
 def read(root: Path) -> Files:
-    """The files as they are. Raises ValueError for one that is torn."""
+    """Return the present files. Raises ValueError for a torn one."""
     nexus = root / ".nexus"
     history = _json(nexus / "history.json") or {"cycles": []}
     found = {name: _json(nexus / "state" / name) for name in ("plan.json", "tasks.json")}
@@ -50,7 +50,7 @@ def read(root: Path) -> Files:
 
 
 def leftovers(root: Path) -> list[str]:
-    """What a crash left and the next write has to take away: temporary files, a journal, kept answers."""
+    """Return the leftovers of a crash that the next write has to remove: temporary files, a journal, kept answers."""
     names = [name for _, _, names in os.walk(root / ".nexus") for name in names]
     return sorted(name for name in names if name.startswith((PREFIX, "closed-", "conflict-")) or name == "txn.json")
 

@@ -53,12 +53,12 @@ def arguments(tool: str, rng: random.Random, unique: int) -> dict[str, Json]:
 
 
 def text(unique: int, size: int) -> str:
-    """The content of an artifact, of which one can tell whether it is whole."""
+    """Return the content of an artifact, which shows whether it is whole."""
     name = f"{unique} of {size}"
     return f"{name}\n{'x' * size}\n{name}\n"
 
 
 def is_whole(content: str) -> bool:
-    """Whether this is what `text` made."""
+    """Return whether `text` made this content."""
     unique, _, size = content.split("\n", 1)[0].partition(" of ")
     return unique.isdecimal() and size.isdecimal() and content == text(int(unique), int(size))

@@ -63,7 +63,7 @@ def _retried(root: Path, book: Book, observer: Observer, tally: Tally) -> list[s
 
 
 def _used(root: Path, book: Book, observer: Observer, unique: Iterator[int]) -> list[str]:
-    """The project goes on to work, nothing that a crash left stays, and all that was acknowledged is there."""
+    """Check that the project still works, no leftover of a crash stays, and every acknowledged change is stored."""
     number = next(unique)
     observer("task_add", title=f"t{number}", context="c")
     for name in ARTIFACTS:

@@ -109,7 +109,7 @@ class Server:
         return [json.loads(line) for line in lines], ended
 
     def end_input(self) -> None:
-        """Say that no call will follow."""
+        """Close the input: no call will follow."""
         if self._input_open:
             os.close(self._in)
             self._input_open = False

@@ -84,7 +84,7 @@ class _Stall:
         return call
 
     def _until(self, server: Server, call: Sent) -> bool:
-        """Wait for the answer or for a report, and say whether it was a report."""
+        """Wait for the response or for a report; return whether a report came."""
         while call.is_open:
             ready, _, _ = select.select([server.out, self._report], [], [])
             if self._report in ready:

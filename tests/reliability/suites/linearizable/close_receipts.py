@@ -18,7 +18,7 @@ Deaths = Mapping[int, Death]
 
 
 def left(number: int, op: Op) -> Iterable[Kept]:
-    """What a close that added cycle `number`, or took over its answer, may leave behind."""
+    """Return the receipts that a close which added cycle `number`, or took over its answer, may leave behind."""
     if op.answer is None:
         return [frozenset({(number, op.process)})]
     if op.is_last:
@@ -28,7 +28,9 @@ def left(number: int, op: Op) -> Iterable[Kept]:
 
 
 def given(kept: Kept, op: Op, deaths: Deaths) -> Iterator[tuple[int, Kept]]:
-    """(number of the cycle, what is kept then) for each answer that a close may give when it finds nothing open."""
+    """Return (number of the cycle, the receipts that remain) for each answer that a close may return when nothing is
+    open.
+    """
     for dead in _dead(kept, op, deaths):
         if dead:
             number, _ = max(dead)
@@ -37,7 +39,7 @@ def given(kept: Kept, op: Op, deaths: Deaths) -> Iterator[tuple[int, Kept]]:
 
 
 def forgotten(kept: Kept, op: Op, deaths: Deaths) -> Iterator[Kept]:
-    """What may be kept after a change."""
+    """Return the receipts that may remain after a change."""
     for dead in _dead(kept, op, deaths):
         yield kept - dead
         if op.answer is None and dead:

@@ -47,7 +47,7 @@ class History:
 
 
 def compared(value: Json) -> Json:
-    """What of an answer is compared."""
+    """Return the compared part of an answer."""
     if isinstance(value, dict):
         return {key: compared(inner) for key, inner in value.items() if key not in _NOT_COMPARED}
     return [compared(inner) for inner in value] if isinstance(value, list) else value

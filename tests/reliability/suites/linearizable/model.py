@@ -54,7 +54,7 @@ class Model:
         self._deaths = history.deaths
 
     def step(self, state: State, op: Op) -> Iterable[State]:
-        """The states after `op`, where it may have given its answer."""
+        """Return the states after `op` in which it may have returned its answer."""
         if op.answer is not None and str(op.answer.get("error", "")).startswith(_BUSY):
             return [state]
         return [

@@ -36,7 +36,7 @@ def by_chance(piece: Piece) -> Tally:
 
 
 def unlocked(piece: Piece) -> Tally:
-    """The same without the lock: the checker has to reject what comes of it."""
+    """Run the same without the lock: the checker has to reject the history."""
     tally, told, rejected = Tally(), Tally(), 0
     with planted("no-lock"):
         for number in range(piece.item["histories"]):
@@ -89,7 +89,7 @@ def stalls(piece: Piece) -> Tally:
 
 
 def unlocked_stalls(piece: Piece) -> Tally:
-    """The same without the lock: at some point the checker has to reject what comes of it."""
+    """Run the same without the lock: at some point the checker has to reject the history."""
     stood, number = True, 1
     while stood:
         with planted("no-lock"):
@@ -124,7 +124,7 @@ def _recorded(root: Path, rng: random.Random) -> Recorder:
 
 
 def _journaled(piece: Piece) -> int:
-    """The first of the calls to the system before which the journal of what `died` asks for is there."""
+    """Return the first system call before which the journal of the tools in `died` exists."""
     number, root = 0, piece.folder / "died"
     while not (root / _JOURNAL).exists():
         shutil.rmtree(root, ignore_errors=True)
@@ -144,7 +144,7 @@ def _dies(piece: Piece, number: int, unique: Iterator[int]) -> Script:
 
 
 def _stalled(piece: Piece, number: int, dies_at: int = 0) -> tuple[bool, Recorder]:
-    """(whether the first process came to its call `number`, what was recorded)."""
+    """Return (whether the first process reached its call `number`, the recorded history)."""
     root = piece.folder / str(number)
     root.mkdir()
     recorder, unique = Recorder(root, piece.rng), itertools.count(1)

@@ -57,7 +57,7 @@ class Recorder:
         self.kills = 0
 
     def run(self, scripts: Sequence[Script]) -> None:
-        """Begin all, let them go at once, and begin a killed one anew with what is left of its calls."""
+        """Start all processes, release them at once, and restart a killed one with its remaining calls."""
         start, go = os.pipe()
         running = [(self._begin(script, start), script) for script in scripts]
         os.close(go)
@@ -89,7 +89,7 @@ class Recorder:
         return self._workers
 
     def end(self, worker: Worker, *, kill: bool) -> list[Op]:
-        """Kill the process, or wait for its end, and note what it did."""
+        """Kill the process, or wait for its end, and record its calls."""
         # Without our doing it has killed itself, at some time after it last told something.
         earliest = time.monotonic_ns() if kill else max((line["at"] for line in worker.lines), default=0)
         if kill:
@@ -116,7 +116,7 @@ class Recorder:
         return Worker(self.new(), self._root, script.calls, start, hook=hook)
 
     def _end(self, worker: Worker, script: Script) -> list[Call]:
-        """The calls that a process which was killed did not come to, as its client would go on."""
+        """Return the calls that a killed process did not reach, as its client would continue."""
         ops = self.end(worker, kill=script.fate is not None and not script.fate.at_call)
         left = list(worker.calls[len(ops) :])
         if not ops or ops[-1].answer is not None or ops[-1].tool != "task_close":

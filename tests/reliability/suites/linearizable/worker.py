@@ -50,14 +50,16 @@ class Worker:
         os.close(told)
 
     def listen(self) -> bool:
-        """Take what it tells, waiting for it; whether it has ended."""
+        """Read the reports of the process, waiting for one; return whether it has ended."""
         chunk = os.read(self.out, 1 << 16)
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         self.lines += [json.loads(line) for line in lines]
         return not chunk
 
     def close(self) -> int:
-        """Wait until the process is gone, and for the last that it told; its exit code, or its signal below zero."""
+        """Wait until the process has ended and its last report was read; return its exit code, or its signal below
+        zero.
+        """
         code = children.wait(self.pid)
         while not self.listen():
             pass
@@ -65,7 +67,7 @@ class Worker:
         return code
 
     def ops(self, *, killed: bool) -> list[Op]:
-        """What it did."""
+        """Return the operations of the process."""
         ops = []
         for begun in self.lines[::2]:
             number = begun["begins"]

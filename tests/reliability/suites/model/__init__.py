@@ -34,7 +34,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
 
 
 def work(piece: Piece) -> Tally:
-    """Run the machine; of an example that fails, its last steps are told."""
+    """Run the machine; report the last steps of an example that fails."""
     if "tale" in piece.item:
         return tell(piece.item["tale"], piece.folder)
     from hypothesis import HealthCheck, Phase, Verbosity, seed, settings

@@ -37,7 +37,7 @@ def changed_in_place(world: World) -> None:
 
 
 def shared(world: World) -> None:
-    """What one process adds, the other one sees at once, also where each of them has looked before."""
+    """One process sees the additions of another one at once, even if both have read the history before."""
     for number in range(6):
         _close(world, number % 2)
         _look(world, "alpha")
@@ -84,7 +84,7 @@ def spoilt(world: World) -> None:
 
 
 def meddled_with(world: World) -> None:
-    """git writes the history while a close copies it: what it wrote stays, with the new cycle or without."""
+    """git writes the history while a close copies it: git's cycles stay, with the new cycle or without."""
     _close(world, 0)
     number, meddled = 0, True
     while meddled:

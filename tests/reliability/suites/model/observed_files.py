@@ -62,7 +62,7 @@ def look(project: Project) -> Seen:
 
 
 def names(log: Iterable[Line]) -> Names:
-    """What `Seen.log` has where a state has `log`."""
+    """Return the operation log in the form of `Seen.log`."""
     return [tuple(line.files) if isinstance(line, Change) else line for line in log]
 
 

@@ -68,7 +68,7 @@ class Possible(Model):
 
     @property
     def lost(self) -> Any:
-        """The answer that the next close gives which finds nothing open: the newest whose cycle still is there."""
+        """Return the answer that the next close returns if nothing is open: the newest one whose cycle still exists."""
         places = {cycle["completed_at"]: place for place, cycle in enumerate(self.cycles or [])}
         kept = [answer for answer in self.markers if answer["cycle"] in places]
         return max(kept, key=lambda answer: places[answer["cycle"]], default=None)
@@ -109,7 +109,7 @@ class Possible(Model):
         return {**super().files(), **{name: data for name, data in given.items() if data is not None}}
 
     def put(self, name: str, data: bytes | None) -> None:
-        """Give the file this foreign content, whatever its layout; None removes it."""
+        """Write this foreign content to the file, in any layout; None removes it."""
         if name.startswith(ARTIFACTS):
             self.artifacts.pop(name.removeprefix(ARTIFACTS), None)
             if data is not None:
@@ -125,7 +125,7 @@ class Possible(Model):
             self._given[name] = data
 
     def after(self, tool: str, given: dict[str, Any]) -> tuple[Outcome, Possible, Wrote | None]:
-        """(what an undisturbed call is answered, the state it makes, what it wrote); the state itself stays."""
+        """Return (the answer of an undisturbed call, the state after it, its writes); the state itself stays."""
         then = self.copy()
         then.waiting = None
         if tool == UNDO and self.waiting is not None and self.waiting.cycle is None:

@@ -25,7 +25,7 @@ _MOST = 64  # possible states; a look is taken before there are more
 
 
 class World:
-    """A project with two processes that work in it. `figures` counts what was done."""
+    """A project with two processes that work in it. `figures` counts their actions."""
 
     def __init__(self, root: Path, figures: Counter[str]) -> None:
         (root / ".git").mkdir(parents=True)
@@ -104,7 +104,7 @@ class World:
             self._lose(answer, content)
 
     def restart(self, at: int) -> None:
-        """Process `at` goes, with what it had in hand, and another one comes."""
+        """End process `at` with its unfinished work, and start another one."""
         self.settle(at, arrived=False)
         self._callers[at] = Caller(self.project.root, self.clock)
 
@@ -154,7 +154,7 @@ class World:
         return bool(met)
 
     def cycles(self) -> list[Any]:
-        """Those of the history as it is on the disk."""
+        """Return the cycles of the history on the disk."""
         return list(json.loads(self.project.get("history.json"))["cycles"])
 
     def waiting(self) -> Any:

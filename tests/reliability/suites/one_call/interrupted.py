@@ -32,7 +32,7 @@ LEFT: dict[str, Callable[[Tree], bool]] = {
 
 
 def interrupted(root: Path, model: Model, name: str) -> tuple[Tree, list[Outcome]]:
-    """(what lies in `.nexus`, what has to come of it) after a task_close that was killed."""
+    """Return (the content of `.nexus`, the expected result) after a task_close that was killed."""
     case = Case(root, tree_of(_STATE), "task_close", NOW)
     before = Outcome(files_of(case.start))
     lever = Played()

@@ -13,7 +13,7 @@ from tests.reliability.suites.one_call.scenarios import NAMES, READS, Files, fil
 
 
 class Heard(Enum):
-    """What the caller knows of a call."""
+    """The caller's knowledge of a call."""
 
     NOTHING = auto()  # the server died before it answered: done, or not
     RECORDED = auto()  # an error said that the change is made, or will be
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Model:
-    """What calls do when nothing disturbs them, found out in a folder of its own."""
+    """The results of calls without a disturbance, determined in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._scratch = project(folder / "scratch")
@@ -43,7 +43,7 @@ class Model:
     def after(
         self, outcomes: Iterable[Outcome], tool: str, at: int, heard: Heard, answer: str | None = None
     ) -> list[Outcome]:
-        """What may be found when the call has been made where one of `outcomes` was; `answer`: the one it gave."""
+        """Return the possible files if the call was made in one of `outcomes`; `answer`: its answer."""
         ends: dict[Outcome, None] = {}
         for outcome in outcomes:
             if heard is Heard.NOTHING:
@@ -54,7 +54,7 @@ class Model:
         return list(ends)
 
     def _done(self, outcome: Outcome, tool: str, at: int) -> Iterator[tuple[str, Outcome]]:
-        """(the answer, what is found then) of a call that was carried out."""
+        """Return (the answer, the files after it) of a completed call."""
         if tool == "task_close" and outcome.closed and outcome.files[1:] == (None, None):
             yield outcome.closed, outcome
             if not outcome.perhaps:

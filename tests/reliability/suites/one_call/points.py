@@ -24,7 +24,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Ended:
-    """What was sent before the end, and whether the point was reached at which it was to be disturbed."""
+    """The data sent before the end, and whether the point of the disturbance was reached."""
 
     sent: bytes
     reached: bool = True

@@ -94,7 +94,7 @@ def project(folder: Path) -> Path:
 
 @cache
 def tree_of(state: str) -> Tree:
-    """What lies in a workspace in this state."""
+    """Return the files of a workspace in this state."""
     with TemporaryDirectory() as folder:
         root = project(Path(folder).resolve())
         for number, (tool, arguments) in enumerate(STATES[state]):
@@ -109,7 +109,7 @@ def tree_of(state: str) -> Tree:
 
 
 def tree(root: Path) -> Tree:
-    """What lies in `.nexus` now."""
+    """Return the present files of `.nexus`."""
     nexus = f"{root}/.nexus"
     found: Tree = {"": None} if os.path.exists(nexus) else {}
     for folder, folders, names in os.walk(nexus):
@@ -121,7 +121,7 @@ def tree(root: Path) -> Tree:
 
 
 def restore(root: Path, wanted: Tree) -> None:
-    """Make `.nexus` what it was when `wanted` was taken."""
+    """Restore the files of `.nexus` in `wanted`."""
     nexus = root / ".nexus"
     shutil.rmtree(nexus, ignore_errors=True)
     for path, content in wanted.items():
@@ -133,7 +133,7 @@ def restore(root: Path, wanted: Tree) -> None:
 
 
 def files(root: Path) -> Files:
-    """The files of NAMES as they are now."""
+    """Return the present files of NAMES."""
     return tuple(_bytes(path) if os.path.exists(path := f"{root}/.nexus/{name}") else None for name in NAMES)
 
 

@@ -56,7 +56,7 @@ _ABOUT_FILES = frozenset(
 
 
 class Untraceable(Exception):
-    """strace did not do what it was asked to do."""
+    """strace failed."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SystemCall:
 
 @dataclass(frozen=True)
 class Trace:
-    """The system calls of a run in their order, what it sent, and whether it was killed."""
+    """The system calls of a run in their order, the data it sent, and whether it was killed."""
 
     calls: list[SystemCall]
     sent: bytes

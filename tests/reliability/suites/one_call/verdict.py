@@ -59,7 +59,9 @@ class Fault:
 
     @property
     def at_lock(self) -> bool:
-        """It was met with the lock file, by its name or open. What is played does not show which file is locked."""
+        """Return whether the error happened on the lock file, by its name or open. A simulated error does not show
+        which file is locked.
+        """
         spelled_as = (f"/{lock.NAME}>", f"{lock.NAME!r}", f'"{lock.NAME}"')
         return self.point.name == "flock" or any(name in self.point.shown for name in spelled_as)
 
@@ -99,7 +101,9 @@ def _after(case: Case, model: Model, before: list[Outcome], ended: Ended, fault:
 
 
 def _check_unchanged(case: Case, fault: Fault, error: str) -> None:
-    """Nothing but the lock, temporary files and advice differs; with an error that stays, what was made may, too."""
+    """Check that only the lock, temporary files and advisory files differ; with a persistent error, new folders may,
+    too.
+    """
     if leftovers(case.start):
         return  # what was begun before may have been carried on, whatever became of this call
     if files(case.root) != files_of(case.start):

@@ -24,7 +24,7 @@ from tests.reliability.suites.one_call.scenarios import (
 
 
 class Wrong(Exception):
-    """Something that must never be found. The text tells what."""
+    """A state that must never be found. The text describes it."""
 
 
 def check_whole(root: Path, allowed: Iterable[Files]) -> None:

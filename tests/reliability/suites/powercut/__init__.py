@@ -69,7 +69,7 @@ def _piece(scenario: str, deaths: Sequence[int | str], part: int = 0, parts: int
 
 
 def work(piece: Piece) -> Tally:
-    """Play the scenario, cut it at every operation of this part, and look at what each cut may leave."""
+    """Play the scenario, cut it at every operation of this part, and check each state that a cut may leave."""
     name, deaths = piece.item["scenario"], piece.item["deaths"]
     is_long, quick = SCENARIOS[name].long, piece.item["quick"]
     all_up_to, samples = (_LONG_ALL_UP_TO, _LONG_SAMPLES) if is_long else (_ALL_UP_TO, _SAMPLES)

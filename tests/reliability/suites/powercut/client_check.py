@@ -72,7 +72,7 @@ def found_in(tree: Tree, infos: Infos, folder: Path, played: Played, *, retried:
 
 
 def faults(found: Found, played: Played, end: int) -> list[str]:
-    """What is wrong with what was found after a power cut behind the first `end` operations."""
+    """Return the faults found after a power cut behind the first `end` operations."""
     if found.problems:
         return found.problems
     allowed = played.allowed(end)
@@ -101,7 +101,7 @@ def _holds(text: str) -> Callable[[str], bool]:
 
 
 def _difference(state: str, allowed: list[str]) -> str:
-    """What of the state is in none of the allowed ones, beside what may be there."""
+    """Return the part of the state that is in none of the allowed ones."""
     values, seen = [json.loads(text) for text in allowed], json.loads(state)
     told = [
         f"{name}: found {str(seen[name])[:500]}, allowed {' or '.join(str(value[name])[:500] for value in values)}"
@@ -112,7 +112,7 @@ def _difference(state: str, allowed: list[str]) -> str:
 
 
 def _check_searches(root: Path) -> None:
-    """What is left of the index of a history changes no answer."""
+    """Check that the remains of a history's index change no answer."""
     folder = root / ".nexus" / "state" / cache.FOLDER
     if folder.is_dir():
         told = [called(root, "history_search", **arguments) for arguments in _SEARCHES]
@@ -122,7 +122,7 @@ def _check_searches(root: Path) -> None:
 
 
 def _check_files(root: Path, played: Played) -> None:
-    """What holds of every tree that was looked at."""
+    """Check the rules that hold for every tree."""
     history = root / ".nexus" / "history.json"
     if played.old and not history.read_bytes().startswith(played.old):
         raise Trouble("the bytes of the old cycle are not what they were")
@@ -149,7 +149,9 @@ def _cycles(state: str) -> int:
 
 
 def _check_works(root: Path, state: str) -> None:
-    """The next change works, on top of what is there, and can be taken back, whatever is left of the operation log."""
+    """Check that the next change works on the present state, and can be taken back, with any remains of the operation
+    log.
+    """
     before = json.loads(state)
     # Later than any cycle: undo does not trust a log that lacks one to be whole up to then.
     added = Caller(root, Clock(Clock().ms + _LATER)).call("task_add", {"title": "Later", "context": "works"})

@@ -22,7 +22,7 @@ LOST, DONE, HALF, ZEROS, TAIL = range(5)
 
 @dataclass(frozen=True)
 class Names:
-    """What the names of the folder `node` are now: name → file or folder, None for a name that is gone."""
+    """The present names of the folder `node`: name → file or folder, None for a removed name."""
 
     node: int
     names: tuple[tuple[str, int | None], ...]
@@ -109,7 +109,7 @@ class Disk:
         self.files[change.node] = old[: change.at].ljust(change.at, b"\0") + data + old[change.at + len(data) :]
 
     def tree(self) -> Tree:
-        """What can be reached from the root."""
+        """Return the files that can be reached from the root."""
         return {path: self.files.get(node) for path, node in self.nodes().items()}
 
     def nodes(self) -> dict[str, int]:
@@ -162,7 +162,7 @@ class Cut:
         return disk
 
     def tell(self, choice: Sequence[int]) -> str:
-        """The open changes and what became of them."""
+        """Describe the open changes and their results."""
         words = {LOST: "lost", DONE: "done", HALF: "half done", ZEROS: "zeros", TAIL: "half zeros"}
         return ", ".join(f"{change.told} {words[way]}" for change, way in zip(self.open, choice, strict=True))
 

@@ -64,7 +64,9 @@ def known_as(root: Path, infos: Mapping[str, os.stat_result]) -> Iterator[None]:
 
 
 def state_of(root: Path) -> str:
-    """What the files say: history, plan, tasks and artifacts, as one JSON text. Raises ValueError for a torn one."""
+    """Return the content of the files: history, plan, tasks and artifacts, as one JSON text. Raises ValueError for a
+    torn one.
+    """
     nexus = root / ".nexus"
     artifacts = nexus / "state" / "artifacts"
     found: dict[str, Any] = {
@@ -80,7 +82,7 @@ def state_of(root: Path) -> str:
 
 
 def conflicts(root: Path) -> list[str]:
-    """What was set aside: the text of artifacts, session files as JSON without white space to tell apart."""
+    """Return the contents that were set aside: artifacts as text, session files as compact JSON."""
     found = sorted((root / ".nexus" / "state").rglob("conflict-*"))
     return [json.dumps(_parsed(path)) if path.suffix == ".json" else path.read_text() for path in found]
 
@@ -92,7 +94,7 @@ def leftovers(root: Path) -> list[str]:
 
 
 def short(name: str) -> str:
-    """The name of a file, to be told: those of temporary files are drawn by chance."""
+    """Return the name of a file for messages: the names of temporary files are random."""
     return "the temporary file" if name.startswith(PREFIX) else name
 
 

@@ -54,7 +54,7 @@ class Recording:
         self.operations.append(Mark(step, what))
 
     def check(self) -> None:
-        """What was recorded comes to what is there: no operation went unseen."""
+        """Check that the recorded operations give the present files: none was missed."""
         missed = {path for path, data in self._live.tree().items() ^ tree_of(self.root).items()}
         assert not missed, f"the recording missed an operation on {sorted(missed)}"
 
@@ -217,7 +217,7 @@ class Recording:
         return self._last
 
     def _place(self, path: Any, dir_fd: int | None) -> tuple[int, str] | None:
-        """(folder, name) of a path, None outside of what is recorded; the root itself has the name `.`."""
+        """Return (folder, name) of a path, None outside of the recorded folder; the root itself has the name `.`."""
         if dir_fd is not None:
             return (self._open[dir_fd].node, os.fspath(path)) if dir_fd in self._open else None
         full = Path(path)

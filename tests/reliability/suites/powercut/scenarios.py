@@ -149,7 +149,7 @@ class Played:
         return Mark(0, "arrived") not in marks
 
     def is_closed_at_most(self, state: str) -> bool:
-        """Whether the files, which say `state`, are as the first step found them or left them."""
+        """Return whether `state` is the state before or after the first step."""
         return state in self.states[:2]
 
 

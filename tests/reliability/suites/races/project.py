@@ -21,7 +21,7 @@ CANARY = b"canary\n"
 
 @dataclass(frozen=True)
 class Point:
-    """A name that is swapped: the open folder that it lies in, where its link leads, what it is for messages."""
+    """A name that is swapped: the open folder that contains it, the target of its link, its name for messages."""
 
     fd: int
     name: str
@@ -62,14 +62,14 @@ class Ground:
         self._settle()
 
     def write(self, name: str, content: str) -> str:
-        """One attempt: "" when it was written, else what the refusal said."""
+        """Make one attempt: return "" if it was written, else the refusal."""
         answer = self.app.call("artifact_write", {"filename": name, "content": content})
         answer.delivered()
         result = answer.result
         return str(result["structuredContent"]["error"]) if result["isError"] else ""
 
     def calm(self) -> bytes:
-        """What the artifact CALM holds, wherever its folder is called for the moment."""
+        """Return the content of the artifact CALM, whatever name its folder has at the moment."""
         fd = os.open(CALM.rpartition("/")[2], os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._innermost)
         with os.fdopen(fd, "rb") as file:
             return file.read()
@@ -109,7 +109,7 @@ class Ground:
         return start
 
     def _settle(self) -> None:
-        """Give all outside the time 0, so that whatever happens there shows."""
+        """Give all files outside the time 0, so that any change there shows."""
         paths = [str(path) for path in (self.outside, *self.outside.rglob("*"))]
         for path in paths:
             os.utime(path, ns=(0, 0))

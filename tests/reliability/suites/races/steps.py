@@ -59,7 +59,7 @@ def attempt(piece: Piece, name: str, part: int, parts: int, whole: bool) -> Tall
 
 
 def _swapped(made: Ground, name: str, when: set[int], swap: Callable[[], None]) -> tuple[str, int]:
-    """(what the refusal of a write said, how many swaps there were) with a swap before each of these calls of it."""
+    """Return (the refusal of a write, the number of swaps), with a swap before each of these calls of the write."""
     number = swaps = 0
 
     def step() -> None:
@@ -93,7 +93,7 @@ def _counted(made: Ground, name: str) -> int:
 
 @contextmanager
 def _steps(step: Callable[[], None]) -> Iterator[None]:
-    """`step()` before each call of the operating system that can be told from here."""
+    """Call `step()` before each call of the operating system that Python makes."""
     busy = False
 
     def stepping(real: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ _LONGEST_TURN = 60  # rounds of doing nothing while a link is in place, or while
 
 
 def attempt(piece: Piece, how: str, attempts: int) -> Tally:
-    """So many writes while another process swaps: `how` is `exchange` or `renames`."""
+    """Make this many writes while another process swaps: `how` is `exchange` or `renames`."""
     tally = Tally()
     with ground(piece.folder) as made:
         exchange = how == "exchange" and can_exchange(made.points[0].fd)
@@ -60,7 +60,7 @@ def _write(made: Ground, rng: random.Random, numbers: range, tally: Tally) -> by
 
 
 class _Swapper:
-    """A process that swaps while the block lasts, and leaves everything as it was. `swaps` are counted in the end."""
+    """A process that swaps during the block, and restores the names afterwards. `swaps` are counted at the end."""
 
     def __init__(self, points: list[Point], swap: Swap, chance: float) -> None:
         self._points = points

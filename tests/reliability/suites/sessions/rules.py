@@ -67,7 +67,7 @@ class Judge:
             self._least[agent] += 1
 
     def restrictions(self, busy: str, rng: random.Random) -> list[str]:
-        """What is wrong with the restrictions of some agents, as they are at this moment."""
+        """Return the faults in the present restrictions of some agents."""
         told = []
         for session, agent_id in [*rng.sample([*self._names], 2), (busy, NOBODY)]:
             name = self._names.get((session, agent_id), "")

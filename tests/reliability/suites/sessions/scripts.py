@@ -40,7 +40,8 @@ class Clock:
 
 
 def play(folder: Path, rng: random.Random, times: int, *, renamed: bool) -> Tally:
-    """Play so many interleavings, each in a project of its own.
+    """Play this many interleavings, each in a project of its own. `renamed`: each hook that can renames the file that
+    others append to, and stops before each of its changes.
 
     `renamed`: each hook that can renames the file that others append to, and stops before each of its changes.
     """

@@ -72,7 +72,7 @@ class Hook:
 
 @contextmanager
 def stepping() -> Iterator[None]:
-    """Hooks stop before their calls while the block lasts; all else goes on as ever. No hook waits for the lock."""
+    """Stop hooks before their calls during the block; all other calls run. No hook waits for the lock."""
 
     def stopping(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -91,7 +91,7 @@ def stepping() -> Iterator[None]:
 
 
 def _acquire(fd: int, shown: str, wait: float, *_: Any, **__: Any) -> int:
-    """Ask for the lock as often as the hook has patience: time passes only while others have their turns."""
+    """Try to take the lock as often as the hook's patience allows: time passes only while others have their turns."""
     hook = _hooks.get(threading.get_ident())
     try:
         for left in reversed(range(hook.patience if hook else 1)):
