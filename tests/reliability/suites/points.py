@@ -24,6 +24,9 @@ Act = Callable[[int, str, tuple[Any, ...]], None]
 # (utime dates a temporary file, which a sweep removes whatever its date.)
 _READING = ("open", "fsync", "listdir", "read", "pread", "utime")
 CHANGING = tuple(name for name in CALLS if name not in _READING)
+# What a process does with its lock changes no file, but divides what it does alone from what it does beside others.
+LOCKING = "flock"
+_OWNERS: dict[str, Any] = {"exchange": atomic, LOCKING: fcntl}
 STANDS, WAITS = b"s", b"w"
 _read, _write, _flock = os.read, os.write, fcntl.flock
 _copy: Callable[[int, int, int, int], int] = getattr(os, "copy_file_range", lambda *_: 0)  # macOS has it not
@@ -43,7 +46,7 @@ def before_calls(act: Act, names: Sequence[str] = CALLS, during: Callable[[], bo
         return call
 
     for name in names:
-        owner = atomic if name == "exchange" else os
+        owner = _OWNERS.get(name, os)
         setattr(owner, name, wrapped(name, getattr(owner, name)))
 
 

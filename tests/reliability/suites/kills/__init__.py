@@ -27,11 +27,12 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             _deaths("task_close", calls="changing"),
             _deaths("artifact_write", "task_add", calls="changing", half=True),
             _deaths("plan_start", "task_update", calls="changing"),
-            {"kind": "stalls", "tools": ["task_add", "task_add"], "step": 3, "kill": False},
+            _stalls("task_add", "task_add", step=3),
             _deaths("history_search", "task_close", calls="changing", half=True, longer=True),
             {"kind": "burst", "kills": 12, "clients": 3, "programs": 0, "load": "mixed"},
             {"kind": "burst", "kills": 12, "clients": 3, "programs": 0, "load": "closing"},
             {"kind": "burst", "kills": 2, "clients": 2, "programs": 1, "load": "mixed"},
+            _stalls("task_close", "task_close", calls="locking"),
         ]
     return [
         *(_deaths(tool, calls="all", half=half) for tool in (*_CHANGES, "plan_decide") for half in (False, True)),
@@ -41,12 +42,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             for tool in ("task_close", "plan_start")
             for half in (False, True)
         ),
-        *(
-            {"kind": "stalls", "tools": [first, second], "step": 1, "kill": kill}
-            for first in _CHANGES
-            for second in _CHANGES
-            for kill in (False, True)
-        ),
+        *(_stalls(first, second, kill=kill) for first in _CHANGES for second in _CHANGES for kill in (False, True)),
         *(_burst(number) for number in range(_KILLS // _A_BURST)),
     ]
 
@@ -60,6 +56,10 @@ def _deaths(*tools: str, calls: str, half: bool = False, longer: bool = False) -
     """`longer`: the history counts as a long one."""
     piece = {"kind": "deaths", "tools": tools, "calls": calls, "half": half}
     return {**piece, "long": long.AS_IT_IS} if longer else piece
+
+
+def _stalls(first: str, second: str, *, step: int = 1, calls: str = "all", kill: bool = False) -> Json:
+    return {"kind": "stalls", "tools": [first, second], "step": step, "calls": calls, "kill": kill}
 
 
 def _burst(number: int) -> Json:

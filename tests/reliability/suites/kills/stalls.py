@@ -1,4 +1,4 @@
-"""A server pauses before each of its system calls in turn, while another server gets a call.
+"""A server pauses before each of its system calls in turn, those for the lock included, while another gets a call.
 
 What follows is certain, not a matter of time: the second one answers, or finds the lock taken. Then the first one goes
 on, or is killed where it stands.
@@ -11,6 +11,7 @@ import os
 import random
 import select
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.reliability.suite import Piece, Tally
@@ -21,10 +22,16 @@ from tests.reliability.suites.kills.files import Reader
 from tests.reliability.suites.kills.load import arguments
 from tests.reliability.suites.kills.recovery import numbers, settle
 from tests.reliability.suites.kills.server import Server, call_under_way
+from tests.store.crash_points import CALLS
+
+_CALLS = {"all": (*CALLS, points.LOCKING), "locking": (points.LOCKING,)}
 
 
 def stalls(piece: Piece) -> Tally:
-    """Piece's item: `tools` are what the first and the second are asked for; `kill`: the first one does not go on."""
+    """Piece's item: `tools` are what the first and the second are asked for; `kill`: the first one does not go on.
+
+    `calls` says before which calls to the system the first one pauses.
+    """
     tally, item = Tally(), piece.item
     template, known = prepared(piece.folder / "template", piece.rng)
     number = 1 + piece.rng.randrange(item["step"])
@@ -32,7 +39,7 @@ def stalls(piece: Piece) -> Tally:
         root = piece.folder / str(number)
         shutil.copytree(template, root)
         book = copy.deepcopy(known)
-        stood = _Stall(root, book, piece.rng, number).run(*item["tools"], kill=item["kill"])
+        stood = _Stall(root, book, piece.rng, number, _CALLS[item["calls"]]).run(*item["tools"], kill=item["kill"])
         told = f"{item['tools'][0]} stood still before call {number}, {item['tools'][1]} came:"
         tally.failures += [f"{told} {line}" for line in settle(root, book, Reader(root), tally, numbers())]
         shutil.rmtree(root)
@@ -47,13 +54,13 @@ def stalls(piece: Piece) -> Tally:
 class _Stall:
     """Two servers, the first of which reports on a pipe that it stands still, the second that it waits for a lock."""
 
-    def __init__(self, root: Path, book: Book, rng: random.Random, number: int) -> None:
+    def __init__(self, root: Path, book: Book, rng: random.Random, number: int, calls: Sequence[str]) -> None:
         self._book, self._rng = book, rng
         self._report, report = os.pipe()
         go, self._go = os.pipe()
         self._first = Server(
             root,
-            hook=lambda: points.before_calls(points.standing(number, report, go), during=call_under_way),
+            hook=lambda: points.before_calls(points.standing(number, report, go), calls, call_under_way),
             keep=(report, go),
         )
         self._second = Server(root, hook=lambda: points.reporting_waits(report), keep=(report,))
