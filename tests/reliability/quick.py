@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests import conftest
 from tests.forked_commands import warm
+from tests.reliability.noticed_by import NOTICED_BY
 from tests.reliability.runner import load, run
 from tests.reliability.suite import Tally
 from tests.reliability.suites import SUITES
@@ -32,6 +33,9 @@ def quick(suite: str, seed: int, mutant: str = "") -> Tally:
 def main() -> int:
     suite, seed, mutant, home = sys.argv[1:]
     conftest.watch(Path(home))
-    done = run(SUITES[suite], int(seed), quick=True, mutant=mutant, processes=1, until_failure=bool(mutant))
+    first = NOTICED_BY.get(suite, {}).get(mutant, 0)
+    done = run(
+        SUITES[suite], int(seed), quick=True, mutant=mutant, processes=1, until_failure=bool(mutant), first=first
+    )
     print(json.dumps(done.tally.as_json()))
     return 0

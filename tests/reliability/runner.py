@@ -96,11 +96,13 @@ def run(
     resume: bool = False,
     processes: int = 0,
     until_failure: bool = False,
+    first: int = 0,
     say: Callable[[Progress], None] = lambda _: None,
 ) -> Progress:
     """What came of all pieces of the suite. `resume`: keep a checkpoint, and go on from the one that is there.
 
-    `until_failure` ends with the first failure. `say` is called after each piece.
+    `until_failure` ends with the first failure. `first` is the piece to begin with; the others follow in their order.
+    `say` is called after each piece.
     """
     load()
     plan = suite.plan(seed, quick)
@@ -109,6 +111,7 @@ def run(
         progress.load()
     before, started, kept = progress.seconds, time.monotonic(), time.monotonic()
     left = [number for number in range(len(plan)) if number not in progress.done]
+    left.sort(key=lambda number: number != first)
     work = partial(_piece, suite, plan, seed, mutant)
     for number, outcome in forked(left, work, suite.seconds, processes or suite.processes):
         told = f"{suite.name}, seed {seed}, piece {number}"

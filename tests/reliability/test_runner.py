@@ -43,6 +43,17 @@ def test_seed_decides_the_run() -> None:
     assert first != other
 
 
+def test_piece_can_be_the_first_one() -> None:
+    """A run that is to end with the first failure begins with the piece it is told, and goes on with the others."""
+
+    def broken(piece: Piece) -> Tally:
+        return Tally(failures=[str(piece.item)] if piece.item == 3 else [])
+
+    ended = run(replace(SUITE, work=broken), 1, quick=True, processes=1, until_failure=True, first=2)
+    assert (ended.tally.failures, ended.done) == (["example, seed 1, piece 2: 3"], {2})
+    assert run(SUITE, 1, quick=True, processes=1, first=2).done == {0, 1, 2}
+
+
 def test_stopped_run_continues(checkpoints: Path) -> None:
     """A stopped run continues, and has the same result as a run without a stop."""
 
