@@ -10,6 +10,8 @@ import gc
 import importlib
 import json
 import os
+import runpy
+import select
 import socket
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from typing import Any, NamedTuple
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 _LONGEST = 1 << 20  # bytes of a request: the words of a command, and an environment
+_MOST = 8  # descriptors of a request
 
 
 class Ran(NamedTuple):
@@ -42,13 +45,18 @@ def warm(
     limit: float,
     stdin: str = "",
     joined: bool = False,
+    other_tree: bool = False,
 ) -> Ran:
-    """`python -m module arguments` with pipes at all three ends; `joined`: what it says on stderr is in `out`."""
+    """`python -m module arguments` with pipes at all three ends; `joined`: what it says on stderr is in `out`.
+
+    `other_tree`: the program and its tests are those in `cwd`, so nothing of them may be in `preload`.
+    """
     asked = _process(preload)
     asked.settimeout(limit)
     ends = [os.pipe() for _ in range(3)]
     (reads, writes), (out, into), (err, onto) = ends
-    request = {"module": module, "arguments": list(arguments), "cwd": str(cwd or Path.cwd()), "env": dict(env)}
+    request: dict[str, Any] = {"module": module, "arguments": list(arguments), "cwd": str(cwd or Path.cwd())}
+    request |= {"env": dict(env), "other_tree": other_tree}
     socket.send_fds(asked, [json.dumps(request).encode()], [reads, into, into if joined else onto])
     for fd in (reads, into, onto):
         os.close(fd)
@@ -58,6 +66,46 @@ def warm(
             given.write(stdin)
         code = int(asked.recv(16) or 1)  # nothing where a module could not be imported: the process said why
         return Ran(code, *(one.result(limit) for one in said))
+
+
+class Started:
+    """A command under way, `python -m module arguments` with pipes at all three ends, as subprocess.Popen has it.
+
+    It has the descriptors `passed` under the numbers from 3 on.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        preload: tuple[str, ...],
+        env: Mapping[str, str],
+        passed: Sequence[int] = (),
+    ) -> None:
+        (reads, stdin), (stdout, into), (stderr, onto), (self._report, report) = [os.pipe() for _ in range(4)]
+        request = {"module": module, "arguments": list(arguments), "cwd": str(Path.cwd()), "env": dict(env)}
+        given = [reads, into, onto, *passed, report]
+        socket.send_fds(_process(preload), [json.dumps({**request, "reports": True}).encode()], given)
+        for fd in (reads, into, onto, report):
+            os.close(fd)
+        self.stdin, self.stdout, self.stderr = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb"), os.fdopen(stderr, "rb")
+        self.pid = int(os.read(self._report, 16))
+        self._code: int | None = None
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal. Its number stands for it until its end was waited for."""
+        os.kill(self.pid, number)
+
+    def wait(self, timeout: float) -> int:
+        """Its exit code, or the number of its signal below zero. Raises TimeoutError."""
+        if self._code is None:
+            ready, _, _ = select.select([self._report], [], [], timeout)
+            if not ready:
+                raise TimeoutError(f"process {self.pid} has not ended")
+            self._code = int(os.read(self._report, 16))
+            os.close(self._report)
+        return self._code
 
 
 def _all(fd: int) -> str:
@@ -93,18 +141,40 @@ def main(fd: int, preload: Sequence[str]) -> int:
     gc.freeze()  # what was imported is no garbage: a command, and pytest at its end, would look through it again
     asked = socket.socket(fileno=fd)
     asked.set_inheritable(False)
+    watchers: list[int] = []
     while True:
-        data, fds, _, _ = socket.recv_fds(asked, _LONGEST, 3)
+        watchers = [pid for pid in watchers if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+        data, fds, _, _ = socket.recv_fds(asked, _LONGEST, _MOST)
         if not data:
             return 0
+        request = json.loads(data)
         pid = os.fork()
         if pid == 0:
             asked.close()
-            return _run(json.loads(data), fds)
+            if request.get("reports"):
+                _report(fds)
+            return _run(request, fds)
         for end in fds:
             os.close(end)
+        if request.get("reports"):
+            watchers.append(pid)
+            continue
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         asked.send(str(code).encode())
+
+
+def _report(fds: list[int]) -> None:
+    """Return in a fork, of which this process says the pid and in the end the code; takes the last descriptor away."""
+    report = fds.pop()
+    pid = os.fork()
+    if pid == 0:
+        os.close(report)
+        return
+    for fd in fds:
+        os.close(fd)
+    os.write(report, str(pid).encode())
+    os.write(report, str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())
+    os._exit(0)
 
 
 def _run(request: dict[str, Any], fds: Sequence[int]) -> int:
@@ -121,6 +191,11 @@ def _run(request: dict[str, Any], fds: Sequence[int]) -> int:
     os.chdir(request["cwd"])
     sys.argv = [request["module"], *request["arguments"]]
     sys.path[0] = request["cwd"]
+    if request.get("other_tree"):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:  # this file is of this tree
+            del sys.modules[name]
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+        return 0
     called: Callable[[], int] = importlib.import_module(request["module"]).main
     return called()
 

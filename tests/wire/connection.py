@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.server.stdio import serve
+from tests.forked_commands import Started
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App
@@ -152,20 +153,30 @@ def exchange(app: App, messages: Iterable[Json], server: Serve = serve) -> list[
 
 
 class Process:
-    """A server in a process of its own, over `tests.wire.fake_server`. Its tool `hold` reports its start and waits."""
+    """A server in a process of its own, over `tests.wire.fake_server`. Its tool `hold` reports its start and waits.
+
+    That of the SDK is a fork of a process that has imported the SDK: the import takes a second.
+    """
 
     def __init__(self, server: str = "stdio", *words: str) -> None:
         began_read, began_write = os.pipe()
         gate_read, gate_write = os.pipe()
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self.child = subprocess.Popen(
-            [sys.executable, "-m", "tests.wire.fake_server", server, str(began_write), str(gate_read), *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=(began_write, gate_read),
-            env=environment,
-        )
+        module = "tests.wire.fake_server"
+        self.child: subprocess.Popen[bytes] | Started
+        if server == "sdk":
+            passed = (began_write, gate_read)
+            preload = (module, "nexus_mcp.server.sdk")
+            self.child = Started(module, (server, "3", "4", *words), preload=preload, env=environment, passed=passed)
+        else:
+            self.child = subprocess.Popen(
+                [sys.executable, "-m", module, server, str(began_write), str(gate_read), *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(began_write, gate_read),
+                env=environment,
+            )
         os.close(began_write)
         os.close(gate_read)
         self._began, self._gate = began_read, gate_write
