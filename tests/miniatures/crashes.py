@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
 from nexus_mcp.server.app import Answer
 from nexus_mcp.store import atomic, journal, lock
@@ -86,6 +85,8 @@ def _writing_in_place(name: str) -> Deviation:
 
 def _replace(call: Call, module: ModuleType | type, name: str, value: object) -> None:
     """Put something else into a module of the server, for as long as its process lives."""
+    from unittest.mock import patch  # on demand: it imports asyncio, for which most of the servers would wait
+
     if name not in call.memory:
         call.memory[name] = patch.object(module, name, value)
         call.memory[name].start()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -29,6 +30,7 @@ from tests.miniatures.base import EVENTS, PROCESS, Miniature
 from tests.miniatures.table import MINIATURES
 
 if TYPE_CHECKING:
+    from nexus_mcp.conformance.client.connection import Manner
     from nexus_mcp.conformance.fixture import Event, Fixture
     from nexus_mcp.conformance.result import RunResult
     from nexus_mcp.conformance.target import Place, Target
@@ -69,12 +71,22 @@ def target(miniature: Miniature | None) -> Target:
         end_timeout=_END_TIMEOUT,
     )
     if process:
-        return stdio(command, options)
+        wrong = stdio(command, options)
+        wrong.manner = _manner()
+        return wrong
 
     def app(root: str) -> App:
         return App(Workspace(root)) if miniature is None else miniature.app(root)
 
     return in_memory(lambda root: build_server(app(root)), options, name)
+
+
+@cache
+def _manner() -> Manner | None:
+    """Return how a client begins with the correct server, and so with a wrong one: no process starts to find it out."""
+    correct = target(None)
+    run([], correct)
+    return correct.manner
 
 
 def judged(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int = 1) -> RunResult:
