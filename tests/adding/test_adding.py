@@ -28,7 +28,7 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     tree.edit(parts.TOOL_FILE, {parts.TOOL_CLASS: ""})
     tree.edit(parts.TASKS_MODEL, {parts.MODEL: ""})
     tree.remove(parts.TOOL_FIXTURES)
-    told = tree.run("nexus_mcp", "serve").stderr
+    told = tree.run("nexus_mcp", "serve").err
     assert "The tool task_rename has no capability class, so every agent could use it. Give it classes=(...)" in told
     tree.edit(parts.TOOL_FILE, {"    run=run,\n": f"    run=run,\n{parts.TOOL_CLASS}"})
     told = tree.tested(KNOWN, "-k", "tool")
@@ -43,7 +43,7 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     commands = (("nexus_mcp.catalog.building",), ("docs.generate",), (*RECORD, parts.TOOL_FIXTURE["test_id"]))
     for command in commands:
         done = tree.run(*command)
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
     tested = (
         KNOWN,
         "tests/catalog/test_shipped_catalog.py",
@@ -53,10 +53,10 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     part = "test_completeness or test_shipped or test_the_table or task_rename"
     assert not (told := tree.tested(*tested, "-k", part)), told
     done = tree.run("nexus_mcp", "conformance", "run", "--tool", "task_rename")
-    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
+    assert (done.code, "1 passed" in done.out) == (0, True), done.out
     # An agent that may not change tasks may not use it, in any harness.
     asked = ("--agent", "architect", "--tool", "mcp__other__nx_task_rename", "--harness-id", "codex")
-    assert tree.run("nexus_mcp", "capabilities", "check", *asked).returncode == 1
+    assert tree.run("nexus_mcp", "capabilities", "check", *asked).code == 1
 
 
 def test_fixture_without_row_in_the_record_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,12 +78,12 @@ def test_new_event_passes_only_with_all_its_parts(tree: Tree) -> None:
     pages = {parts.EVENT_PAGE, parts.COMMANDS_PAGE}
     assert tree.touched == {parts.EVENT_FILE, parts.EVENTS, parts.EVENT_FIXTURES, *pages}
     done = tree.run(*RECORD, parts.EVENT_FIXTURE["test_id"])
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     tested = (KNOWN, "tests/lifecycle/test_lifecycle_page.py", "tests/cli/test_hook.py")
     assert not (told := tree.tested(*tested, "-k", "test_completeness or table or session_idle")), told
     hook = ("--event-command", f"{sys.executable} -m nexus_mcp hook {{type}}")
     done = tree.run("nexus_mcp", "conformance", "run", "--tool", "session_idle", *hook)
-    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout
+    assert (done.code, "1 passed" in done.out) == (0, True), done.out
     tree.remove(parts.EVENT_FIXTURES)
     tree.edit(parts.EVENTS, {parts.EVENT_ROW: ""})
     told = tree.tested(KNOWN)
