@@ -35,18 +35,20 @@ class Workspace:
     """One project and the harness that works in it. `root` is absolute, with links resolved.
 
     `state_root` is the folder whose `.nexus` has the state and the history: `root`, or the main worktree (worktree.py).
+    `mount` is the text that the harness puts before the names of our tools, "" for that of its capability map.
     """
 
-    __slots__ = ("harness_id", "root", "state_root")
+    __slots__ = ("harness_id", "mount", "root", "state_root")
 
-    def __init__(self, root: str, harness_id: str = DEFAULT_HARNESS_ID, state_root: str = "") -> None:
+    def __init__(self, root: str, harness_id: str = DEFAULT_HARNESS_ID, state_root: str = "", mount: str = "") -> None:
         self.root = root
         self.harness_id = harness_id
         self.state_root = state_root or root
+        self.mount = mount
 
     def of_harness(self, harness_id: str) -> Workspace:
         """Return the same project for another harness."""
-        return Workspace(self.root, harness_id, self.state_root)
+        return Workspace(self.root, harness_id, self.state_root, self.mount * (harness_id == self.harness_id))
 
     def branch(self) -> str:
         """Return the branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.

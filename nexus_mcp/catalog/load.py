@@ -30,7 +30,19 @@ class Catalog:
     one line for each of the first faults, for people and models.
     """
 
-    __slots__ = ("_closed", "_lost", "_mapped", "_root", "_value", "agents", "maps", "skills", "vocabulary", "warnings")
+    __slots__ = (
+        "_closed",
+        "_lost",
+        "_mapped",
+        "_root",
+        "_unmounted",
+        "_value",
+        "agents",
+        "maps",
+        "skills",
+        "vocabulary",
+        "warnings",
+    )
 
     def __init__(self, value: dict[str, Any], own: dict[str, Any] | None = None, root: str = "") -> None:
         over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": [], CLOSED: "", LOST_MAP: ""}
@@ -42,6 +54,7 @@ class Catalog:
         self.agents: dict[str, dict[str, Any]] = {**value[AGENTS], **over[AGENTS]}
         self.skills: dict[str, dict[str, Any]] = {**value[SKILLS], **over[SKILLS]}
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
+        self._unmounted: dict[str, str] = {}
         self.vocabulary: dict[str, Any] = value["vocabulary"]
         self.warnings: list[str] = _with_advice(over["told"])
 
@@ -77,12 +90,37 @@ class Catalog:
         naming: str = ANY if known is None else known["nexus_tools"]
         return naming.replace(ANY, prefix + ANY)
 
+    def mount(self, harness: str, mount: str) -> Catalog:
+        """Let the harness put `mount` before the names of our tools; "" changes nothing. Return this catalog."""
+        if mount and harness in self.maps:
+            known = self.maps[harness]
+            self._unmounted = {harness: known["nexus_tools"], **self._unmounted}
+            self.maps = {**self.maps, harness: {**known, "nexus_tools": mount + ANY}}
+        return self
+
+    def mount_of(self, harness: str, prefix: str = "") -> str:
+        """Return the text before the names of our tools; "" if the capability map of the harness has it."""
+        naming = self.naming(harness, prefix)
+        is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
+        return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
+
+    def notes(self, harness: str) -> str:
+        """Return the notes of a harness, with the names that our tools have there; "" without notes."""
+        from nexus_mcp.catalog.placeholders import read_notes
+
+        text = read_notes(harness)
+        noted = self._unmounted.get(harness, "").removesuffix(ANY)
+        return text.replace(noted, self.naming(harness).removesuffix(ANY)) if noted else text
+
     def resolved_body(self, kind: str, name: str, harness: str, prefix: str = "") -> str:
         """Return the text of an entry with its placeholders resolved for a harness. Raises the errors of `body`."""
+        return self.resolve(self.body(kind, name), harness, self.naming(harness, prefix), prefix)
+
+    def resolve(self, text: str, harness: str, naming: str, prefix: str = "") -> str:
+        """Return the text with its placeholders resolved for a harness; `naming` has `*` for the name of a tool."""
         from nexus_mcp.catalog.placeholders import resolve
 
-        text = self.body(kind, name)
-        return resolve(text, self.naming(harness, prefix), harness, self.vocabulary["invocations"])
+        return resolve(text, naming, harness, self.vocabulary["invocations"], self.mount_of(harness, prefix))
 
     def body(self, kind: str, name: str) -> str:
         """Return the text of an entry ("agents" or "skills"), with its placeholders.

@@ -40,6 +40,9 @@ def worker_notes(notes: str) -> str:
 OF_A_HARNESS = ("brief", "resume")
 """Commands whose output depends on the harness."""
 
+OF_A_MOUNT = ("brief",)
+"""Commands whose output names our tools as the harness does."""
+
 COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init")
 """Commands that a text may name; a test compares them with nexus_mcp/cli/, which this room must not import."""
 
@@ -62,9 +65,16 @@ def find_placeholders(text: str) -> Iterator[tuple[int, int, str, str]]:
         at = text.find(OPEN, end)
 
 
-def command(name: str, harness_id: str) -> str:
-    """Return the command line of a nexus-mcp command, with the harness id when its output depends on it."""
-    return program.command(f"{name} --harness-id {harness_id}" if name in OF_A_HARNESS else name)
+def command(name: str, harness_id: str, mount: str = "") -> str:
+    """Return the command line of a nexus-mcp command, with harness id and mount when its output depends on them."""
+    return program.command(f"{name}{options_of(name, harness_id, mount)}")
+
+
+def options_of(name: str, harness_id: str, mount: str) -> str:
+    """Return the options that a command needs in a text for a harness, each after a space; "" for none."""
+    return f" --harness-id {harness_id}" * (name in OF_A_HARNESS) + f" --mount {mount}" * (
+        name in OF_A_MOUNT and bool(mount)
+    )
 
 
 def find_faults(
@@ -80,10 +90,13 @@ def find_faults(
             yield start, _unknown(kind, name, known[kind])
 
 
-def resolve(text: str, naming: str, harness_id: str, invocations: Mapping[str, Mapping[str, object]]) -> str:
+def resolve(
+    text: str, naming: str, harness_id: str, invocations: Mapping[str, Mapping[str, object]], mount: str = ""
+) -> str:
     """Return the text with each placeholder replaced; unknown kinds stay.
 
-    `naming` is how the harness names our tools, with `*` for the name; `invocations` are those of the vocabulary.
+    `naming` is how the text names our tools, with `*` for the name; `invocations` are those of the vocabulary; `mount`
+    is the option of commands, "" for none.
     """
     parts, done = [], 0
     for start, end, kind, name in find_placeholders(text):
@@ -91,7 +104,7 @@ def resolve(text: str, naming: str, harness_id: str, invocations: Mapping[str, M
         if kind == "tool":
             word = f"`{naming.replace('*', name)}`"
         elif kind == "command":
-            word = command(name, harness_id)
+            word = command(name, harness_id, mount)
         elif kind == "action" and name in invocations:
             word = str(invocations[name]["say"])
         elif kind not in ("action", "agent", "skill"):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TASK_ID, find_task, warn_unmapped, workspace_from
+from nexus_mcp.cli.workspace_options import (
+    HARNESS_ID,
+    MOUNT,
+    PROJECT,
+    TASK_ID,
+    find_task,
+    warn_unmapped,
+    workspace_from,
+)
 from nexus_mcp.errors import NexusError
 
 TYPE_CHECKING = False
@@ -33,12 +41,12 @@ def run(values: Values) -> int:
     store, harness = Store(workspace), workspace.harness_id
     both = store.snapshot()
     task, tasks = find_task(both, values[TASK_ID.name])
-    catalog = load_catalog(workspace.root)
+    catalog = load_catalog(workspace.root).mount(harness, workspace.mount)
     agent = values[AGENT.name] if AGENT.name in values else _owner(task, catalog)
     with store.nexus() as nexus:
         notes = index(nexus)
     binding = binding_text(task, tasks, None if task.get("plan_issue") is None else both.plan())
-    own = placeholders.read_notes(harness)
+    own = catalog.notes(harness)
     own = own if LEAD.name in values else placeholders.worker_notes(own)
     role = "" if NO_ROLE.name in values else _role(catalog, agent, harness)
     found = parts(catalog, task, agent, harness, binding=binding, notes=notes, harness_notes=own, role=role)
@@ -87,7 +95,7 @@ COMMAND = Command(
     "risk, the goal and the decisions that bind it, the notes of the project, the\n"
     "harness's names of the tools, and what the agent may not do. Stored text is\n"
     "quoted as data. Changes nothing.",
-    (AGENT, NO_ROLE, LEAD, JSON, PROJECT, HARNESS_ID),
+    (AGENT, NO_ROLE, LEAD, JSON, PROJECT, HARNESS_ID, MOUNT),
     run,
     argument=TASK_ID,
 )

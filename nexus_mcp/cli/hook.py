@@ -26,7 +26,7 @@ from nexus_mcp.cli.hook_event import (
     read_payload,
 )
 from nexus_mcp.cli.options import Argument, Command, Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, MOUNT, PROJECT, workspace_from
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id
@@ -152,7 +152,7 @@ COMMAND = Command(
     "which refuses it because any agent may have sent it. After an error the exit\n"
     "code is still 0, and the answer has the reason. Exit code 1: the answer could\n"
     "not be written.",
-    (PROJECT, HARNESS_ID, NATIVE, GATE, SKILLS, PLUGIN, SERVE),
+    (PROJECT, HARNESS_ID, MOUNT, NATIVE, GATE, SKILLS, PLUGIN, SERVE),
     run,
     argument=EVENT,
 )

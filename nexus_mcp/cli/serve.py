@@ -6,7 +6,7 @@ import os
 import sys
 
 from nexus_mcp.cli.options import Command, Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, MOUNT, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
 from nexus_mcp.log import LEVELS, info, set_level
 from nexus_mcp.workspace import misplaced_in
 
@@ -54,6 +54,6 @@ COMMAND = Command(
     "serve",
     "speak MCP on stdin and stdout; this is what a client starts",
     "Serves the tools over stdin and stdout until stdin ends. Logs go to stderr.",
-    (PROJECT, HARNESS_ID, TOOL_PREFIX, LOG_LEVEL, SDK, HOOK_TOOL),
+    (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, SDK, HOOK_TOOL),
     run,
 )

@@ -28,10 +28,14 @@ TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it", is_number
 MESSAGE = Argument("[MESSAGE]", "what a user typed; without it, stdin", least=0)
 JSON = Option("--json", "", "print one line of JSON")
 
+MOUNT = Option("--mount", "TEXT", "the text that your client puts before our tool names")
+
 # Clients add a prefix of their own to tool names, and several clients allow 64 characters in all.
 PREFIX_LIMIT = 32
 LIMIT = 4 << 20
 """Bytes of a message on stdin, at most."""
+MOUNT_LIMIT = 96
+"""Characters of a mount, with the prefix of the server."""
 _MAX_TASK_ID = 10**15 - 1  # larger than the ids of any list
 _MAX_LISTED_IDS = 20
 _CHUNK = 1 << 16  # bytes
@@ -47,7 +51,7 @@ def workspace_from(values: Values) -> Workspace:
             "The working directory is gone.", next_step="Change to a folder that exists, then start again."
         ) from None
     root = find_root(values.get("--project"), os.environ, here)
-    return Workspace(root, harness_id, shared_state(root))
+    return Workspace(root, harness_id, shared_state(root), check_mount(values.get(MOUNT.name, "")))
 
 
 def shared_state(root: str) -> str:
@@ -65,14 +69,28 @@ def shared_state(root: str) -> str:
 
 def check_prefix(value: str) -> str:
     """Return `value`. Raise UsageError unless it is empty or every client accepts it before a tool name."""
-    usable = value.isascii() and value[:1].isalpha() and value.replace("_", "a").replace("-", "a").isalnum()
-    if value and not (usable and len(value) <= PREFIX_LIMIT):
+    if value and not (_begins_names(value) and len(value) <= PREFIX_LIMIT):
         raise UsageError(
             f"The tool prefix {value!r} is not usable: a letter, then letters, digits, _ and -, "
             f"at most {PREFIX_LIMIT} in all.",
             next_step="Example: --tool-prefix nx_",
         )
     return value
+
+
+def check_mount(value: str) -> str:
+    """Return `value`. Raise UsageError unless it is empty or may begin the name of a tool."""
+    if value and not (_begins_names(value) and len(value) <= MOUNT_LIMIT):
+        raise UsageError(
+            f"The mount {value!r} is not usable: a letter, then letters, digits, _ and -, "
+            f"at most {MOUNT_LIMIT} in all.",
+            next_step="Example: --mount mcp__nexus__",
+        )
+    return value
+
+
+def _begins_names(value: str) -> bool:
+    return value.isascii() and value[:1].isalpha() and value.replace("_", "a").replace("-", "a").isalnum()
 
 
 def load_catalog(root: str) -> Catalog:

@@ -178,13 +178,13 @@ def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: 
 
     `mounts` are the names of our tools in the notes of a harness, and those to write instead.
     """
-    command = shlex.join(request.command)
+    naming = texts.skill_naming(request.catalog, readers, request.prefix, shlex.join(request.command))
     skills = {name: skill for name, skill in request.catalog.skills.items() if has_text(skill)}
     return [
         Whole(
             SKILLS,
             os.path.join(folder, name, "SKILL.md"),
-            marked(texts.skill_file(request.catalog, name, command, readers, mounts), "#"),
+            marked(texts.skill_file(request.catalog, name, naming, readers, mounts), "#"),
         )
         for name in skills
     ]

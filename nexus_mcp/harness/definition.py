@@ -100,17 +100,22 @@ class Request(NamedTuple):
     server_options: Sequence[str] = ()
     native_skills: bool = True
     """Whether the skills are, or will be, installed for the harness."""
+    mount: str = ""
+    """The text that the harness puts before the names of our tools, "" for that of its capability map."""
 
     def serve_words(self, harness: str) -> list[str]:
         """Return the words that start the server."""
         prefix = ["--tool-prefix", self.prefix] if self.prefix else []
         tool = ["--hook-tool"] if self.fast_hooks else []
-        return [*self.command, "serve", "--harness-id", harness, *prefix, *tool, *self.server_options]
+        mount = ["--mount", self.mount] if self.mount else []
+        return [*self.command, "serve", "--harness-id", harness, *prefix, *mount, *tool, *self.server_options]
 
     def hook_words(self, harness: str, *options: str) -> list[str]:
         """Return the words that start the hook of a harness."""
         skills = ["--skills"] if self.native_skills else []
-        return [*self.command, "hook", "--native", harness, *options, "--gate", self.gate, *skills]
+        found = self.catalog.mount_of(harness, self.prefix)
+        mount = ["--mount", found] if found else []
+        return [*self.command, "hook", "--native", harness, *options, "--gate", self.gate, *skills, *mount]
 
 
 class Spliced(NamedTuple):

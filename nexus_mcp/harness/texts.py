@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nexus_mcp.catalog.capabilities import forbidden_tools
 from nexus_mcp.catalog.load import has_text
-from nexus_mcp.catalog.placeholders import OF_A_HARNESS, find_placeholders, read_notes
+from nexus_mcp.catalog.placeholders import find_placeholders, options_of, read_notes
 from nexus_mcp.catalog.tool_files import ANY, own_name, own_tools
 
 if TYPE_CHECKING:
@@ -48,11 +48,20 @@ class Naming(NamedTuple):
     tools: str
     harness: str
     command: str
+    mount: str = ""
+    """The option of commands, "" for none."""
 
 
 def naming_of(catalog: Catalog, harness: str, prefix: str, command: str) -> Naming:
     """Return the naming for a text that only `harness` reads."""
-    return Naming(f"`{mount(catalog, harness, prefix)}`", harness, command)
+    return Naming(f"`{mount(catalog, harness, prefix)}`", harness, command, catalog.mount_of(harness, prefix))
+
+
+def skill_naming(catalog: Catalog, readers: Sequence[str], prefix: str, command: str) -> Naming:
+    """Return the naming for the text of a skill, which may have several readers."""
+    if len(readers) > 1:
+        return Naming(PLAIN, SOME_HARNESS, command)
+    return Naming(PLAIN, readers[0], command, catalog.mount_of(readers[0], prefix))
 
 
 def mount(catalog: Catalog, harness: str, prefix: str) -> str:
@@ -60,13 +69,11 @@ def mount(catalog: Catalog, harness: str, prefix: str) -> str:
     return own_name(catalog.maps[harness]["nexus_tools"], f"{prefix}{ANY}")
 
 
-def mounted(catalog: Catalog, harness: str, naming: str) -> Catalog:
-    """Return the catalog with another name of our tools in the capability map of a harness (`*` for the tool)."""
+def mounted(catalog: Catalog, harness: str, mount: str) -> Catalog:
+    """Return a catalog in which the harness puts `mount` before the names of our tools."""
     from copy import copy
 
-    found = copy(catalog)
-    found.maps = {**catalog.maps, harness: {**catalog.maps[harness], "nexus_tools": naming}}
-    return found
+    return copy(catalog).mount(harness, mount)
 
 
 def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
@@ -78,7 +85,7 @@ def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
         if kind == "tool":
             word = own_name(naming.tools, name)
         elif kind == "command":
-            word = f"{naming.command} {name}" + f" --harness-id {naming.harness}" * (name in OF_A_HARNESS)
+            word = f"{naming.command} {name}{options_of(name, naming.harness, naming.mount)}"
         elif kind == "action" and name in invocations:
             word = str(invocations[name]["say"])
         elif kind not in ("action", "agent", "skill"):
@@ -99,11 +106,10 @@ def usable_agents(catalog: Catalog) -> dict[str, dict[str, Any]]:
     return {name: agent for name, agent in catalog.agents.items() if has_text(agent)}
 
 
-def skill_file(catalog: Catalog, skill: str, command: str, readers: Sequence[str], mounts: Mounts = SAME) -> str:
+def skill_file(catalog: Catalog, skill: str, naming: Naming, readers: Sequence[str], mounts: Mounts = SAME) -> str:
     """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raises CatalogError."""
     entry = catalog.skill(skill)
-    harness = readers[0] if len(readers) == 1 else SOME_HARNESS
-    text = resolve(catalog.body("skills", skill), Naming(PLAIN, harness, command), catalog).strip()
+    text = resolve(catalog.body("skills", skill), naming, catalog).strip()
     parts = [text]
     if entry["harness_notes"] and (notes := [(name, read_notes(name)) for name in readers]):
         chapters = [

@@ -6,8 +6,6 @@ The memory (session_memory.py) says what the model has already, so that two even
 from __future__ import annotations
 
 from nexus_mcp.briefing.progress import HEAD, agents_text, plan_text, tasks_text
-from nexus_mcp.catalog.placeholders import read_notes, resolve
-from nexus_mcp.catalog.tool_files import ANY
 from nexus_mcp.errors import NexusError
 from nexus_mcp.knowledge.index import text as notes_text
 from nexus_mcp.lifecycle.budget import NOTES, STATE
@@ -88,9 +86,7 @@ def skill_text(catalog: Catalog, harness_id: str, routed: Mapping[str, str]) -> 
     """
     mode = f", mode {routed['mode']}" if routed["mode"] else ""
     head = f"The skill {routed['skill']} is active{mode}. Work by its text:"
-    known = catalog.maps.get(harness_id)
-    naming = ANY if known is None else known["nexus_tools"]
-    body = resolve(routed["body"], naming, harness_id, catalog.vocabulary["invocations"])
+    body = catalog.resolve(routed["body"], harness_id, catalog.naming(harness_id))
     return "\n\n".join(part.strip() for part in (head, body, routed["harness_notes"]) if part.strip())
 
 
@@ -110,7 +106,7 @@ def _active_text(ctx: EventContext, skill: str, mode: str) -> str:
         # The name is from an untrusted file, and its text would be an instruction.
         "mode": mode if mode in modes else "",
         "body": body,
-        "harness_notes": read_notes(ctx.harness_id) if entry["harness_notes"] else "",
+        "harness_notes": catalog.notes(ctx.harness_id) if entry["harness_notes"] else "",
     }
     return skill_text(catalog, ctx.harness_id, routed)
 

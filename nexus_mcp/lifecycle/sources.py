@@ -39,10 +39,10 @@ def catalog_of(ctx: EventContext) -> Catalog:
         catalog = usable(ctx.workspace.root, is_over)
     except NexusError as error:
         ctx.warn(f"What this project adds to agents and skills cannot be read, so what is shipped is: {error.fault}.")
-        return load(None)
+        return load(None).mount(ctx.harness_id, ctx.workspace.mount)
     for warning in catalog.warnings:
         ctx.warn(warning)
-    ctx.catalog = catalog
+    ctx.catalog = catalog.mount(ctx.harness_id, ctx.workspace.mount)
     return catalog
 
 

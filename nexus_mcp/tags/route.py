@@ -5,7 +5,7 @@ Nothing is changed. An error that concerns one tag does not affect the others.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.placeholders import near, read_notes
+from nexus_mcp.catalog.placeholders import near
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted_name
 from nexus_mcp.state import plan as plans
@@ -128,7 +128,7 @@ class Outcomes:
             "skill": name,
             "mode": mode,
             "body": self._catalog.body("skills", name),
-            "harness_notes": read_notes(self._harness_id) if skill["harness_notes"] else "",
+            "harness_notes": self._catalog.notes(self._harness_id) if skill["harness_notes"] else "",
             "advice": advice,
         }
 

@@ -47,6 +47,16 @@ def test_brief_prints_every_part_escaped(some_tasks: Project, capsys: pytest.Cap
     assert some_tasks.snapshot() == before
 
 
+def test_brief_names_the_tools_as_they_are_mounted(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --mount the role, the list of tools, the limits and the notes of the harness have these names."""
+    words = ("--harness-id", "claude-code", "--mount", "mcp__plugin_nexus_nexus__", "--lead")
+    code, out, _ = brief(some_tasks, capsys, "1", *words)
+    assert code == 0
+    assert "- plan_status: mcp__plugin_nexus_nexus__plan_status" in out.splitlines()
+    assert "mcp__nexus__plan" not in out
+    assert brief(some_tasks, capsys, "1", "--mount", "a b")[0] == 2
+
+
 def test_brief_json_has_the_parts_by_name(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """The parts by their names, for an adapter."""
     code, out, _ = brief(some_tasks, capsys, "3", "--json")

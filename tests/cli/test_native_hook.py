@@ -92,6 +92,19 @@ def test_unknown_event_is_logged_in_silence(project: Project) -> None:
     assert json.loads(line)["event"] == "BrandNew"
 
 
+def test_context_of_an_agent_follows_the_mount(project: Project) -> None:
+    """The list of tools and the limits of a starting agent have the names of the mount; other names stay denied."""
+    own = "mcp__plugin_nexus_nexus__"
+    start = payload(hook_event_name="SubagentStart", agent_id="a1", agent_type="nexus:engineer")
+    context = hook(project, start, "--mount", own)["hookSpecificOutput"]["additionalContext"]
+    assert f"- task_update: {own}task_update" in context
+    assert f", {own}task_add. " in context
+    assert "mcp__nexus__task_update" not in context
+    for name in (f"{own}task_add", "mcp__nexus__task_add"):
+        call = payload(agent_id="a1", agent_type="nexus:engineer", tool_name=name, tool_input={})
+        assert decision(hook(project, call, "--mount", own)) == "deny"
+
+
 def test_agent_is_denied_by_its_restrictions(project: Project) -> None:
     """A subagent with restrictions is denied a tool by the hook, whatever the gate is."""
     data = payload(**EDIT, agent_id="a", agent_type="architect")

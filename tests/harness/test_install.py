@@ -84,7 +84,7 @@ def test_entries_have_the_values_that_harnesses_read(at: Path) -> None:
     assert server["args"] == ["serve", "--harness-id", "claude-code", "--tool-prefix", "nx_"]
     hooks = json.loads((at / ".claude/settings.json").read_text())["hooks"]
     line = hooks["PreToolUse"][0]["hooks"][0]["command"]
-    assert line.endswith("hook --native claude-code --gate block --skills")
+    assert line.endswith("hook --native claude-code --gate block --skills --mount mcp__nexus__nx_")
     codex = tomllib.loads((at / ".codex/config.toml").read_text())["mcp_servers"]["nexus"]
     assert codex["required"] is True
     assert codex["tools"]["nx_context"] == {"approval_mode": "approve"}

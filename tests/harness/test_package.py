@@ -89,9 +89,12 @@ def test_the_hooks_find_the_program_and_know_that_they_are_of_a_plugin(tmp_path:
         hooks = json.loads((plugin(tmp_path / kind) / "hooks/hooks.json").read_text())["hooks"]
         assert list(hooks) == list(events)
         lines = {hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]}
-        assert lines == {f"{program} hook --native {harness} --gate {gate} --skills --plugin"}
+        own = OWN if kind == "claude" else "mcp__nexus__" * bool(prefix)
+        mount = f" --mount {own}{''.join(prefix[1:])}" if own else ""
+        assert lines == {f"{program} hook --native {harness} --gate {gate} --skills{mount} --plugin"}
         server = json.loads((plugin(tmp_path / kind) / ".mcp.json").read_text())["mcpServers"]["nexus"]
-        assert server == {"command": program.strip("'"), "args": ["serve", "--harness-id", harness, *prefix]}
+        words = [*prefix, *(["--mount", OWN] if kind == "claude" else [])]
+        assert server == {"command": program.strip("'"), "args": ["serve", "--harness-id", harness, *words]}
 
 
 @pytest.mark.parametrize("kind", PLUGINS)

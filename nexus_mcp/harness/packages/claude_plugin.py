@@ -27,8 +27,8 @@ from nexus_mcp.program import shell_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOUNT = f"mcp__plugin_{PLUGIN}_{SERVER_NAME}__{ANY}"
-"""How Claude Code names the tools of a server that a plugin mounts."""
+MOUNT = f"mcp__plugin_{PLUGIN}_{SERVER_NAME}__"
+"""The text that Claude Code puts before the names of the tools of a server that a plugin mounts."""
 _README = f"""# nexus-mcp for Claude Code
 
 {DESCRIPTION}.
@@ -52,8 +52,8 @@ class ClaudePlugin:
 
     def files(self, order: Order) -> dict[str, bytes]:
         shipped = order.request.catalog
-        mounts = texts.Mounts(shipped.maps[self.harness]["nexus_tools"], MOUNT)
-        request = order.request._replace(catalog=texts.mounted(shipped, self.harness, MOUNT))
+        mounts = texts.Mounts(shipped.maps[self.harness]["nexus_tools"], MOUNT + ANY)
+        request = order.request._replace(catalog=texts.mounted(shipped, self.harness, MOUNT), mount=MOUNT)
         plugin = {
             ".claude-plugin/plugin.json": json_file(identity()),
             ".mcp.json": server_file(request, self.harness),

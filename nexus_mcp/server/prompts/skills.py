@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from nexus_mcp.briefing.progress import progress_lines
-from nexus_mcp.catalog.placeholders import read_notes
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts.actions import outcome
@@ -77,7 +76,7 @@ def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str,
     if (hint := _hint(ctx, name)) != "":
         parts.append(hint)
     if skill["harness_notes"]:
-        notes = read_notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS
+        notes = ctx.catalog().notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS
         parts.append(f"## The harness\n\n{notes}")
     if "mode" in arguments:
         parts.append(f"## Mode\n\n{arguments['mode']}: {modes[arguments['mode']]}")

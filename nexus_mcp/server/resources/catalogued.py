@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nexus_mcp.catalog.load import has_text
-from nexus_mcp.catalog.placeholders import resolve
 from nexus_mcp.errors import NexusError, UnknownEntry
 from nexus_mcp.server.resources.definition import MARKDOWN, Content, Entry, Missing, Resource
 
@@ -29,7 +28,7 @@ def body(ctx: ReadContext, kind: str, name: str) -> str:
 
 def render_text(ctx: ReadContext, text: str) -> str:
     """Return a catalog text with its placeholders resolved; harness actions become plain instructions."""
-    return resolve(text, f"{ctx.prefix}*", ctx.workspace.harness_id, ctx.catalog().vocabulary["invocations"])
+    return ctx.catalog().resolve(text, ctx.workspace.harness_id, f"{ctx.prefix}*", ctx.prefix)
 
 
 def make_resource(kind: str, title: str, description: str, priority: float) -> Resource:

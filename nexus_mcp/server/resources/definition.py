@@ -143,7 +143,7 @@ class ReadContext:
         if self._catalog is None:
             from nexus_mcp.catalog.load import usable
 
-            self._catalog = usable(self.workspace.root)
+            self._catalog = usable(self.workspace.root).mount(self.workspace.harness_id, self.workspace.mount)
             for problem in self._catalog.warnings:
                 log.warning(problem)
         return self._catalog

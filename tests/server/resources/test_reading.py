@@ -160,6 +160,24 @@ def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
         assert Asker(app).text("nexus://agents/poet") == f"Call `{name}`.\n"
 
 
+def test_texts_name_the_tools_as_they_are_mounted(project: Project) -> None:
+    """Under the mount of a plugin an agent and its brief command have the plugin's names, with the server's prefix."""
+    with open(data_path("assets", "agents", "writer", "meta.yml"), encoding="utf-8") as file:
+        meta = file.read().replace("id: writer", "id: poet")
+    project.put("agents/poet/meta.yml", meta)
+    project.put("agents/poet/body.md", "Call {{tool:task_list}}, run {{command:brief}} or {{command:resume}}.\n")
+    for prefix in ("", "nx_"):
+        own = f"mcp__plugin_nexus_nexus__{prefix}"
+        workspace = Workspace(str(project.root), "claude-code", mount="mcp__plugin_nexus_nexus__")
+        text = Asker(App(workspace, prefix)).text("nexus://agents/poet")
+        assert f"Call `{own}task_list`, run " in text
+        assert f" brief --harness-id claude-code --mount {own} or " in text
+        assert text.endswith(" resume --harness-id claude-code.\n")
+        skill = Asker(App(workspace, prefix)).prompt("nx-run")
+        assert "mcp__nexus__" not in skill
+        assert "mcp__plugin_nexus_nexus__plan_decide" in skill
+
+
 @pytest.mark.requirement("resources.missing")
 @pytest.mark.parametrize(
     ("uri", "code", "told"),
