@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-trend   check that no call became clearly slower than recorded (1 minute)"
 	@echo "make tokens        measure what tools and answers cost a model, beside other servers (1 minute, node)"
 	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
+	@echo "make captures      run one cycle in each real client, and write it into its page (3 minutes, npm)"
 	@echo "make wheel         build dist/"
 	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock again (needs uv)"
 
@@ -109,6 +110,10 @@ tokens: env
 # Clients come from npm, into a cache folder of the user (NEXUS_E2E_CACHE). HARNESS=codex runs the tests of one.
 e2e: env
 	$(BIN)/python -m tests.e2e $(HARNESS)
+
+# The blocks "A real run" of docs/claude-code.md, codex.md and opencode.md.
+captures: env
+	$(BIN)/python -m tests.e2e.capture $(HARNESS)
 
 bench-env: env
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-bench.lock

@@ -15,7 +15,7 @@ from nexus_mcp.cli.options import Command, Group, parse
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool
 from tests.cli.support import every_command, name
-from tests.e2e import results
+from tests.e2e import capture, clients, results
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(
@@ -55,6 +55,44 @@ def test_tools_page_is_current() -> None:
 def test_harnesses_page_is_current() -> None:
     """docs/harnesses.md matches results.json; `make e2e` writes the results, `make docs` the page."""
     assert READ["docs/harnesses.md"] == results.page(), "docs/harnesses.md is not current: run make docs"
+
+
+@pytest.mark.parametrize("client", capture.HARNESSES)
+def test_page_of_a_client_has_a_capture(client: str) -> None:
+    """The page has one capture, of the commands that a user types in their order, with outcomes; `make captures`."""
+    text = READ[f"docs/{client}.md"]
+    block = text.partition(f"{capture.BEGIN}\n```text\n")[2].partition(f"\n```\n{capture.END}")[0]
+    assert capture.with_capture(text, f"```text\n{block}\n```") == text
+    row = capture.HARNESSES[client]
+    typed = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+    assert typed == [
+        f"nexus-mcp install {client}",
+        capture.shown(row.plan),
+        capture.shown(row.run),
+        f"nexus-mcp uninstall {client}",
+        "git status --short --untracked-files=all",
+        "cat .nexus/history.json",
+    ]
+    assert "# The model called: plan_start, plan_decide, task_add\n" in block
+    assert 'Start the skill nx-plan now, with: "Links must survive a restart".' in block
+    assert "?? .nexus/.gitignore\n?? .nexus/history.json\n?? store.py\n" in block
+    assert '"topic": "Links survive a restart"' in block
+
+
+@pytest.mark.parametrize("client", capture.HARNESSES)
+def test_capture_is_of_the_version_that_is_tested(client: str) -> None:
+    """The first line names client and version as clients.json has them, and no path of a machine is left."""
+    block = READ[f"docs/{client}.md"].partition(capture.BEGIN)[2].partition(capture.END)[0]
+    listed = clients.listed()[client]
+    assert block.startswith(f"\n```text\n# {listed.title} {listed.version}, with a scripted model\n")
+    assert re.findall(r"(?:/root/|/home/|/tmp/|\.venv)\S*", block) == []
+
+
+def test_pages_of_clients_are_linked() -> None:
+    """README, install.md and harnesses.md lead to each of them."""
+    for client in capture.HARNESSES:
+        assert f"](docs/{client}.md)" in READ["README.md"]
+        assert all(f"]({client}.md" in READ[f"docs/{page}.md"] for page in ("install", "harnesses"))
 
 
 def test_architecture_page_has_the_imports_of_today() -> None:

@@ -33,7 +33,7 @@ def main(words: list[str]) -> int:
     if unknown := [name for name in named if name not in clients]:
         print(f"No client {unknown[0]}; clients.json has {', '.join(clients)}.", file=sys.stderr)
         return 2
-    programs, missing = _get(runtime, needed, [clients[name] for name in named or clients])
+    programs, missing = get_programs(runtime, needed, [clients[name] for name in named or clients])
     for fault in missing:
         print(f"Not run: {fault}", file=sys.stderr)
     if not programs:
@@ -46,7 +46,7 @@ def main(words: list[str]) -> int:
     pytest = [sys.executable, "-m", "pytest", "--durations=8", *options, *here]
     try:
         code = subprocess.run(
-            [*_without_network(), *pytest], cwd=ROOT, env=env, check=False, timeout=_BOUND_S
+            [*words_without_network(), *pytest], cwd=ROOT, env=env, check=False, timeout=_BOUND_S
         ).returncode
     except subprocess.TimeoutExpired:
         print(f"Ended after {_BOUND_S} seconds.", file=sys.stderr)
@@ -56,7 +56,7 @@ def main(words: list[str]) -> int:
     return NOT_RUN if missing else 0
 
 
-def _get(runtime: Client, needed: dict[str, Client], wanted: list[Client]) -> tuple[dict[str, str], list[str]]:
+def get_programs(runtime: Client, needed: dict[str, Client], wanted: list[Client]) -> tuple[dict[str, str], list[str]]:
     """Return client -> program, and a line for each client that could not be had.
 
     The PATH gets the runtime, and what the clients need beside it.
@@ -82,7 +82,7 @@ def _add_to_path(program: Path) -> None:
     os.environ["PATH"] = os.pathsep.join((str(program.parent), os.environ["PATH"]))
 
 
-def _without_network() -> list[str]:
+def words_without_network() -> list[str]:
     """Return the words before a command that give it a network with loopback only; [] where that is not allowed."""
     unshare, ip = shutil.which("unshare"), shutil.which("ip")
     for options in _UNSHARED if unshare and ip else ():
