@@ -27,7 +27,7 @@ class NativeEvent(Event):
 
     def __init__(self, values: Values) -> None:
         name, _ = dialect.EVENTS[dialect.DECIDING]
-        super().__init__(name, host_of(values, limit=dialect.LIMIT, is_deaf=True))
+        super().__init__(name, host_of(values, **dialect.host_fields(values["--native"])))
         self.native_name = dialect.DECIDING
         self._harness = values["--native"]
         self._is_of_plugin = PLUGIN.name in values

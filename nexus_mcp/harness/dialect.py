@@ -31,6 +31,8 @@ NAMES = {
 }
 """The harnesses' names of the fields that decide about a tool → our names."""
 DECIDING = "PreToolUse"
+_HIDING = "codex"
+"""The harness without an event for an agent that goes on: a follow-up of Codex fires only the end of the agent."""
 _STOPPING = "Stop"
 _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToolUseFailure", "SubagentStart")
 """Events whose additionalContext reaches a model."""
@@ -110,6 +112,11 @@ OTHERS = frozenset(
     }
 )
 """Events of these harnesses that we ignore without a warning."""
+
+
+def host_fields(harness: str) -> dict[str, Any]:
+    """Return the fields of a Host that are the same for each hook of the harness."""
+    return {"limit": LIMIT, "is_deaf": True, "hides_resumes": harness == _HIDING}
 
 
 def origin_of(payload: Payload) -> str:

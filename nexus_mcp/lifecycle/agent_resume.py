@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.agent_identity import warn_unknown
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.state.agents import RESUME
-from nexus_mcp.store.agents import record
+from nexus_mcp.state.tracker import COMPLETED
+from nexus_mcp.store.agents import read, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,21 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if records is None:
         warn_unknown(ctx, agent_id)
     return {"agent_id": agent_id, "resumed": records is not None}
+
+
+def record_hidden(ctx: EventContext, params: dict[str, Any]) -> None:
+    """Mark a completed agent as running, with one more resume, because it uses a tool. Never raise for an error.
+
+    For a harness without an event when an agent goes on. An agent that is not in the tracker stays unknown.
+    """
+    agent_id, session = params["agent_id"], params.get("session_id", "")
+    try:
+        entry = read(ctx.store, ctx.harness_id).records.own(agent_id, session)
+        if entry is not None and entry.get("status") == COMPLETED:
+            event = {"kind": RESUME, "at": ctx.store.stamp(), "agent_id": agent_id, "session_id": session}
+            record(ctx.store, ctx.harness_id, event)
+    except NexusError as error:
+        ctx.warn(f"That the agent works again was not recorded: {error}")
 
 
 EVENT = Event(

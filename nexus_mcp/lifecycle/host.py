@@ -13,14 +13,24 @@ class Host:
     """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
 
     `has_skills` says that the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
-    subagent_complete, so a later event delivers its warnings.
+    subagent_complete, so a later event delivers its warnings. `hides_resumes`: the
+    harness has no event when an agent goes on, so its next use of a tool is one.
     """
 
-    def __init__(self, gate: str = BLOCK, limit: int = 0, *, has_skills: bool = False, is_deaf: bool = False) -> None:
+    def __init__(
+        self,
+        gate: str = BLOCK,
+        limit: int = 0,
+        *,
+        has_skills: bool = False,
+        is_deaf: bool = False,
+        hides_resumes: bool = False,
+    ) -> None:
         self.gate = gate
         self.limit = limit
         self.has_skills = has_skills
         self.is_deaf = is_deaf
+        self.hides_resumes = hides_resumes
 
 
 NEUTRAL = Host()

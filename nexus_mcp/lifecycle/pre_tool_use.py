@@ -34,6 +34,10 @@ _TEXTS = ("title", "context", "approach", "acceptance", "risk")
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Decide whether a tool may run. A call without an agent is the main session's."""
     decide(ctx, params)
+    if ctx.host.hides_resumes and "agent_id" in params:
+        from nexus_mcp.lifecycle.agent_resume import record_hidden
+
+        record_hidden(ctx, params)
     return {}
 
 

@@ -69,7 +69,7 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     from nexus_mcp.lifecycle.guard import answer_event, answer_failure
     from nexus_mcp.lifecycle.host import BLOCK, Host
 
-    host = Host(arguments.get(_GATE, BLOCK), dialect.LIMIT, is_deaf=True)
+    host = Host(arguments.get(_GATE, BLOCK), **dialect.host_fields(own.harness_id))
     fields = {name: arguments[name] for name in FIELDS if name in arguments}
     payload = fields or _object(arguments.get("payload"))
     native = payload.get(dialect.EVENT_NAME) if payload else None

@@ -105,6 +105,32 @@ def test_context_of_an_agent_follows_the_mount(project: Project) -> None:
         assert decision(hook(project, call, "--mount", own)) == "deny"
 
 
+def test_agent_of_codex_that_uses_a_tool_again_is_resumed(project: Project) -> None:
+    """Codex has no event for a follow-up: the first tool of a completed agent records one resume, in its session."""
+    agent = {"agent_id": "a1", "agent_type": "engineer"}
+
+    def tracked(harness: str) -> list[tuple[str, int]]:
+        rows = json.loads(project.get(f"state/{harness}/agent-tracker.json"))
+        return [(row["status"], row["resume_count"]) for row in rows]
+
+    def use(harness: str, **more: str) -> None:
+        call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+        hook(project, payload(**agent, **call, **more), "--gate", "off", harness=harness)
+
+    for harness in ("codex", "claude-code"):
+        hook(project, payload(hook_event_name="SubagentStart", **agent), harness=harness)
+        use(harness)
+        assert tracked(harness) == [("running", 0)]
+        hook(project, payload(hook_event_name="SubagentStop", **agent), harness=harness)
+        use(harness, session_id="other")
+        assert tracked(harness) == [("completed", 0)]
+    for _ in range(2):
+        use("codex")
+        assert tracked("codex") == [("running", 1)]
+    use("claude-code")
+    assert tracked("claude-code") == [("completed", 0)]
+
+
 def test_agent_is_denied_by_its_restrictions(project: Project) -> None:
     """A subagent with restrictions is denied a tool by the hook, whatever the gate is."""
     data = payload(**EDIT, agent_id="a", agent_type="architect")

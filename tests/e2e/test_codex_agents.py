@@ -200,7 +200,12 @@ def coding(make_codex: Make) -> Run:
     )
     task = code("await tools.mcp__nexus__task_add({title: 'T', context: 'c'})")
     script.on("DESIGN-IT", watched(patch_in_code("design.txt")), task, {"text": REPORT})
-    script.on("AND-MORE", {"text": "MORE-SAID"})
+
+    def resumed(_conversation: Conversation) -> Turn:
+        run.kept["working"] = scratch.state(TRACKER)
+        return {"text": "MORE-SAID"}
+
+    script.on("AND-MORE", patch_in_code("more.txt"), resumed)
     script.on(
         "START-AGENTS",
         tool("spawn_agent", task_name="one", agent_type="architect", message="DESIGN-IT", fork_turns="none"),
@@ -253,7 +258,7 @@ def test_default_gate_waits_for_a_plan(coding: Run) -> None:
 @pytest.mark.shows("hook-limits")
 def test_hook_denies_an_agent_of_version_2(coding: Run) -> None:
     """The code of the architect gets the denials of the hook."""
-    edit, task = (result.text for result in coding.last("DESIGN-IT").results("exec"))
+    edit, task, *_ = (result.text for result in coding.last("DESIGN-IT").results("exec"))
     assert "architect may not use apply_patch" in edit
     assert "architect may not use mcp__nexus__task_add" in task
     assert not (coding.codex.scratch.root / "design.txt").exists()
@@ -266,6 +271,8 @@ def test_tracker_follows_an_agent_of_version_2(coding: Run) -> None:
     assert [(row["agent_name"], row["status"]) for row in coding.kept["running"]] == [("architect", "running")]
     (resumed,) = coding.kept["resumed"]
     assert (resumed["status"], resumed["last_message"]) == ("completed", "MORE-SAID")
+    (working,) = coding.kept["working"]
+    assert (working["status"], working["resume_count"], resumed["resume_count"]) == ("running", 1, 1)
     assert coding.kept["ended"] is None
     assert [text for text in coding.last("SETTLE").users() if REPORT in text]
     assert not list((coding.codex.scratch.root / ".nexus").rglob("*injected*"))
