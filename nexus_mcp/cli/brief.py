@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
 
-AGENT = Option("--agent", "ID", "the agent that does it (default: the task's owner)")
+AGENT = Option("--agent", "ID", "the agent that does the task (default: its owner)")
 NO_ROLE = Option("--no-role", "", "leave out the agent's role: it has it already")
 LEAD = Option("--lead", "", "add how to start and resume agents")
 JSON = Option("--json", "", "print the parts as JSON")
@@ -93,7 +93,7 @@ COMMAND = Command(
     "print the brief for the agent that does a task",
     "Prints the role of the agent, the task with context, approach, acceptance and\n"
     "risk, the goal and the decisions that bind it, the notes of the project, the\n"
-    "harness's names of the tools, and what the agent may not do. Stored text is\n"
+    "harness's names of the tools, and the agent's restrictions. Stored text is\n"
     "quoted as data. Changes nothing.",
     (AGENT, NO_ROLE, LEAD, JSON, PROJECT, HARNESS_ID, MOUNT),
     run,

@@ -174,9 +174,9 @@ def _document(
 
 SHOW = Command(
     "show",
-    "show what agents may not do, and which tools this forbids",
-    "Without options it prints a line for each agent. With --agent it prints what\n"
-    "the agent may not do, and the tools of each harness that this forbids. With\n"
+    "show restrictions, and the tools that they forbid",
+    "Without options it prints a line for each agent. With --agent it prints the\n"
+    "restrictions of the agent, and the tools that they forbid in each harness. With\n"
     "--class it prints the tools of a class.",
     (AGENT, CLASS, HARNESS, JSON, PROJECT),
     _show,
@@ -248,16 +248,16 @@ CHECK = Command(
     "check",
     "check the tools of classes, or whether an agent may use one",
     "Without options it checks that the maps are complete, this project's too. With\n"
-    "--tool it prints the classes of the tool. With --tool and --agent it says\n"
+    "--tool it prints the classes of the tool. With --tool and --agent it prints\n"
     "whether the agent may use the tool, and if not, what to do instead. A tool that\n"
-    "a map does not know is allowed. Exit code 1: the agent may not, or a map is\n"
-    "incomplete.",
+    "a map does not know is allowed. Exit code 1: the agent may not use the tool, or\n"
+    "a map is incomplete.",
     (AGENT, CLASS, TOOL, HARNESS, PROJECT),
     _check,
 )
 
 
-CAPABILITY = Argument("[CAPABILITY]", "what the agent may not do, with --agent", least=0)
+CAPABILITY = Argument("[CAPABILITY]", "a restriction of the agent, with --agent", least=0)
 _FROZEN = (
     "The list now equals the shipped one, and stays because of a comment in it or beside it.\n"
     "Delete it by hand, or this project does not get what a later release adds to it."
@@ -368,7 +368,7 @@ _CHANGING = (AGENT, CLASS, TOOL, HARNESS, PROJECT)
 
 ADD = Command(
     "add",
-    "forbid an agent something, or add a tool to a class",
+    "add a restriction to an agent, or a tool to a class",
     "With --agent it adds a capability to an agent: what the agent may not do. With\n"
     "--class, --tool and --harness-id it adds a tool to a class. It keeps the\n"
     "comments of the file.",
@@ -378,7 +378,7 @@ ADD = Command(
 )
 REMOVE = Command(
     "remove",
-    "take back what this project added",
+    "remove a restriction or tool that this project added",
     "With --agent it removes a capability that this project added. With --class,\n"
     "--tool and --harness-id it removes a tool that this project added to a class.\n"
     "Shipped capabilities and tools stay. It also removes a list that is then the\n"
@@ -391,9 +391,9 @@ REMOVE = Command(
 
 COMMAND = Group(
     "capabilities",
-    "show, check and change what agents may not do",
-    "Shows and changes what each agent may not do, and which tools of a harness this\n"
-    "forbids. Projects add to the shipped files in .nexus/agents and\n"
+    "show, check and change the restrictions of agents",
+    "Shows and changes the restrictions of agents, and the tools of a harness that\n"
+    "they forbid. The files of a project are .nexus/agents/ID/meta.yml and\n"
     ".nexus/capability-map.yml.",
     {"show": lambda: SHOW, "check": lambda: CHECK, "add": lambda: ADD, "remove": lambda: REMOVE},
 )

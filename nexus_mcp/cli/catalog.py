@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BY_HAND = "by hand alone"
 _INDENT = " " * 6
-_SELECTABLE = Option("--selectable", "", "print what an agent may choose by itself, as JSON")
+_SELECTABLE = Option("--selectable", "", "print the skills that an agent may choose, as JSON")
 
 
 def _list(values: Values) -> int:
@@ -68,7 +68,7 @@ LIST = Command(
     "list",
     "list the agents and skills",
     "Prints the id of each agent and skill, and when to choose it. For an agent it\n"
-    "also prints the category, how long it is kept and how strong a model it needs.",
+    "also prints the category, the resume tier and the model tier.",
     (_SELECTABLE, PROJECT),
     _list,
 )
@@ -181,7 +181,7 @@ CHECK = Command(
     "Checks every file of the catalog, shipped or of this project, against its\n"
     "schema, and checks that the names in it exist. Each fault has its file, line\n"
     "and column. nexus-mcp doctor checks the rest of .nexus/.\n"
-    "Exit code 0: nothing is wrong; 1: something is.",
+    "Exit code 0: there is no fault; 1: there is at least one.",
     (PROJECT,),
     _check,
 )

@@ -52,7 +52,7 @@ def _has_colour() -> bool:
 
 COMMAND = Command(
     "doctor",
-    "report what is wrong with .nexus/, and change nothing",
+    "report the faults in .nexus/, and change nothing",
     "Checks every file of .nexus/, the lock, the remains of interrupted calls, and\n"
     "the state of all this in git. Lists every finding with its place and one safe\n"
     "next step. Exit code 0: healthy; 1: an error or a warning; 2: the check could\n"

@@ -222,12 +222,12 @@ REPAIR = Command(
     "repair",
     "repair a damaged or conflicted history.json",
     "In a conflict of git, with or without markers, it keeps the cycles of both\n"
-    "sides, each once, ordered by the time at which they were closed. Of a damaged\n"
-    "file it shows what can be read and what cannot. With --yes it keeps the\n"
+    "sides, each once, ordered by the time at which they were closed. It shows the\n"
+    "readable and the unreadable parts of a damaged file. With --yes it keeps the\n"
     "readable cycles and those of HEAD. With --from it restores the cycles of a\n"
-    "commit, and keeps what else can be read. It prints where each cycle comes from,\n"
-    "and keeps a copy of the old file. Exit code 0: the history is whole, or was\n"
-    "repaired; 1: it is not.",
+    "commit, and keeps all other readable cycles. It prints the source of each\n"
+    "cycle, and keeps a copy of the old file. Exit code 0: the history is complete,\n"
+    "or was repaired; 1: it is damaged.",
     (PROJECT, DRY_RUN, YES, FROM),
     _repair,
 )
@@ -278,6 +278,6 @@ COMMAND = Group(
     "history",
     "repair history.json after a merge or a crash, or merge it",
     "Repairs history.json if git left a conflict in it or if it is damaged, and\n"
-    "merges two versions of it when git calls this. No cycle is changed.",
+    "merges two versions of it when git calls the merge driver. No cycle is changed.",
     {"repair": lambda: REPAIR, "merge": lambda: MERGE},
 )

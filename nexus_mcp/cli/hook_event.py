@@ -39,7 +39,7 @@ RECORDED = frozenset({"agent_spawn", "subagent_spawn", "agent_resume", "agent_co
 NATIVE = Option("--native", "HARNESS", "take the harness's own payload in place of EVENT", tuple(HARNESSES))
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn, off", GATES)
 SKILLS = Option("--skills", "", "the harness has our skills: name them")
-PLUGIN = Option("--plugin", "", "say nothing where an installed hook answers")
+PLUGIN = Option("--plugin", "", "stay silent where an installed hook answers")
 
 
 def host_of(values: Values, **more: Any) -> Host:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with nexus-mcp")
-REMOVE = Option("--remove", "", "with --git-merge: take that back")
+REMOVE = Option("--remove", "", "with --git-merge: remove the merge driver")
 IGNORE = ".nexus/.gitignore"
 NOTES = {
     ".nexus/": "the history; commit it",
@@ -144,10 +144,9 @@ def _print_result(repository: Repository, done: Registration, words: tuple[str, 
 COMMAND = Command(
     "init",
     "create .nexus/ and print how to mount the server",
-    "Creates .nexus/ with its .gitignore in the project, keeps what is already\n"
-    "there, and prints the lines that mount the server in each client. With\n"
-    "--git-merge it only registers the merge driver of history.json in the git\n"
-    "repository.",
+    "Creates .nexus/ with its .gitignore in the project, keeps existing files, and\n"
+    "prints the lines that mount the server in each client. With --git-merge it only\n"
+    "registers the merge driver of history.json in the git repository.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, GIT_MERGE, REMOVE),
     run,
 )

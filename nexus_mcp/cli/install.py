@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.plan import Plan
 
 NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
-HARNESS = Argument("[HARNESS]", "where to install; without it, each one that is found", NAMES, least=0)
+HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", NAMES, least=0)
 SCOPE = Option("--scope", "SCOPE", "project or user (default: project)", ("project", "user"))
 WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills (default: all)")
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
 FAST_HOOKS = Option("--fast-hooks", "", "where it works, have hooks call the running server")
 COMMAND_WORD = Option("--command", "COMMAND", "the nexus-mcp to start, a name or a path")
-LIST = Option("--list", "", "instead, print what is installed where")
+LIST = Option("--list", "", "instead, print the installed parts")
 CHECK = Option("--check", "", "change nothing; exit code 1 if something differs")
-DRY_RUN = Option("--dry-run", "", "change nothing, and print what would change")
-FORCE = Option("--force", "", "replace what is edited by hand, or is not ours")
+DRY_RUN = Option("--dry-run", "", "print the changes, and make none")
+FORCE = Option("--force", "", "replace files that a user edited or wrote")
 YES = Option("--yes", "", "do not ask")
 FIRST = "[plan] and what you want to do; [run] carries out the tasks."
 _ANSWERS = {True: "; the server answers", False: "; the server does not answer", None: ""}
@@ -331,8 +331,8 @@ COMMAND = Command(
     "install",
     "write server, hooks, agents and skills into a harness",
     "Changes only the entries of nexus-mcp in the files of the harness, and keeps\n"
-    "every other byte; nexus-mcp uninstall takes them out again. Exit code 1:\n"
-    "refused, or --check found a difference. 3: a file was edited by hand since;\n"
+    "every other byte; nexus-mcp uninstall removes these entries again. Exit code 1:\n"
+    "refused, or --check found a difference. 3: a user edited an installed file, and\n"
     "nothing was changed.",
     (PROJECT, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
     run,

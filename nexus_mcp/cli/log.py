@@ -99,8 +99,8 @@ def _row(entry: Entry, undone: Collection[str]) -> list[str]:
 COMMAND = Command(
     "log",
     "show the last changes of plan, tasks and artifacts",
-    "Shows which tool changed what, when, and for which client; the newest change\n"
-    "comes last. nexus-mcp undo takes back the last ones.",
+    "Shows each change with its time, tool and client; the newest change comes last.\n"
+    "nexus-mcp undo takes back the last changes.",
     (NUMBER, JSON, PROJECT),
     run,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.cli.options import Values
 
-APPLY = Option("--apply", "", "delete all that is proposed, as one git commit")
+APPLY = Option("--apply", "", "delete all proposed notes, as one git commit")
 DRY_RUN = Option("--dry-run", "", "show the proposals, and delete nothing")
 
 
@@ -70,7 +70,7 @@ def _of_notes(name: str) -> Callable[[], Command]:
 COMMAND = Group(
     "memory",
     "list, show, add, import and clean up notes",
-    "Works with the notes in .nexus/memory/. To store one from a message:\nnexus-mcp act '[m] text'.",
+    "Works with the notes in .nexus/memory/. To store a note from a message:\nnexus-mcp act '[m] text'.",
     {
         "list": _of_notes("LIST"),
         "show": _of_notes("SHOW"),

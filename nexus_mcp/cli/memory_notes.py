@@ -175,7 +175,7 @@ def _prefix(path: str) -> str:
 LIST = Command(
     "list",
     "list the notes with size and tags",
-    "Lists the notes in .nexus/memory/, by name. The prefix of a name says what a\nnote is.",
+    "Lists the notes in .nexus/memory/, by name. The prefix of a name is the kind of\nthe note.",
     (KIND, JSON, PROJECT),
     _list,
 )
@@ -183,9 +183,9 @@ SHOW = Command("show", "print a note", "Prints a note of .nexus/memory/.", (JSON
 ADD = Command(
     "add",
     "make a note from a text",
-    "Makes a note in .nexus/memory/. If a note begins with the same 200 characters,\n"
-    "nothing is written. No existing note is changed: nexus-mcp act '[m] name.md:\n"
-    "text' adds to one.",
+    "Makes a note in .nexus/memory/. If an existing note begins with the same 200\n"
+    "characters, nothing is written. No existing note is changed: nexus-mcp act '[m]\n"
+    "name.md: text' adds to a note.",
     (KIND, NAME_OPTION, TAGS, DRY_RUN, JSON, PROJECT),
     _add,
     argument=TEXT,
@@ -196,7 +196,7 @@ IMPORT = Command(
     "Makes a note from each Markdown file below DIR, such as the memory folders of\n"
     "Claude Code and Codex. The type in a front matter becomes the prefix of the\n"
     "name. A file that begins like an existing note is skipped; the files of DIR\n"
-    "stay as they are.",
+    "stay unchanged.",
     (DRY_RUN, JSON, PROJECT),
     _import,
     argument=DIR,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KIND = Argument(
     "PACKAGE",
-    "what to make",
+    "the kind of package",
     {
         "claude": "a plugin for Claude Code, with a marketplace that offers it",
         "codex": "a plugin for Codex, with a marketplace that offers it",
@@ -102,10 +102,10 @@ def _first_sentence(text: str) -> str:
 COMMAND = Command(
     "package",
     "write a plugin or bundle with nexus-mcp into a folder",
-    "Makes the folder DIR, or replaces one that it made before and that nobody\n"
-    "edited since. It is written as a whole or not at all, and the same call gives\n"
-    "the same bytes. Exit code 1: refused. 3: files in DIR were edited, and nothing\n"
-    "was changed.",
+    "Makes the folder DIR, or replaces a folder that it made before, unless a user\n"
+    "edited the files in it. The folder is written as a whole or not at all, and the\n"
+    "same call gives the same bytes. Exit code 1: refused. 3: files in DIR were\n"
+    "edited, and nothing was changed.",
     (OUT, GATE, TOOL_PREFIX, COMMAND_WORD),
     run,
     argument=KIND,

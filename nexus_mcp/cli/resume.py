@@ -64,7 +64,7 @@ def _owner(task: dict[str, Any]) -> dict[str, Any]:
 
 COMMAND = Command(
     "resume",
-    "say whether a task's owner is resumed, and why",
+    "print whether to resume a task's owner, and why",
     "Says whether to start the owner of a task fresh or to resume it. It uses the\n"
     "task's owner_reuse_policy, the agent's tier, the agents of this session, the\n"
     "files that they touched and the tool log. An owner without a recorded id, or in\n"

@@ -70,8 +70,9 @@ def _describe(tag: dict[str, Any]) -> list[str]:
 COMMAND = Command(
     "route",
     "show what the bracket tags of a message would do",
-    "Finds the tags of a message, such as [plan] or [m], and says what each would do\n"
-    "in this project now, or what to do first. Changes nothing.",
+    "Finds the tags of a message, such as [plan] or [m], and prints the effect that\n"
+    "each would have in this project now, or the step to take first. Changes\n"
+    "nothing.",
     (JSON, PROJECT, HARNESS_ID),
     run,
     argument=MESSAGE,

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-HARNESS = Argument("[HARNESS]", "where to take it out; without it, each one that is found", NAMES, least=0)
+HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", NAMES, least=0)
 
 
 def run(values: Values) -> int:
@@ -54,7 +54,7 @@ def _uninstall(values: Values, name: str) -> int:
 
 COMMAND = Command(
     "uninstall",
-    "take out what install wrote",
+    "remove the entries and files of install",
     "Takes the entries of nexus-mcp out of the files of a harness and deletes the\n"
     "files that install made. A file that did not change since gets back the bytes\n"
     "that it had before. Exit codes: as for nexus-mcp install.",

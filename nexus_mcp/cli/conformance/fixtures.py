@@ -65,7 +65,7 @@ def _coverage(values: Values) -> int:
 
 COVERAGE = Command(
     "coverage",
-    "list what no fixture checks",
+    "list fields and parameters that no fixture checks",
     "Checks that a fixture claims each field of each state schema, that an\n"
     "assertion touches each claim, and that each parameter is asserted or\n"
     "listed as uncovered.",
