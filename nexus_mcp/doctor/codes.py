@@ -43,7 +43,7 @@ CODES = {
     "not-all-seen": Code(
         WARNING,
         "A limit of doctor was reached: 100 000 files and folders, 40 levels, 500 000 lines. The rest was not checked.",
-        "Find out what fills it.",
+        "Find out which program creates so many files.",
     ),
     "unreadable": Code(
         ERROR, "A file or folder that you cannot read or search.", "Give yourself permission to read it."
@@ -71,7 +71,7 @@ CODES = {
     # Content of files
     "unparsable": Code(ERROR, "A file that is not valid JSON for nexus-mcp. It is never overwritten.", _REPAIR),
     "conflict-markers": Code(ERROR, "A git merge left conflict markers in the file.", _MERGE),
-    "too-large": Code(ERROR, "A file larger than the limit for its kind.", "Find out what made it grow."),
+    "too-large": Code(ERROR, "A file larger than the limit for its kind.", "Find out why the file is so large."),
     "schema": Code(ERROR, "A required field is missing or has the wrong type. Calls refuse the file.", _REPAIR),
     "schema-odd": Code(
         WARNING,
@@ -79,7 +79,7 @@ CODES = {
         "Find out which program wrote it. nexus-mcp keeps the value as it is.",
     ),
     "unknown-field": Code(
-        NOTE, "A field that is not in the schema. It is kept.", "Nothing. A newer harness may have written it."
+        NOTE, "A field that is not in the schema. nexus-mcp keeps it.", "Nothing. A newer harness may have written it."
     ),
     "newer-version": Code(
         WARNING,
@@ -97,7 +97,8 @@ CODES = {
     "not-utf8": Code(WARNING, "A text file that is not UTF-8.", "Save it as UTF-8."),
     "old-cycle": Code(
         WARNING,
-        "A cycle in history.json that breaks the schema and has none of the known shapes of old versions. It is kept.",
+        "A cycle in history.json that breaks the schema and has none of the known shapes of old versions. nexus-mcp "
+        "keeps it.",
         "Compare it with the file in git. The cycle does not block any call.",
     ),
     "catalog-fault": Code(
@@ -157,16 +158,16 @@ CODES = {
     "repeated-time": Code(
         WARNING,
         "Cycles in the history with the same completed_at, which should be unique.",
-        "Compare the cycles. git log of the file shows where each came from.",
+        "Compare the cycles. git log of the file shows the commit that added each.",
     ),
     "impossible-time": Code(
         WARNING,
-        "A date or time that does not exist, such as the 45th day of a month. It is kept.",
+        "A date or time that does not exist, such as the 45th day of a month. nexus-mcp keeps it.",
         "Find out which program wrote it, for a file in git with git log. No call depends on it.",
     ),
     "future-time": Code(
         WARNING,
-        "A time more than 5 minutes ahead of the clock of this machine. It is kept.",
+        "A time more than 5 minutes ahead of the clock of this machine. nexus-mcp keeps it.",
         "Check the clock of this machine and of the machine that wrote it. New cycles still get the current time.",
     ),
     # Interrupted changes
@@ -238,7 +239,7 @@ CODES = {
     "history-unmerged": Code(
         WARNING,
         "Git has an unresolved conflict for history.json. The file is readable, but cycles of one side may be missing.",
-        "Run nexus-mcp history repair --dry-run to see what is missing. Then git add the file.",
+        "Run nexus-mcp history repair --dry-run to see the missing cycles. Then git add the file.",
     ),
     "merge-driver-unregistered": Code(
         WARNING,
