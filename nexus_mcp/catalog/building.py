@@ -255,10 +255,10 @@ def _extend(faults: Faults, entry: Entry, found: Iterable[reading.FaultText]) ->
 
 
 def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
-    made = _skill(entry, origin, below)
-    canonical = made["capabilities"] if below is None else below["capabilities"]
-    added = [name for name in made["capabilities"] if name not in canonical]
-    return {**made, "capabilities": canonical, "added": added}
+    merged = _skill(entry, origin, below)
+    canonical = merged["capabilities"] if below is None else below["capabilities"]
+    added = [name for name in merged["capabilities"] if name not in canonical]
+    return {**merged, "capabilities": canonical, "added": added}
 
 
 def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:

@@ -238,8 +238,8 @@ def _read(nexus: Folder, name: str, seen: Seen) -> Any:
         with folder:
             info = os.stat(os.path.join(folder.path, name), follow_symlinks=False)
             data = folder.read(name, LIMIT)
-        kept = json.loads(data or b"null")
-        return kept["own"] if kept["for"] == _key(seen, info.st_dev, info.st_ino, info.st_mtime_ns) else None
+        previous = json.loads(data or b"null")
+        return previous["own"] if previous["for"] == _key(seen, info.st_dev, info.st_ino, info.st_mtime_ns) else None
     except (OSError, NexusError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -65,9 +65,9 @@ def check_tool(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tupl
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
     # Quoted, because any text can match a pattern and this goes to a model.
     head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
-    lost = catalog.lost_map(harness)
-    if lost and not _is_known(catalog, tool, harness):
-        head += f" {lost} has a fault: until it is corrected, this agent may use only tools of the shipped map."
+    faulty_map = catalog.lost_map(harness)
+    if faulty_map and not _is_known(catalog, tool, harness):
+        head += f" {faulty_map} has a fault: until it is corrected, this agent may use only tools of the shipped map."
     return False, f"{head} {alternative(catalog, capability, harness, tool)}"
 
 

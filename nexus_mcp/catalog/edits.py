@@ -148,10 +148,10 @@ def _sweep(folder: Folder) -> None:
     """Remove the unnamed folders that a crash left. Raises PathRefused, StorageError."""
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
-            left = folder.child(name)
-            if left is not None:
-                with left:
-                    _empty(folder, name, left)
+            leftover = folder.child(name)
+            if leftover is not None:
+                with leftover:
+                    _empty(folder, name, leftover)
 
 
 def _empty(above: Folder, name: str, folder: Folder) -> None:
@@ -193,24 +193,24 @@ def agent_edit(agent_id: str, capability: str, canonical: Iterable[str], *, add:
 
     `canonical`: the capabilities of the shipped agent; none for an agent of the project's own.
     """
-    kept = list(canonical)
+    capabilities = list(canonical)
 
     def change(value: dict[str, Any]) -> None:
         if "capabilities" not in value:
-            yaml_changes.put(value, "capabilities", list(kept))
+            yaml_changes.put(value, "capabilities", list(capabilities))
         if add:
             yaml_changes.append(value["capabilities"], capability)
         else:
             yaml_changes.take_out(value["capabilities"], capability)
 
     def tidy(value: dict[str, Any]) -> None:
-        if sorted(value["capabilities"]) == sorted(kept):
+        if sorted(value["capabilities"]) == sorted(capabilities):
             yaml_changes.remove(value, "capabilities")
 
     path, start = f"{AGENTS}/{agent_id}/{META}", {"id": agent_id}
     if add:
         return Edit(path, change, start, _AGENT_HEAD)
-    return Edit(path, change, start, _AGENT_HEAD, removing=capability, tidy=tidy if kept else None)
+    return Edit(path, change, start, _AGENT_HEAD, removing=capability, tidy=tidy if capabilities else None)
 
 
 def class_edit(

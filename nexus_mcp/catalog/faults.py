@@ -139,8 +139,8 @@ def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
 
 def fault_fields(faults: Faults, shipped: Value) -> Value:
     """Return the fields beside agents, skills and maps: the warnings, and the parts that faults leave unknown."""
-    closed, lost = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
-    return {"told": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: lost}
+    closed, map_fault = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
+    return {"told": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: map_fault}
 
 
 def folder_error(error: NexusError) -> CatalogError:

@@ -107,10 +107,10 @@ def own_maps(
         else:
             if not broken & {"", "classes"}:
                 valid = {name: value for name, value in override.items() if name not in broken}
-                made = merge_maps(below.get(harness, _EMPTY), valid)
-                wrong += _faults(document, f"/{escape(harness)}", made, vocabulary)
+                merged = merge_maps(below.get(harness, _EMPTY), valid)
+                wrong += _faults(document, f"/{escape(harness)}", merged, vocabulary)
                 if not wrong and not broken:
-                    found[harness] = made
+                    found[harness] = merged
         faults.extend(NAME, document.shown, wrong)
     return found
 

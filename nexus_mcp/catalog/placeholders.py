@@ -33,8 +33,8 @@ _CHAPTER = "## "
 def worker_notes(notes: str) -> str:
     """Return the notes of a harness without the chapters on starting and resuming agents."""
     first, *chapters = f"\n{notes}".split(f"\n{_CHAPTER}")
-    kept = [text for text in chapters if text.partition("\n")[0].strip() not in _OF_THE_LEAD]
-    return f"\n{_CHAPTER}".join([first, *kept]).strip()
+    shown_chapters = [text for text in chapters if text.partition("\n")[0].strip() not in _OF_THE_LEAD]
+    return f"\n{_CHAPTER}".join([first, *shown_chapters]).strip()
 
 
 OF_A_HARNESS = ("brief", "resume")

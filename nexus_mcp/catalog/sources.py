@@ -113,10 +113,10 @@ class Room:
 
     def take(self, used: list[int]) -> bool:
         """Subtract an entry's sizes from an earlier reading. Returns False, without subtracting, if it does not fit."""
-        left = [have - want for have, want in zip(self.remaining(), used, strict=True)]
-        if self.is_closed or min(left) < 0:
+        rest = [have - want for have, want in zip(self.remaining(), used, strict=True)]
+        if self.is_closed or min(rest) < 0:
             return False
-        self.yaml_bytes, self.text_bytes, self.values = left
+        self.yaml_bytes, self.text_bytes, self.values = rest
         return True
 
     def _check(self, left: int, problem: str) -> None:

@@ -175,14 +175,14 @@ def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[l
 
 def _texts(value: object) -> list[str]:
     """Return the texts among the first _MAX_VALUES values of an input."""
-    left, found, seen = [value], [], 0
-    while left and seen < _MAX_VALUES:
-        one = left.pop()
+    pending, found, seen = [value], [], 0
+    while pending and seen < _MAX_VALUES:
+        one = pending.pop()
         seen += 1
         if isinstance(one, str):
             found.append(one)
         elif isinstance(one, dict | list):
-            left += list(one.values() if isinstance(one, dict) else one)[: _MAX_VALUES - seen]
+            pending += list(one.values() if isinstance(one, dict) else one)[: _MAX_VALUES - seen]
     return found
 
 

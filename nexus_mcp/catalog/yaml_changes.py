@@ -81,10 +81,10 @@ def _end(members: Any, name: str) -> tuple[Any, Any]:
 
 def _with_comments(value: Any) -> Any:
     if isinstance(value, dict):
-        made = CommentedMap()
+        new_map = CommentedMap()
         for name, member in value.items():
-            made[name] = _with_comments(member)
-        return made
+            new_map[name] = _with_comments(member)
+        return new_map
     if isinstance(value, list):
         items = CommentedSeq(_with_comments(item) for item in value)
         items.fa.set_flow_style()
@@ -135,8 +135,8 @@ def _give(collection: Any, tail: str) -> None:
 
 
 def _token(collection: Any, key: Any) -> CommentToken | None:
-    kept = collection.ca.items.get(key)
-    found = None if kept is None else kept[_slot(collection)]
+    comments = collection.ca.items.get(key)
+    found = None if comments is None else comments[_slot(collection)]
     return found if isinstance(found, CommentToken) else None
 
 
@@ -152,8 +152,8 @@ def _add(collection: Any, key: Any, rest: str) -> None:
     if token is not None:
         token.value = token.value.rstrip("\n") + "\n" + rest
         return
-    kept = collection.ca.items.setdefault(key, [None, None, None, None])
-    kept[_slot(collection)] = CommentToken("\n" + rest, CommentMark(0), None)
+    comments = collection.ca.items.setdefault(key, [None, None, None, None])
+    comments[_slot(collection)] = CommentToken("\n" + rest, CommentMark(0), None)
 
 
 def _slot(collection: Any) -> int:
@@ -183,12 +183,12 @@ def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, remo
     wanted = copy.deepcopy(before)
     change(wanted)
     try:
-        made = _made(text, change)
+        changed = _made(text, change)
     except Exception as error:  # ruamel.yaml fails in many ways at comments in unusual places
         problem = f"{shown}:1:1: the comments in it cannot be kept by a command ({type(error).__name__})"
         raise CatalogError([problem], next_step=_BY_HAND) from error
-    out = (_BOM if data.startswith(_BOM) else b"") + made.replace("\n", newline).encode()
-    place = _place_of_loss(text, made, removing)
+    out = (_BOM if data.startswith(_BOM) else b"") + changed.replace("\n", newline).encode()
+    place = _place_of_loss(text, changed, removing)
     if not place and value_of(out, shown) == wanted:
         return out
     problem = f"{shown}:{place}:1: the comment there would be lost" if place else f"{shown}:1:1: a value would be lost"
@@ -235,13 +235,13 @@ def _dumped(yaml: YAML, value: Any) -> str:
 
 def _place_of_loss(before: str, after: str, removing: str) -> int:
     """Return the line of the first lost comment, 0 for none. The comment beside the removed item may be lost."""
-    kept = [comment for _, comment, _ in _comments(after)]
-    gone = False
+    remaining = [comment for _, comment, _ in _comments(after)]
+    is_removed = False
     for line, comment, item in _comments(before):
-        if comment in kept:
-            kept.remove(comment)
-        elif removing and item == removing and not gone:
-            gone = True
+        if comment in remaining:
+            remaining.remove(comment)
+        elif removing and item == removing and not is_removed:
+            is_removed = True
         else:
             return line
     return 0

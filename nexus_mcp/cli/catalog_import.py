@@ -50,9 +50,9 @@ def run(values: Values) -> int:
         print(inert(_WORDS[step["result"]].format(step["path"])))
     for source, what in found.unmapped:
         print(inert(f"not mapped: {source}: {what}"))
-    made = sum(step["result"] in ("created", "creates") for step in done)
+    count = sum(step["result"] in ("created", "creates") for step in done)
     word = "would be made" if DRY_RUN.name in values else "made"
-    print(f"{count_noun(made, 'entry').replace('entrys', 'entries')} {word}, {len(found.unmapped)} not mapped.")
+    print(f"{count_noun(count, 'entry').replace('entrys', 'entries')} {word}, {len(found.unmapped)} not mapped.")
     return exits.OK
 
 

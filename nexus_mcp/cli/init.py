@@ -43,11 +43,11 @@ def run(values: Values) -> int:
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
-    made = Store(workspace).initialise()
+    created = Store(workspace).initialise()
     print(printable(workspace.root))
-    notes = NOTES if IGNORE in made else {**NOTES, IGNORE: _ignored(workspace)}
+    notes = NOTES if IGNORE in created else {**NOTES, IGNORE: _ignored(workspace)}
     for path, note in notes.items():
-        print(f"  {'created' if path in made else 'kept':7}  {path:17}  {note}")
+        print(f"  {'created' if path in created else 'kept':7}  {path:17}  {note}")
     around = find_root(None, {}, workspace.root)
     options = [PROJECT.name, workspace.root] if around != workspace.root else []
     if options:

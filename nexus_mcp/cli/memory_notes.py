@@ -127,18 +127,18 @@ def _import(values: Values) -> int:
     path = values[DIR.name]
     if not os.path.isdir(path):
         raise UsageError(f"{path} is no folder.", next_step="Name the folder that has the Markdown files.")
-    found, left = drafts.read_folder(path)
+    found, skipped = drafts.read_folder(path)
     done, dry = _make(found, values)
     if JSON.name in values:
-        print_json({"notes": done, "left_out": [{"source": name, "reason": why} for name, why in left]})
+        print_json({"notes": done, "left_out": [{"source": name, "reason": why} for name, why in skipped]})
         return exits.OK
     for step in done:
         _print_step(step)
-    for name, why in left:
+    for name, why in skipped:
         print(inert(f"left out: {name} {why}"))
-    made = sum(step["result"] != "unchanged" for step in done)
+    count = sum(step["result"] != "unchanged" for step in done)
     word = "would be made" if dry else "made"
-    print(f"{count_noun(made, 'note')} {word}, {len(done) - made} already there, {len(left)} left out.")
+    print(f"{count_noun(count, 'note')} {word}, {len(done) - count} already there, {len(skipped)} left out.")
     return exits.OK
 
 

@@ -118,12 +118,12 @@ def _members(pairs: list[tuple[str, Any]]) -> Members:
 
 
 def _first_duplicate(value: Any) -> str | None:
-    left = [value]
-    while left:
-        node = left.pop()
+    pending = [value]
+    while pending:
+        node = pending.pop()
         if isinstance(node, Members) and node.duplicates:
             return node.duplicates[0]
-        left.extend(
+        pending.extend(
             reversed(list(node.values()))
             if isinstance(node, dict)
             else reversed(node)

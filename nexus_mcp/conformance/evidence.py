@@ -102,17 +102,17 @@ def cut_to(value: Any, space: Space, levels: int = DEEPEST) -> Any:
 def cut_text_to(text: str, space: Space) -> str:
     """Return the text cut to `space`, and subtract the characters that it uses from `space`."""
     room = max(_LEAST, space.left)
-    kept = text[:room]
-    if not kept.isprintable() or not kept.isascii():
+    beginning = text[:room]
+    if not beginning.isprintable() or not beginning.isascii():
         # The escape of one character has up to twelve characters.
-        room = max(_LEAST, room * len(kept) // max(1, _spelled(kept)))
-        kept = kept[:room]
-    space.left -= _spelled(kept) + 4
-    if len(kept) == len(text):
+        room = max(_LEAST, room * len(beginning) // max(1, _spelled(beginning)))
+        beginning = beginning[:room]
+    space.left -= _spelled(beginning) + 4
+    if len(beginning) == len(text):
         return text
-    space.characters += len(text) - len(kept)
+    space.characters += len(text) - len(beginning)
     space.left -= 30
-    return f"{kept}… ({len(text):,} characters in all)"
+    return f"{beginning}… ({len(text):,} characters in all)"
 
 
 def cut_result(result: FixtureResult, run: Space) -> FixtureResult:

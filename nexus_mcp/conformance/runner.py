@@ -64,7 +64,7 @@ def run(
     cannot be deleted are in the result, or go to `on_left` when there is no result.
     """
     mark = secrets.token_hex(8)
-    left: tuple[Leftover, ...] = ()
+    remaining: tuple[Leftover, ...] = ()
     with handle_signals() as ending, adopt_orphans():
         root = WorkspaceRoot(target.project)
         ending.last_resort = lambda: _last_resort(mark, root.path)
@@ -76,10 +76,10 @@ def run(
         finally:
             with block_signals():
                 killing.kill_marked(mark)
-                left = _remove(root, ending)
-            if left and found is None:
-                on_left(left)  # without a result, nothing else holds the remaining paths
-    return replace(found, left=left)
+                remaining = _remove(root, ending)
+            if remaining and found is None:
+                on_left(remaining)  # without a result, nothing else holds the remaining paths
+    return replace(found, left=remaining)
 
 
 def _remove(root: WorkspaceRoot, ending: Ending) -> tuple[Leftover, ...]:
@@ -172,7 +172,7 @@ class _Run:
 
     async def _attempt(self, fixture: Fixture, mark: str, attempt: int) -> tuple[Trial, dict[str, str], Cut]:
         sandbox = self._root.sandbox()
-        left: list[Leftover] = []
+        remaining: list[Leftover] = []
         try:
             try:
                 fixture = fill_fixture(fixture, sandbox.project, fixture.harness_id or self._target.options.harness_id)
@@ -187,8 +187,8 @@ class _Run:
             good = all(assertion.passed for assertion in trial.assertions)
             texts, cut = ({}, Cut()) if good else await _texts(sandbox)
         finally:
-            left += await _clear(sandbox)
-        for one in left:
+            remaining += await _clear(sandbox)
+        for one in remaining:
             problem = f"the target left files that cannot be deleted: {one.path}: {one.reason}"
             trial.assertions.append(Assertion("process", passed=False, message=problem))
         return trial, texts, cut

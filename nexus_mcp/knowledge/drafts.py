@@ -59,7 +59,7 @@ def read_folder(path: str) -> tuple[list[Draft], list[tuple[str, str]]]:
 
     Raises StorageError for a folder that cannot be listed. No link is followed.
     """
-    drafts, left = [], []
+    drafts, skipped = [], []
     files = list(_markdown_files(path))
     names = {os.path.basename(name) for name in files}
     for name in files[:MOST_FILES]:
@@ -71,11 +71,11 @@ def read_folder(path: str) -> tuple[list[Draft], list[tuple[str, str]]]:
             problem = "is the index of the other files"
         draft = None if problem else parse(text, name)
         if draft is None:
-            left.append((name, problem or "has no text"))
+            skipped.append((name, problem or "has no text"))
         else:
             drafts.append(draft)
-    left += [(name, f"comes after the {MOST_FILES} files that are read") for name in files[MOST_FILES:]]
-    return drafts, left
+    skipped += [(name, f"comes after the {MOST_FILES} files that are read") for name in files[MOST_FILES:]]
+    return drafts, skipped
 
 
 def parse(text: str, source: str) -> Draft | None:

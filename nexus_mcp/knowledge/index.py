@@ -135,16 +135,16 @@ def text(entries: Iterable[dict[str, Any]]) -> str:
     ordered = sorted(entries, key=_rank)
     if not ordered:
         return ""
-    lines, used, left = [_HEAD], len(_HEAD), dict.fromkeys(_ORDER, 0)
+    lines, used, omitted = [_HEAD], len(_HEAD), dict.fromkeys(_ORDER, 0)
     for entry in ordered:
         line = _line(entry)
         is_full = len(lines) > MOST_LISTED or used + len(line) + 1 > LIMIT - _REST
-        if is_full or any(left.values()):
-            left[entry["kind"]] += 1
+        if is_full or any(omitted.values()):
+            omitted[entry["kind"]] += 1
             continue
         lines.append(line)
         used += len(line) + 1
-    rest = ", ".join(f"{number} in .nexus/{kind}/" for kind, number in left.items() if number)
+    rest = ", ".join(f"{number} in .nexus/{kind}/" for kind, number in omitted.items() if number)
     return "\n".join([*lines, f"Not listed here: {rest}."] if rest else lines)
 
 

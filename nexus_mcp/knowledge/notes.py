@@ -173,10 +173,10 @@ def contains(note: str, text: str) -> bool:
     A part of a paragraph does not count: "use eval" is in "Never use eval".
     """
     head, _, rest = note.removeprefix(_BOM).partition("\n")
-    kept = _paragraphs(rest if index.read_tags(head.encode()) else note.removeprefix(_BOM))
+    own_paragraphs = _paragraphs(rest if index.read_tags(head.encode()) else note.removeprefix(_BOM))
     wanted = _paragraphs(text)
     # One string search in linear time: no paragraph contains an empty line.
-    return not wanted or "\n\n".join(["", *wanted, ""]) in "\n\n".join(["", *kept, ""])
+    return not wanted or "\n\n".join(["", *wanted, ""]) in "\n\n".join(["", *own_paragraphs, ""])
 
 
 def has_markers(data: bytes) -> bool:

@@ -78,14 +78,14 @@ class Scan:
         """Return the first note in `among` that contains the text (notes.contains); "" if none does."""
         # Such a note has a line that begins with the longest line of the text.
         line = max((line.rstrip() for line in text.split("\n")), key=len, default="").encode("utf-8", "replace")
-        left = _SEARCHED
+        budget = _SEARCHED
         for name, note in self.notes.items():
             data = note.data
             if name not in among or note.size < len(line) or (len(data) == note.size and not _has_line(data, line)):
                 continue
             if len(data) < note.size and folder is not None:
-                left -= note.size
-                data = _whole(folder, name) if left >= 0 else data
+                budget -= note.size
+                data = _whole(folder, name) if budget >= 0 else data
             if _has_line(data, line) and notes.contains(data.decode("utf-8", "replace"), text):
                 return name
         return ""

@@ -155,12 +155,12 @@ def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_th
     """Return the next step for a file without readable cycles: restore it from HEAD, "" when that is not possible."""
     try:
         whole = None if unmerged() is not None else committed(HEAD)
-        made = None if whole is None else restore(None, whole, HEAD)
+        result = None if whole is None else restore(None, whole, HEAD)
     except Undecided:
         return ""
-    if made is None or not (made.cycles or is_there):
+    if result is None or not (result.cycles or is_there):
         return ""
-    cycles = f"{made.cycles} cycle{'s' * (made.cycles != 1)}"
+    cycles = f"{result.cycles} cycle{'s' * (result.cycles != 1)}"
     backup = " and keeps a copy of the current file" if is_there else ""
     command = f"nexus-mcp history repair --from {HEAD}"
     return f"{HEAD} has a complete copy of it, with {cycles}: {command} restores that{backup}."
@@ -170,14 +170,14 @@ def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosi
     from nexus_mcp.merging.threeway import settle
 
     try:
-        kept = unmerged()
-        found = None if kept is None else settle(data, *kept)
+        sides = unmerged()
+        found = None if sides is None else settle(data, *sides)
     except Undecided as undecided:
         fault = f"{SHOWN_HISTORY} is readable, but git may have a conflict for it, with cycles that it lacks"
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
         return Healthy(cycles, is_unmerged=found is not None)
-    origins = origins_of_sides(found.data, kept)
+    origins = origins_of_sides(found.data, sides)
     return Conflict(
         found.data,
         found.cycles,
@@ -220,10 +220,10 @@ def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Co
 
     found = salvage(data)
     try:
-        kept = unmerged()
+        sides = unmerged()
     except Undecided:  # a truncated file can be salvaged without git
-        kept = None
-    if kept is not None:
+        sides = None
+    if sides is not None:
         raise Undecided(
             "git has a conflict for it, but it has no conflict markers, so it is one of two sides", _COMPARE
         )

@@ -75,12 +75,12 @@ def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committ
     """
     from nexus_mcp.store.history.frame import HistoryFile
 
-    fault, kept = "", data
+    fault, usable = "", data
     try:
         if data is not None:
             HistoryFile(data)
     except StateError as error:
-        fault, kept = error.fault, None
+        fault, usable = error.fault, None
     what = fault or f"{SHOWN_HISTORY} is readable"
     try:
         whole = committed(revision)
@@ -89,15 +89,15 @@ def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committ
         if data is not None and (conflict.are_whole(data) or unmerged() is not None):
             return Hopeless(what, "git has a conflict for it, and a commit has one side only", _WITHOUT_FROM)
         if data is not None and fault:
-            kept = readable(data)
-        made = restore(kept, whole, revision)
+            usable = readable(data)
+        result = restore(usable, whole, revision)
     except UnknownCommit as unknown:
         raise UsageError(f"--from: {unknown.reason}.", next_step="git log lists the commits.") from None
     except Undecided as undecided:
         return Hopeless(what, undecided.reason, undecided.next_step)
-    if data is not None and not fault and not made.lacking:
-        return Healthy(made.cycles)
-    return Lacking(fault, revision, made)
+    if data is not None and not fault and not result.lacking:
+        return Healthy(result.cycles)
+    return Lacking(fault, revision, result)
 
 
 class Repair:

@@ -121,11 +121,11 @@ class Pieces:
 
 
 def _head(text: str) -> int:
-    left = _TIMES * len(text)
+    budget = _TIMES * len(text)
     for number, found in enumerate(_CYCLES.finditer(text)):
-        if number == _HEADS or left <= 0:
+        if number == _HEADS or budget <= 0:
             break
-        left -= found.end()
+        budget -= found.end()
         try:
             whole = HistoryFile(f"{text[: found.end()]}]}}".encode())
         except (StateError, UnicodeEncodeError):
@@ -185,11 +185,11 @@ def salvage(data: bytes) -> Salvaged:
     comma = next((gap for gap in between if gap.strip(_WHITE) == ","), f",{lead}")
     trail, tail, is_cut = _closing(pieces, lead)
     body = comma.join(text[start:end] for start, end in spans)
-    made = Side.read(f"{text[: pieces.head]}{lead}{body}{trail}{tail}".encode(), "the readable part")
-    if len(made) != len(spans):
+    result = Side.read(f"{text[: pieces.head]}{lead}{body}{trail}{tail}".encode(), "the readable part")
+    if len(result) != len(spans):
         raise Undecided("the readable part would lose or change a cycle")
     rests = [Rest(text, start, end) for start, end in pieces.gaps if text[start:end].strip(_WHITE)]
-    return Salvaged(made.history.text.encode(), len(made), rests, list(_slips(pieces)), is_cut=is_cut)
+    return Salvaged(result.history.text.encode(), len(result), rests, list(_slips(pieces)), is_cut=is_cut)
 
 
 def _slips(pieces: Pieces) -> Iterator[str]:

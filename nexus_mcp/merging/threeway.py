@@ -63,9 +63,9 @@ def _check(data: bytes, items: Sequence[Item], shell: Side) -> None:
 
     if len(data) > HISTORY_LIMIT:
         raise Undecided(f"the result would be larger than {HISTORY_LIMIT >> 20} MiB")
-    made = Side.read(data, "the result")
-    texts = [made.text(index) for index in range(len(made))]
-    if texts != [side.text(index) for side, index in items] or made.members_key() != shell.members_key():
+    result = Side.read(data, "the result")
+    texts = [result.text(index) for index in range(len(result))]
+    if texts != [side.text(index) for side, index in items] or result.members_key() != shell.members_key():
         raise Undecided("the result would lose or change a cycle or a field")
 
 
@@ -208,6 +208,6 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
     data = commit
     if own is not None and added:
         data = assemble([*((base, index) for index in range(len(base))), *added], base, own, base)
-    made = Side.read(data, "the result")
+    result = Side.read(data, "the result")
     sources = [(THE_FILE, own)] if own is not None else []
-    return Restored(data, len(made), len(base) - common, origins(made, [*sources, (revision, base)]))
+    return Restored(data, len(result), len(base) - common, origins(result, [*sources, (revision, base)]))

@@ -178,9 +178,9 @@ def _counted(side: Side | None, start: int) -> Counter[str]:
 
 
 def _check_grown(side: Side, have: Counter[str], had: Counter[str]) -> None:
-    lost = (had - have).total()
-    if lost:
-        what = "a cycle" if lost == 1 else f"{lost} cycles"
+    lacking = (had - have).total()
+    if lacking:
+        what = "a cycle" if lacking == 1 else f"{lacking} cycles"
         raise Undecided(f"{side.name} lacks or has changed {what} of the common ancestor")
 
 

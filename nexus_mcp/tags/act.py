@@ -79,8 +79,8 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12], issue=issue)]
     found += [f"  also like it: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
     found += [
-        f"  gone: {shown('.nexus/' + gone['path'])}; back with: {shown(gone['restore'])}"
-        for gone in step.get("deleted", ())
+        f"  gone: {shown('.nexus/' + note['path'])}; back with: {shown(note['restore'])}"
+        for note in step.get("deleted", ())
     ]
     found += [_proposal(one, shown) for one in step.get("deletes", ())]
     if (step.get("deleted") or step.get("deletes")) and step.get("proposals"):

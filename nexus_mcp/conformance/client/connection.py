@@ -120,8 +120,8 @@ class Connection:
         self._jobs.put_nowait(None)
         if not self._ready.done() or self._ready.cancelled():
             self._task.cancel()
-        _, left = await asyncio.wait({self._task}, timeout=_LEAVING)
-        for task in left:
+        _, unfinished = await asyncio.wait({self._task}, timeout=_LEAVING)
+        for task in unfinished:
             task.cancel()
             await asyncio.wait({task}, timeout=_LEAVING)
 

@@ -36,17 +36,17 @@ _FREE = frozenset(
 
 def fault(message: Any) -> str:
     """Return the bound that a JSON-RPC message exceeds, as a fault; "" when it exceeds none."""
-    left = [getattr(message, "result", None), getattr(message, "params", None)]
+    pending = [getattr(message, "result", None), getattr(message, "params", None)]
     count = 0
-    while left:
-        node = left.pop()
+    while pending:
+        node = pending.pop()
         inner = node if isinstance(node, list) else ()
         if isinstance(node, dict):
             inner = [member for name, member in node.items() if name not in _FREE]
         count += len(inner)
         if count > MOST:
             return f"sent a message of more than {MOST:,} parts beside its payload"
-        left.extend(inner)
+        pending.extend(inner)
     return ""
 
 

@@ -179,10 +179,10 @@ class _Helper:
             self._is_ready = True
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
-            left = memoryview(line)
-            while left:
+            unsent = memoryview(line)
+            while unsent:
                 stopping.check()
-                left = left[self._process.stdin.write(left[:_CHUNK]) :]
+                unsent = unsent[self._process.stdin.write(unsent[:_CHUNK]) :]
         # On a busy machine computing time passes more slowly than the clock.
         response: dict[str, Any] = json.loads(self._read(4 * seconds + 10))
         return response

@@ -159,7 +159,7 @@ class _Descent:
 
     def _leave(self) -> bool:
         """Go up and delete the folder below; return False at the top, or if the parent is unknown."""
-        gone = self._levels.pop()
+        level = self._levels.pop()
         if not self._levels:
             return False
         above = os.open("..", FOLDER, dir_fd=self._fd)
@@ -169,10 +169,10 @@ class _Descent:
             self._left.append(Leftover(self._path, "another process moved folders in it during the deletion"))
             return False
         try:
-            os.rmdir(gone.name, dir_fd=above)
+            os.rmdir(level.name, dir_fd=above)
         except OSError as error:
             # Its remaining entries were reported already.
-            self._stuck(gone.name, error, report=not gone.stuck)
+            self._stuck(level.name, error, report=not level.stuck)
         return True
 
     def _stuck(self, name: str, error: OSError, *, report: bool = True) -> None:

@@ -112,8 +112,8 @@ class Trial:
         above = [path[:place] for place, char in enumerate(path) if char == "/"]
         new = {**{folder: now[folder] for folder in above if folder in now}, **part(now, path)}
         for known in (self._baseline, before):
-            for gone in part(known, path):
-                del known[gone]
+            for old_path in part(known, path):
+                del known[old_path]
             known.update(new)
 
 

@@ -110,16 +110,16 @@ def claim_folder(folder: str) -> Anchor:
 def _remove(folder: Anchor) -> list[Leftover]:
     """Delete a folder of the run with its content, and close it. Return the remaining paths."""
     try:
-        left = empty_folder(folder.fd, folder.path)
+        remaining = empty_folder(folder.fd, folder.path)
         if not folder.stands:
-            left.append(Leftover(folder.path, "another folder has replaced it"))
-        elif not left:
+            remaining.append(Leftover(folder.path, "another folder has replaced it"))
+        elif not remaining:
             os.rmdir(folder.path)
     except OSError as error:
         return [Leftover(folder.path, describe_error(error))]
     finally:
         folder.close()
-    return left
+    return remaining
 
 
 def _check_not_replaced(folder: Anchor) -> None:
@@ -133,13 +133,13 @@ def _empty(served: Anchor) -> list[Leftover]:
     _check_not_replaced(served)
     try:
         served.permit()
-        left = empty_folder(served.fd, served.path)
+        remaining = empty_folder(served.fd, served.path)
         served.permit()
         names = served.names()
     except OSError as error:
         raise HarnessFault([f"{served.path} cannot be emptied: {error.strerror}."]) from error
     if names:
-        why = f": {left[0].path}: {left[0].reason}" if left else ""
+        why = f": {remaining[0].path}: {remaining[0].reason}" if remaining else ""
         raise HarnessFault([f"{served.path} cannot be emptied: {names[0]} remains{why}."])
     return []
 

@@ -34,10 +34,10 @@ def check(site: Site) -> Iterator[Finding | More]:
             return
         for entry in recorded:
             found += _journal(site, entry)
-        left = [entry for entry in site.survey.temporary if _is_there(site, entry)]
+        leftovers = [entry for entry in site.survey.temporary if _is_there(site, entry)]
         unheld = [entry for entry in markers[:CAP] if _is_left(site, entry)]
     yield from found
-    yield from _leftovers(site, left)
+    yield from _leftovers(site, leftovers)
     for entry in unheld:
         yield from _marker(site, entry)
     for entry in markers[CAP:]:
@@ -131,9 +131,9 @@ def _marker(site: Site, entry: Entry) -> Iterator[Finding]:
         return
     if data is None:
         return
-    kept = close_receipt.journal_in(entry.name, data, entry.path)
-    if kept is None:
+    receipt = close_receipt.journal_in(entry.name, data, entry.path)
+    if receipt is None:
         yield Finding("foreign-marker", entry.path, "is named like a receipt of a close, but is none")
     else:
-        at = kept["cycle"]["completed_at"]
+        at = receipt["cycle"]["completed_at"]
         yield Finding("unanswered-close", entry.path, f"holds the undelivered response of the close of {at}")

@@ -81,9 +81,9 @@ def storable_text(text: str, tag: str) -> str:
     except UnicodeEncodeError:
         problem = "a lone surrogate, which no text file can hold"
     else:
-        kept = text.replace("\r\n", "\n").strip()
+        stored = text.replace("\r\n", "\n").strip()
         problem = "a NUL character" if "\0" in text else ""
-        if has_markers(kept.encode()):
+        if has_markers(stored.encode()):
             problem = "a line as git begins those of a conflict, with which nothing could be added to the note any more"
         if size > MAX_WRITE_BYTES:
             raise NexusError(
@@ -96,7 +96,7 @@ def storable_text(text: str, tag: str) -> str:
         raise NexusError(
             f"The text behind [{tag}] has {problem}", effect=UNCHANGED, next_step="Take it out, then send it again."
         )
-    return kept
+    return stored
 
 
 def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
@@ -104,10 +104,10 @@ def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
 
     Raises NexusError for tags that the index would leave out, and if there is no text behind the line.
     """
-    kept = storable_text(text, tag)
-    tags = index.parse_tag_line(kept.encode())
+    stored = storable_text(text, tag)
+    tags = index.parse_tag_line(stored.encode())
     if not tags:
-        return [], kept
+        return [], stored
     if (
         len(tags) > index.MOST_TAGS
         or max(map(len, tags)) > index.LONGEST_TAG
@@ -119,4 +119,4 @@ def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
             next_step=f"Name {index.MOST_TAGS} tags at most, of {index.LONGEST_TAG} characters at most, in a "
             f"line of {index.FIRST_BYTES} bytes at most.",
         )
-    return tags, storable_text(kept.partition("\n")[2], tag)
+    return tags, storable_text(stored.partition("\n")[2], tag)

@@ -70,9 +70,9 @@ def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
         prepared = Deletion(folder, chosen, ctx.store.deadline)
     with notes.locked(ctx.store, KIND) as (_, folder, held):
         names, left, trouble = prepared.carry_out(folder, held)
-    gone = {name: prepared.restore[name] for name in names}
-    rest = Candidates([one for one in found.proposed if one.path not in gone], [])
-    return _result(rest, gone, prepared.commit, left, trouble)
+    restore_commands = {name: prepared.restore[name] for name in names}
+    rest = Candidates([one for one in found.proposed if one.path not in restore_commands], [])
+    return _result(rest, restore_commands, prepared.commit, left, trouble)
 
 
 @contextmanager

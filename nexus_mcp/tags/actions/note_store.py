@@ -86,21 +86,21 @@ def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
     """Return the note for the text. Raises NexusError for a text or a name that cannot be stored."""
     policy = ctx.catalog.vocabulary["memory_policy"]
     name, rest = notes.split_name(text.strip())
-    tags, kept = split_tag_line(rest, "m")
+    tags, stored = split_tag_line(rest, "m")
     if name:
         notes.check_name(name, policy["name_pattern"], FOLDER)
     taken = _scan(ctx).notes
     # Other names cannot be typed in a message, and are untrusted.
     is_note = schemas.search(policy["name_pattern"])
     there = {one: note for one, note in taken.items() if is_note(one)}
-    similar = merge.find_matches(kept, tags, there.values(), policy["merge"])
-    own = name or notes.make_name(kept, taken)
+    similar = merge.find_matches(stored, tags, there.values(), policy["merge"])
+    own = name or notes.make_name(stored, taken)
     # A harness may send one message twice: a text that a note has already is stored once.
-    holder = "" if name else _scan(ctx).find_holder(folder, kept, there)
+    holder = "" if name else _scan(ctx).find_holder(folder, stored, there)
     chosen = name or holder or ("" if similar else own)
-    tags = tags or [word for word in words(kept) if word[0] < WIDE and len(word) <= index.LONGEST_TAG][:_MOST_TAGS]
+    tags = tags or [word for word in words(stored) if word[0] < WIDE and len(word) <= index.LONGEST_TAG][:_MOST_TAGS]
     others = [path for path in similar if path != f"{KIND}/{chosen}"]
-    return Placement(kept, tags, chosen, own, others, is_new=chosen not in taken)
+    return Placement(stored, tags, chosen, own, others, is_new=chosen not in taken)
 
 
 def _result(result: str, placement: Placement) -> dict[str, Any]:
@@ -137,24 +137,24 @@ def _name(path: str) -> str:
 
 
 def preview_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
-    name, _, kept = _parse_rule(ctx, variant, text)
+    name, _, stored = _parse_rule(ctx, variant, text)
     with ctx.store.nexus() as nexus:
         before = notes.read(nexus, RULES, name)
-    return _rule_result(_would(before, kept), name)
+    return _rule_result(_would(before, stored), name)
 
 
 def run_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
-    name, tags, kept = _parse_rule(ctx, variant, text)
+    name, tags, stored = _parse_rule(ctx, variant, text)
     with notes.locked(ctx.store, RULES) as (_, folder, held):
-        return _rule_result(notes.put(folder, name, kept, tags, held), name)
+        return _rule_result(notes.put(folder, name, stored, tags, held), name)
 
 
 def _parse_rule(ctx: ActionContext, variant: str, text: str) -> tuple[str, list[str], str]:
     """Return (file name, tags for a new file, text). Raises NexusError for a text or name that cannot be stored."""
     pattern = ctx.catalog.vocabulary["memory_policy"]["name_pattern"]
-    tags, kept = split_tag_line(text, f"rule:{quoted_name(variant)}" if variant else "rule")
+    tags, stored = split_tag_line(text, f"rule:{quoted_name(variant)}" if variant else "rule")
     name = notes.check_name(f"{variant or _GENERAL}{SUFFIX}", pattern, f".nexus/{RULES}")
-    return name, tags or [name.removesuffix(SUFFIX)[: index.LONGEST_TAG]], kept
+    return name, tags or [name.removesuffix(SUFFIX)[: index.LONGEST_TAG]], stored
 
 
 def _rule_result(result: str, name: str) -> dict[str, Any]:

@@ -233,8 +233,8 @@ class Git:
             self._require("read-tree", parent, index=index)
             self._require("update-index", "-z", "--force-remove", "--stdin", data=_nul_joined(names), index=index)
             tree = self._require("write-tree", index=index).decode().strip()
-        made = self._require("commit-tree", tree, "-p", parent, "-F", "-", data=message.encode("utf-8", "replace"))
-        return made.decode().strip()
+        commit = self._require("commit-tree", tree, "-p", parent, "-F", "-", data=message.encode("utf-8", "replace"))
+        return commit.decode().strip()
 
     def advance(self, commit: str, parent: str) -> None:
         """Move the checked-out branch from `parent` to `commit`.
