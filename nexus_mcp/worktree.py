@@ -1,8 +1,8 @@
-"""Find the main worktree of a linked git worktree, if both name each other.
+"""Find the main worktree of a linked git worktree, if the git files of both name each other.
 
-An agent harness makes worktrees below `.claude/worktrees/`. Their sessions may use plan, tasks and history of the main
-worktree (docs/decisions/0075). These are written outside of the project then, so a file `.git` that somebody crafted
-must not choose the place: git's own files have to name the worktree back, and no link may be on the way.
+An agent harness makes worktrees below `.claude/worktrees/`. The sessions in them may use plan, tasks and history of the
+main worktree (docs/decisions/0075). The server then writes outside of the project, so a crafted file `.git` must not
+choose the place: git's own files in the main worktree have to name the linked one, and the paths may have no link.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LIMIT = 4096
 
 
 def is_linked(root: str) -> bool:
-    """Return whether `root` has a file `.git`, as linked worktrees and submodules have it."""
+    """Return whether `root` has a file `.git`, as in linked worktrees and submodules."""
     try:
         return stat.S_ISREG(os.lstat(os.path.join(root, _GIT)).st_mode)
     except (OSError, ValueError):
@@ -49,7 +49,7 @@ def main_of(root: str) -> str:
 
 
 def is_of_agents(root: str, main: str) -> bool:
-    """Return whether the worktree lies where agent harnesses make them."""
+    """Return whether the worktree is in a folder in which agent harnesses make worktrees."""
     return root.startswith(os.path.join(main, *_AGENTS, ""))
 
 

@@ -260,6 +260,6 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tokens(text: str) -> Iterator[Any]:
-    """Yield the tokens of a text, as far as it is YAML."""
+    """Yield the tokens of a text up to the first place that is not YAML."""
     with suppress(MarkedYAMLError):
         yield from scan(text, Loader=SafeLoader)

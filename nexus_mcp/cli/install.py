@@ -92,7 +92,7 @@ def chosen(values: Values, verb: str) -> list[str]:
 def offer(values: Values) -> int:
     """Offer to install for the harnesses that are found; ask only at a terminal. Return the exit code.
 
-    With --harness-id only that one is offered, and none if it is of no harness that is known.
+    With --harness-id it offers only the harness with that id, or none if the id is unknown.
     """
     import shutil
 
@@ -198,7 +198,7 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
 
 
 def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command if it is not there any more: this program takes its place."""
+    """Remove the recorded --command if that program no longer exists: this program replaces it."""
     import shutil
 
     word = options.get(COMMAND_WORD.name, "")
@@ -208,7 +208,7 @@ def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
 
 
 def _refuse_fast_hooks(values: Values, harness: Harness) -> None:
-    """Raise UsageError if the harness is named; if it is only found, say that its hooks stay commands."""
+    """Raise UsageError if the command line names the harness; if not, print that its hooks stay commands."""
     text = f"{FAST_HOOKS.name} is not offered for {harness.title}. {harness.no_fast_hooks}"
     if values.lists[HARNESS.name]:
         raise UsageError(text, next_step="Leave it out.")
@@ -270,7 +270,7 @@ def _print_states(site: Site, plan: Plan) -> None:
 
 
 def _print_check(site: Site, plan: Plan, problems: list[str]) -> int:
-    """Print what differs, and the `problems` of what is installed; return 1 if there is any."""
+    """Print the differences, and the `problems` of the installed parts; return 1 if there are any."""
     rows = [row for row in _rows(site, plan, _MISSING) if row[0] != "same"]
     for word, what, shown in rows:
         print(f"  {word:16} {what:10} {shown}")

@@ -218,7 +218,7 @@ def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
 
     try:
         with open(path, encoding="utf-8") as file:
-            # Composed, not loaded: nodes know their lines, and duplicate keys are still there.
+            # Compose the nodes instead of loading values: nodes know their lines, and keep duplicate keys.
             root = yaml.compose(file, Loader=yaml.SafeLoader)
     except OSError as error:
         raise HarnessFault([f"{path}: could not be read: {error.strerror}"]) from error

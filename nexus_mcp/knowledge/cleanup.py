@@ -108,8 +108,8 @@ def select_proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Si
 def select_certain(found: Iterable[Signals], limits: dict[str, Any], reads: Reads, now: float) -> list[Signals]:
     """Return the notes that exceed all limits by recorded reads only, so that they may be deleted without a question.
 
-    A note without a recorded read counts as unread since the first recorded read of any note: in a new clone reads
-    were not recorded for long, however old the files are. With malformed lines no note is certain.
+    A note without a recorded read counts as unread since the first recorded read of any note: the records of a new
+    clone are young, however old the files are. With malformed lines no note is certain.
     """
     if reads.since is None or reads.unreadable:
         return []

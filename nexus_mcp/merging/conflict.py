@@ -92,7 +92,7 @@ def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     None without a repository, or without a conflict between two sides. Raises Undecided when git fails: the sides may
     exist nowhere else then.
     """
-    # `.nexus` may be a repository of its own; the file is in that one then.
+    # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)
     if not os.path.lexists(os.path.join(find_root(None, {}, folder), ".git")):
         return None

@@ -1,8 +1,8 @@
 """The git merge driver for history.json: register it, and merge the three files that git hands to it.
 
 The registration is a line in .gitattributes, which git shares, and a command in .git/config, which it does not.
-Unregistering restores both files to the byte. git reads our side whatever the exit code of the driver is, so that file
-is replaced as a whole or not at all.
+Unregistering restores both files to the byte. Git reads the file of our side after every exit code of the driver, so
+the driver replaces it completely or not at all.
 """
 
 from __future__ import annotations

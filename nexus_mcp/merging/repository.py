@@ -44,7 +44,7 @@ def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
 
     Raises UnknownCommit when there is no such commit, and Undecided when git fails.
     """
-    # `.nexus` may be a repository of its own; the file is in that one then.
+    # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)
     path = HISTORY
     if not os.path.isdir(folder):

@@ -1,6 +1,6 @@
 """Merge versions of history.json by cycles, as `git merge` merges lines, and restore a damaged one from a commit.
 
-The bytes of each cycle stay as they are in one of the versions.
+Each cycle keeps the bytes that it has in one of the versions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEAD = "\n    "
 def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
     """Return a history with these cycles, from either side, and the other fields of `shell`.
 
-    The layout is that of one side; a common prefix with ours is copied as it is. Raises Undecided when the result is
+    The layout is that of one side; a common prefix with ours is copied unchanged. Raises Undecided when the result is
     wrong, or too large to be read back.
     """
     as_is = 0

@@ -1,4 +1,4 @@
-"""Check what `nexus-mcp install` wrote into the files of harnesses: does its record read, and do its commands start?"""
+"""Check the installations of `nexus-mcp install`: whether their record is readable, and their commands can start."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Deletion:
     def __init__(self, folder: Folder, chosen: list[Signals], patience: Deadline) -> None:
         """Prepare the deletion of the first MOST notes. Call it without the lock, because git may be slow.
 
-        Raises NexusError with nothing changed if git could not restore the notes as they are.
+        Raises NexusError with nothing changed if git could not restore the present bytes of the notes.
         """
         chosen = chosen[:MOST]
         self.git = Git(folder.path, patience)
@@ -185,7 +185,7 @@ class Git:
         return answer.decode().strip()
 
     def check(self, contents: dict[str, bytes | None]) -> None:
-        """Raise NexusError unless index and commit have each note as it is, and git can check it out."""
+        """Raise NexusError unless index and commit have the present bytes of each note, and git can check it out."""
         names = list(contents)
         index = _entries(self._require("ls-files", "--stage", "-z", "--", *names), 1)
         tree = _entries(self._require("ls-tree", "-z", "HEAD", "--", *names), 2)
