@@ -74,7 +74,7 @@ def check_harness_id(value: str) -> str:
 
 
 def is_harness_id(name: str) -> bool:
-    """Return whether `name` is a valid harness id, and so a folder of one in `.nexus/state`."""
+    """Return whether `name` is a valid harness id, and so the name of a harness's folder in `.nexus/state`."""
     try:
         check_harness_id(name)
     except UsageError:

@@ -2,9 +2,9 @@
 
 catalog-rows.json beside it holds the result of each file. It saves work when only some files changed, or when a hook
 was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode. It also
-names its own inode and time, so a cache that came with a repository, or was edited, is ignored. Its structure is
-checked by hand and not by a schema, because every hook does it: a damaged or forged cache must never remove a canonical
-capability of an agent.
+names its own inode and time, so a cache that came with a repository, or was edited, is ignored. Plain code checks its
+structure, because every hook does so and a schema would be slower: a damaged or forged cache must never remove a
+canonical capability of an agent.
 
 The cache may be deleted at any time. It is written only when `.nexus/state` exists, because reading creates nothing.
 """

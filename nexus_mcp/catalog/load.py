@@ -193,7 +193,7 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
         own = None if nexus is None else _own(nexus, value, is_over, is_strict=is_strict)
         return Catalog(value, own, root)
     except NexusError as error:
-        if len(opened) != 1:  # another error than that of opening `.nexus`
+        if len(opened) != 1:  # not the error of opening `.nexus`
             raise
         from nexus_mcp.catalog.faults import folder_error, folder_fallback
 

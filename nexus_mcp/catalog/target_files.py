@@ -87,7 +87,7 @@ def covers(target: str, path: str) -> bool:
 
 
 def may_cover(target: str, path: str) -> bool:
-    """Return whether a target may mean this path: as `covers`, or if it is the end of the path, or a folder in it."""
+    """Return whether a target may mean this path: as in `covers`, or as the end of the path, or as a folder in it."""
     if target.endswith("/"):
         return f"/{target}" in f"/{path}"
     return path == target or path.endswith(f"/{target}")

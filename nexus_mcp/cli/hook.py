@@ -75,7 +75,7 @@ def run(values: Values) -> int:
 
 
 def _name(values: Values) -> str:
-    """Return the event of the command line. Raise UsageError when there is none, or an option needs --native."""
+    """Return the event of the command line. Raise UsageError when the event is missing, or an option needs --native."""
     for option in (SKILLS, PLUGIN, SERVE):
         if option.name in values:
             raise UsageError(f"{option.name} needs {NATIVE.name}.", next_step="See nexus-mcp hook --help.")

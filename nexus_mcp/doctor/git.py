@@ -67,7 +67,7 @@ class Queries:
         self._last = Facts()
 
     def run(self) -> Facts:
-        """Return the current facts; when the time is used up, the last ones."""
+        """Return the current facts; when the time is used up, the facts of the last call."""
         if not os.path.lexists(os.path.join(find_root(None, {}, self._root), ".git")):
             return Facts()
         if self._left <= 0:

@@ -53,7 +53,7 @@ def _state_lines(report: Report) -> list[str]:
 
 
 def _groups(report: Report) -> Iterator[tuple[list[Finding], int]]:
-    """Yield groups of findings that differ only in their place, with the number of unlisted ones of that code."""
+    """Yield groups of findings that differ only in their place, with the number of unlisted findings of that code."""
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
         groups.setdefault((finding.code, finding.problem, finding.next_step), []).append(finding)

@@ -26,7 +26,7 @@ def format_id(number: float) -> str:
 
 
 def format_ids(numbers: Sequence[float], between: str = ", ") -> str:
-    """Return the ids as one text; of more than _LISTED the first ones and the last."""
+    """Return the ids as one text; for more than _LISTED ids only the first ones and the last one."""
     if len(numbers) <= _LISTED:
         return between.join(map(format_id, numbers))
     return between.join([*map(format_id, numbers[: _LISTED - 2]), "...", format_id(numbers[-1])])

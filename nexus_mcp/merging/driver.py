@@ -227,7 +227,7 @@ def _mark_conflict(base: str, ours: str, theirs: str, marker_size: int) -> bytes
     """Return the two sides with markers around all differences, None when git makes none (binary files, no git)."""
     for past in (os.devnull, base):
         # With the real base git would take lines of one side without a marker, and the sides could not be separated.
-        # With an empty base it does so only when a side is empty; the real base has a conflict then.
+        # With an empty base git does so only when a side is empty; with the real base it then reports a conflict.
         code, text = _merge_file(past, ours, theirs, marker_size)
         if 0 < code < 128:
             return text

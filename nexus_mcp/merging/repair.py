@@ -36,7 +36,7 @@ _NAME = re.compile(r"history\.backup(?:\.[1-9][0-9]*)?\.json")
 
 
 def is_backup(name: str) -> bool:
-    """Return whether the name is that of a backup in `.nexus`."""
+    """Return whether `name` is the name of a backup in `.nexus`."""
     return _NAME.fullmatch(name) is not None
 
 

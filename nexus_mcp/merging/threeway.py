@@ -84,7 +84,7 @@ def _trail(history: HistoryFile) -> str:
 def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = True) -> bytes:
     """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raises Undecided.
 
-    A cycle in both sides is taken from ours, and so is the layout.
+    A cycle in both sides, and the layout, are taken from ours.
     """
     one, other = Side.read(ours, "our side"), Side.read(theirs, "their side")
     past = None if base is None else Side.read(base, "the common ancestor")

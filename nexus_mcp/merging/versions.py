@@ -141,9 +141,9 @@ if TYPE_CHECKING:
 def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list[Item]:
     """Return the cycles of the merge as (side, index): all of ours, and those that theirs added and ours lacks.
 
-    Cycles are counted: two equal ones in `base` stay two, one that both sides added is one. The common prefix keeps its
-    place; later cycles are sorted by completion time, in the same order whichever side is ours. Without a base (None)
-    every cycle counts as added.
+    Equal cycles are counted: two equal cycles in `base` stay two, and a cycle that both sides added appears once. The
+    common prefix keeps its place; later cycles are sorted by completion time, in the same order whichever side is ours.
+    Without a base (None) every cycle counts as added.
 
     `descends`: ours descends from `base`, so a cycle of the base that ours lacks was removed or changed. Otherwise (a
     cherry-pick, a rebase onto another branch) ours may never have had it. Theirs always descends from `base`. Raises

@@ -5,8 +5,8 @@ and addresses: indented code and HTML are plain text, a fence counts at any inde
 https://example.org/a[b] is markup. A link definition counts only if its target looks like an address, because
 `[d]: SQLite` is how people type a decision.
 
-The library takes 30 ms to load, as long as a whole hook. Without any of the characters of `_MARKUP` all brackets are
-plain text, and it is not loaded.
+The library takes 30 ms to load, as long as a whole hook. In a text without a match of `_MARKUP` all brackets are plain
+text, and the library is not loaded.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def select(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any
 
 
 class Screen:
-    """Prints to stdout; the width is the terminal's, 80 where there is none, and never above MAX_WIDTH."""
+    """Prints to stdout; the width is that of the terminal, 80 without a terminal, and never above MAX_WIDTH."""
 
     def __init__(self) -> None:
         self._console = RaisingConsole(highlight=False, markup=False, emoji=False)

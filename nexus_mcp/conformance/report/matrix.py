@@ -146,7 +146,7 @@ def assertions(result: FixtureResult) -> tuple[Assertion, ...]:
 
 
 def tool_of(result: FixtureResult, assertion: Assertion) -> str:
-    """Return the tool or event that an assertion is about: that of its step, the last one for the postcondition."""
+    """Return the tool or event that an assertion is about: the one of its step, or the last one if it has no step."""
     requests = [(exchange.step, _tool(exchange.request)) for exchange in result.exchanges]
     known = [(step, tool) for step, tool in requests if tool in result.tools]
     of_step = [tool for step, tool in known if step == assertion.step]

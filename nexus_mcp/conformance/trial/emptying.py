@@ -186,7 +186,7 @@ class _Descent:
 
 
 def _entered(name: str, folder: int, mount: Mount) -> int:
-    """Return a folder opened so that everything in it can be deleted. Raises Mounted on another file system."""
+    """Open a folder so that everything in it can be deleted, and return it. Raises Mounted on another file system."""
     try:
         fd = os.open(name, FOLDER, dir_fd=folder)
     except PermissionError:

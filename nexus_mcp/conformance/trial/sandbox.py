@@ -46,7 +46,7 @@ PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 class Anchor:
     """An open folder at `path`, whose last part must not be a link.
 
-    Raises OSError when there is none. `close` releases it.
+    Raises OSError when there is no such folder. `close` releases it.
     """
 
     def __init__(self, path: str) -> None:
@@ -56,7 +56,7 @@ class Anchor:
 
     @property
     def stands(self) -> bool:
-        """Return whether its path still leads to it, without a link at the end."""
+        """Return whether the path still leads to this folder, without a link at the end."""
         try:
             return os.path.samestat(os.lstat(self.path), os.fstat(self.fd))
         except OSError:
@@ -236,8 +236,8 @@ class Sandbox:
 def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
     """Open the parent folder of a path below the open folder `root`; yield its descriptor and the path's last part.
 
-    `make` creates missing folders. A path that ends in /. is that of a folder. Raises OSError for a link or a file on
-    the way, or for too long a path.
+    `make` creates missing folders. A path that ends in /. means a folder. Raises OSError for a link or a file on the
+    way, or for too long a path.
     """
     *above, name = [part for part in path.split("/") if part] or ["."]
     if len(above) > DEEPEST:

@@ -257,8 +257,8 @@ async def call_and_kill(
 async def run_lanes(parallel: Parallel, start: Callable[[], Awaitable[Session]], book: Book) -> list[Answer]:
     """Start a server for each lane, and when all are ready, send the calls of all lanes at once.
 
-    Answers and records come in the order of the lanes. Raises TargetFailure, that of the first lane that failed, when
-    all servers have ended.
+    Answers and records come in the order of the lanes. When all servers have ended, raises the TargetFailure of the
+    first lane that failed.
     """
     gate = asyncio.Barrier(len(parallel.lanes))
     books = [Book(f"{book.label}, lane {number + 1}", []) for number in range(len(parallel.lanes))]

@@ -72,7 +72,10 @@ class WorkspaceRoot:
         return [] if self._folder is None else _remove(self._folder)
 
     def _clear(self, sandbox: Sandbox, project: Anchor, around: Anchor) -> list[Leftover]:
-        """Delete a sandbox. When its path was replaced, only its content; the end of the run deletes the rest."""
+        """Delete a sandbox.
+
+        When its path was replaced, this deletes only its content; the end of the run deletes the rest.
+        """
         try:
             return _remove(around) if around.stands else empty_folder(around.fd, around.path)
         finally:
@@ -145,7 +148,7 @@ def _empty(served: Anchor) -> list[Leftover]:
 
 
 def _is_laid(folder: int) -> bool:
-    """Return whether the .git in it is as `lay_git` creates it, byte by byte."""
+    """Return whether the .git in the folder has exactly the bytes that `lay_git` writes."""
     wanted = {"HEAD": b"", "config": b"", "objects": None, "refs": None, "refs/heads": None}
     try:
         git = os.open(".git", FOLDER, dir_fd=folder)

@@ -2,7 +2,8 @@
 
 `[d] text` answers the only pending question of the plan, `[d:2] text` the question with that id. With several pending
 questions and no id the agent calls the tool plan_decide, because only it knows which question was discussed. The same
-holds if `.nexus/config.yml` says `tags: {decide: model}`. Files and operation log are as the tool writes them.
+holds if `.nexus/config.yml` says `tags: {decide: model}`. The action writes files and operation log exactly as the tool
+does.
 """
 
 from __future__ import annotations

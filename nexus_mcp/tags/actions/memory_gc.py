@@ -54,7 +54,7 @@ def run(ctx: ActionContext, _variant: str, _text: str) -> dict[str, Any]:
 
 
 def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
-    """Delete the certain candidates, with `apply` all proposed ones; return the fields of a step.
+    """Delete the certain candidates, or with `apply` all proposed notes; return the fields of a step.
 
     Raises NexusError with nothing changed.
     """
