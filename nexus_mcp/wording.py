@@ -69,7 +69,7 @@ def suggestion_or_known(name: str, known: Iterable[str]) -> str:
 
 
 def line_and_column(text: str, position: int) -> tuple[int, int]:
-    """Return line and column of an offset, both from 1. A byte order mark counts for no column."""
+    """Return line and column of an offset, both from 1. A byte order mark takes no column."""
     start = text.rfind("\n", 0, position) + 1 or int(text.startswith("\ufeff"))
     return text.count("\n", 0, position) + 1, max(position, start) - start + 1
 

@@ -86,7 +86,7 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """Return the project root, absolute and with links resolved.
 
     The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
-    at or above `cwd` that holds `.git`, `cwd`. If `cwd` is in a folder of plugins, CLAUDE_PROJECT_DIR stands for it.
+    at or above `cwd` that holds `.git`, `cwd`. If `cwd` is in a folder of plugins, CLAUDE_PROJECT_DIR replaces `cwd`.
     Raises UsageError when a named folder does not exist or is inside `.git`, and StorageError when the system fails to
     look for `.git`.
     """

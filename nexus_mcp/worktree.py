@@ -56,7 +56,7 @@ def is_of_agents(root: str, main: str) -> bool:
 def state_root(root: str, mode: str) -> str:
     """Return the folder whose `.nexus` has state and history for the project `root`, an absolute path without links.
 
-    It is `root` itself, or by `mode` (MODES) the main worktree of a linked one.
+    It is `root` itself or, depending on `mode` (MODES), the main worktree of the linked worktree `root`.
     """
     main = "" if mode == OWN else main_of(root)
     return main if main and (mode == SHARED or is_of_agents(root, main)) else root

@@ -47,7 +47,7 @@ def block(text: str) -> str:
 def binding_text(task: Mapping[str, Any], tasks: Mapping[str, Any], plan: Mapping[str, Any] | None) -> str:
     """Return `GOAL:`, `DECISION:` (the issue of the task and its decision) and `DECISIONS:`, without absent ones.
 
-    They bind the task beside its own text, and are quoted like its sections.
+    The agent has to follow them as it follows the task's own text; they are quoted like its sections.
     """
     texts = {"GOAL": tasks["goal"], "DECISION": _decision(task, plan), "DECISIONS": _list(tasks["decisions"])}
     return "\n\n".join(f"{head}:\n{block(text)}" for head, text in texts.items() if text.strip())

@@ -148,7 +148,7 @@ def _ids(value: Any) -> list[str]:
 
 
 def _digests(manifest: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Return {kind: {id: digest}} of a manifest. Raises CatalogError for one of another form."""
+    """Return {kind: {id: digest}} of a manifest. Raises CatalogError for a manifest of another form."""
     try:
         return {kind: {str(one["id"]): str(one["body_hash"]) for one in manifest[kind]} for kind in (AGENTS, SKILLS)}
     except (KeyError, TypeError) as error:

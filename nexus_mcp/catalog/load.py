@@ -165,7 +165,7 @@ def has_text(entry: dict[str, Any]) -> bool:
 
 
 def load(root: str | None) -> Catalog:
-    """Return the catalog of the project at `root`, for None the shipped one.
+    """Return the catalog of the project at `root`, or the shipped catalog when `root` is None.
 
     Raises CatalogError with all faults of the project's own files, and StorageError without a project.
     """

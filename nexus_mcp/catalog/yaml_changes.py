@@ -141,7 +141,7 @@ def _token(collection: Any, key: Any) -> CommentToken | None:
 
 
 def _split(token: CommentToken) -> str:
-    """Leave the comment on the line itself with the token, and return the rest."""
+    """Keep in the token only the comment on the token's own line, and return the comments below it."""
     first, newline, rest = token.value.partition("\n")
     token.value = first + newline
     return rest

@@ -14,14 +14,14 @@ from typing import Any
 
 from nexus_mcp.wording import line_and_column
 
-# Possessive, so that a text without a closing quote takes no longer than any other.
+# Possessive quantifiers, so that a text without a closing quote takes no longer than a valid text.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,:\[{]', re.DOTALL)
 _QUOTE = 34
 _WIDE = re.compile(rb"[\xf0-\xf7]|\\u[dD][89abAB]")
 _SMALL = 1 << 16
 _STRUCTURE = (b",", b":", b"[", b"{")
 
-# Possessive: backtracking positions for each character of a long string would take gigabytes.
+# Possessive quantifiers: backtracking positions for each character of a long string would take gigabytes.
 _WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 

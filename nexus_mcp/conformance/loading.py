@@ -71,7 +71,7 @@ def _test_id(raw: Any) -> str:
 
 
 def _of(test_id: str, what: str) -> str:
-    """Return the fault's text; a fault of a bound names the fixture, since the pointer alone may not identify it."""
+    """Return the fault's text; a fault about a bound also names the fixture, since the pointer may not identify it."""
     return f"{what} (fixture {test_id})" if test_id and BOUND in what else what
 
 

@@ -1,7 +1,8 @@
 """Run all checks on a project until the findings are stable.
 
-Servers may be writing at the same time, so one pass may find a state that lasts for a moment only. A pass during which
-nothing changed and no process held the lock counts alone; otherwise only findings of several passes in a row count.
+Servers may be writing at the same time, so one pass may find a state that lasts for a moment only. If nothing changed
+during a pass and no process held the lock, the findings of this one pass are reported. Otherwise only findings that
+several passes in a row have are reported.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ class LockWatch:
 def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
     """Yield whether a live process has locked the marker file `name`; None when the file is gone.
 
-    Call this while writers are locked out: otherwise a process could take our lock on the receipt for its owner's.
+    Call this while writers are locked out: otherwise another process could mistake our lock on the receipt for the lock
+    of its owner.
     """
     try:
         fd = folder.open(name, _READ)

@@ -43,7 +43,7 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
 
 
 def _state_lines(report: Report) -> list[str]:
-    """Return whose plan, tasks and history a linked worktree uses; nothing for any other project."""
+    """Return a line that names the worktree with the plan, tasks and history of a linked worktree; else no line."""
     if not report.state_root:
         return []
     if report.state_root == report.project:

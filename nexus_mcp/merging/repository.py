@@ -124,7 +124,7 @@ class Repository:
         return True
 
     def unset_config(self, key: str) -> bool:
-        """Remove `key`, and its section when it is empty then. Returns whether it was there. Raises NexusError."""
+        """Remove `key`, and its section when that becomes empty. Returns whether it was there. Raises NexusError."""
         if not self.config(key):
             return False
         self._change("--unset-all", key)

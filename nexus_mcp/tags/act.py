@@ -92,7 +92,7 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
 
 
 def _with_warning(message: Message, tag: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
-    """Return the step; if it stores a text, with a warning about a truncated one."""
+    """Return the step; if it stores a truncated text, with a warning."""
     if "path" not in step:
         return step
     return {**step, "next_step": " ".join(filter(None, [step["next_step"], message.truncation_warning(tag)]))}

@@ -87,7 +87,10 @@ class Death:
 
 
 class Family:
-    """The processes that descend from one. Create it before that process: all pids that exist already are excluded."""
+    """The processes that descend from one process.
+
+    Create it before that process: all pids that exist already are excluded.
+    """
 
     def __init__(self, mark: str) -> None:
         import psutil
@@ -197,7 +200,7 @@ def find_orphans(pid: int) -> set[psutil.Process]:
     """Return the living orphans that only the server `pid` can have started: no other living server is older than they
     are.
 
-    While several servers that may have started an orphan live, it counts for none of them.
+    An orphan that several living servers may have started counts for none of them.
     """
     found = set()
     for process in _adopted():

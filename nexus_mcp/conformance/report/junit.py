@@ -31,7 +31,10 @@ HEALED = "passed, but the expected failures name it: remove the entry"
 
 
 def to_junit(run: RunResult) -> str:
-    """Return the text of junit.xml. An expected failure counts as skipped, one that passes now as failed."""
+    """Return the text of junit.xml.
+
+    An expected failure counts as skipped, and an expected failure that passes now counts as failed.
+    """
     sections = by_section(run.results)
     name = f"conformance of {run.server or run.target}"
     lines = [

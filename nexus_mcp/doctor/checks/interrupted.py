@@ -1,6 +1,6 @@
 """Find leftovers of interrupted processes: a recorded change, temporary files, receipts of unanswered closes.
 
-Every change creates these for a moment, so they count only while no process is inside a change.
+Every change creates such files for a moment, so they count as leftovers only while no process is making a change.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ _BATCH_BYTES = 1 << 25  # read from git at a time
 _REWRITING = ("filter", "working-tree-encoding", "ident")
 _OFF = ("unspecified", "unset")
 _DRIVER = ("smudge", "process", "required")
-"""Settings of a filter that act on checkout; `clean` alone does not."""
+"""Settings of a filter that act on checkout; the setting `clean` does not."""
 _NAMED, _LONGEST = 5, 100
 FETCH = "See what git fsck says, and restore the missing objects from another clone or with git fetch. Then call again."
 _BY_HAND = "Delete by hand what is not needed, if it may be gone for good."
