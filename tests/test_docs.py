@@ -127,7 +127,7 @@ def test_commands_page_has_the_commands() -> None:
 
 
 @pytest.mark.parametrize(("words", "command"), every_command(), ids=name)
-def test_commands_page_has_what_commands_take(words: tuple[str, ...], command: Command | Group) -> None:
+def test_commands_page_has_every_option(words: tuple[str, ...], command: Command | Group) -> None:
     """A section has a row for each option as --help writes it, for each word of the argument, and for nothing else."""
     text = sections(COMMANDS_PAGE)[f"nexus-mcp {' '.join(words)}"]
     rows = re.findall(r"^\| `([^`]*)` \|", text, re.MULTILINE)
@@ -184,7 +184,7 @@ def test_command_lines_parse() -> None:
 
 
 @pytest.mark.parametrize("page", READ)
-def test_links_lead_somewhere(page: str) -> None:
+def test_relative_links_have_a_target(page: str) -> None:
     """The target of each relative link exists."""
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", READ[page])]
     missing = [t for t in targets if t and "://" not in t and not ((ROOT / page).parent / t).exists()]
@@ -200,7 +200,7 @@ def test_decisions_are_short_and_numbered() -> None:
     assert {name: n for name, text in pages.items() if (n := len(text.splitlines())) > 30} == {}
 
 
-def test_decisions_are_indexed() -> None:
+def test_index_links_each_decision_once() -> None:
     """docs/decisions/README.md links each decision once, under its number."""
     linked = re.findall(r"^- \[(\d{4})\]\((\1-[\w-]+\.md)\)", READ["docs/decisions/README.md"], re.MULTILINE)
     pages = [Path(name).name for name in READ if name.startswith("docs/decisions/0")]

@@ -185,7 +185,7 @@ def test_mcp_stays_in_its_rooms() -> None:
     assert users - MCP_MODULES == set()
 
 
-def test_dependencies_are_what_is_imported() -> None:
+def test_declared_dependencies_are_the_imported_ones() -> None:
     """The declared dependencies are the imported packages; pytest is imported only where pytest runs the code."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[^\w-]", text)[0] for text in project["dependencies"]}

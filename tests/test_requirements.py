@@ -72,7 +72,7 @@ def test_ids_are_unique() -> None:
     assert sorted(found) == sorted(set(found))
 
 
-def test_families_stay_together() -> None:
+def test_ids_of_a_family_are_adjacent() -> None:
     """The ids of one family are in one group and next to each other, each with a title and a text."""
     order: list[str] = []
     for group in groups():

@@ -60,7 +60,7 @@ def test_tool_schemas_keep_the_metaschema(name: str, schema: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_loading_resolves_references(name: str) -> None:
+def test_loaded_schema_has_no_reference(name: str) -> None:
     """A loaded schema contains no reference."""
     assert "$ref" not in json.dumps(schemas.load(name))
     assert schemas.load(name) is schemas.load(name)

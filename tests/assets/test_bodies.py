@@ -44,8 +44,8 @@ def test_texts_share_no_sentence() -> None:
     assert min(len(found) for found in said.values()) > 10
 
 
-def test_a_text_says_whom_to_hand_to() -> None:
-    """Each agent names another one that has the work it does not do, and never itself; no skill starts itself."""
+def test_a_text_names_the_agent_to_hand_over_to() -> None:
+    """Each agent names another agent for the work that it does not do, and never itself; no skill starts itself."""
     for (kind, name), text in BODIES.items():
         named = [agent for agent in load(None).agents if f"{{{{agent:{agent}}}}}" in text]
         assert kind == "skills" or (named and name not in named), name

@@ -76,7 +76,7 @@ def test_every_part_is_measured_by_one_scenario() -> None:
     assert len(ROW) == len(ROWS)
 
 
-def test_goals_are_held_against_what_is_measured() -> None:
+def test_goals_are_compared_with_the_measured_figures() -> None:
     """A goal names a server, our own time at 100 cycles, or a limit."""
     assert {goal.against for row in ROWS for goal in row.goals} <= {NODE, BUN, OWN_100, *LIMITS, *BOUNDS}
 

@@ -73,7 +73,7 @@ def test_limit_of_a_first_call_loads_only_its_late_modules(fast_path: Path) -> N
     assert load_time(names["task_list"]) > 0
 
 
-def test_a_first_write_puts_down_what_ours_does(fast_path: Path) -> None:
+def test_bare_first_write_creates_the_same_files(fast_path: Path) -> None:
     """The bare first write creates two folders, the .gitignore in one of them, and the tasks, as our server does."""
     start._first_write(fast_path)
     found = {str(path.relative_to(fast_path)) for path in fast_path.rglob("*")}

@@ -61,7 +61,7 @@ def test_results_name_no_place() -> None:
         assert "/root" not in text
 
 
-def test_a_place_is_filled_and_filled_anew() -> None:
+def test_text_between_markers_is_replaced() -> None:
     """The text between the markers is replaced, and the text around them stays."""
     before = "a\n<!-- goals -->\nold\n<!-- /goals -->\nb\n"
     after = page.filled(before, {"goals": "new"})
@@ -86,7 +86,7 @@ def test_bars_are_sorted_by_size() -> None:
     assert curves.bars({"rows": rows})["spawn → tools/list (ms)"] == [("nexus-mcp", 30.0), ("upstream, Node", 300.0)]
 
 
-def test_digests_tell_figures_apart() -> None:
+def test_different_figures_have_different_digests() -> None:
     """Different figures have different digests; other parts of the result do not matter."""
     changed = json.loads(json.dumps(RESULT))
     changed["machine"]["day"] = "another"
@@ -136,7 +136,7 @@ def test_a_wrong_answer_stays_until_its_rows_are_measured_again() -> None:
     assert PAGE.index("<!-- wrong -->") < PAGE.index("<!-- goals -->")
 
 
-def test_rows_say_of_which_run_they_are() -> None:
+def test_page_names_the_run_of_each_row() -> None:
     """If rows come from different runs, the page names the day and the code of each run."""
     whole = {**RESULT, "rows": {key: {**row, "run": "before", "code": "0"} for key, row in RESULT["rows"].items()}}
     candidates = results.read(results.CANDIDATES)

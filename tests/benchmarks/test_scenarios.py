@@ -107,8 +107,10 @@ def test_others_are_as_warm_as_ours(bench: Bench, monkeypatch: pytest.MonkeyPatc
     assert bench.figures.values["close-30"] == {OURS: [2.0], NODE: [1.0]}
 
 
-def test_a_call_stands_beside_the_least_that_it_can_take(bench: Bench) -> None:
-    """A write has the disk's part, and the same behind a pipe; a first one has the disk's, at once and later."""
+def test_call_is_listed_with_its_lower_limit(bench: Bench) -> None:
+    """A write is listed with the disk's part, and with the same write behind a pipe; a first write with the disk's part
+    at once and later.
+    """
     tasks.run(Bench([Wrong(OURS, ())], 1, frozenset(), bench.figures), count=5, calls=1)
     for pause in (0.0, 0.001):
         start._first(Wrong(OURS, ()), "task_add", start.TASK, bench.figures, counts=True, pause=pause)

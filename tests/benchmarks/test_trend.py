@@ -43,7 +43,7 @@ def test_a_slower_machine_is_no_regression() -> None:
     assert machine.asked == [(ALL, 5)]
 
 
-def test_a_regression_is_noticed_after_a_second_look() -> None:
+def test_regression_is_reported_after_a_second_measurement() -> None:
     """A row that is clearly slower in two measurements is reported; the second one measures that row alone, and
     longer.
     """

@@ -167,7 +167,7 @@ def test_text_spoilt_by_a_crowd_is_detected(figures: Figures, monkeypatch: pytes
     assert "tasks in the file, [1].title: x instead of" in figures.wrong[0]
 
 
-def test_upstream_is_held_against_its_own_form() -> None:
+def test_upstream_answers_are_compared_in_their_own_form() -> None:
     """The upstream server may return fewer fields of a cycle, the newest cycle first; its values have to be right."""
     cycles = list(generator.cycles(2))
     shown = Upstream().recent(2, cycles)

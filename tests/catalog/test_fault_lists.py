@@ -128,7 +128,7 @@ def test_blank_words_of_an_agent_are_a_fault(tmp_path: Path) -> None:
     assert own_faults(tmp_path) == [f"{DBA}/meta.yml:2:1: name must not be blank"]
 
 
-def test_a_skill_for_users_alone_stays_so(tmp_path: Path) -> None:
+def test_manual_only_skill_cannot_become_automatic(tmp_path: Path) -> None:
     """A shipped manual_only skill is never offered for automatic selection; a project may make other skills
     manual_only.
     """

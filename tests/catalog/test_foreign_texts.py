@@ -45,7 +45,7 @@ KNOWN = Known(("plan_start", "task_add"), ("researcher",), ("nx-plan",))
         ('{{task_register label="nx_task_add"}}', "{{action:report_progress}}: {{tool:task_add}}", []),
     ],
 )
-def test_text_is_translated(text: str, expected: str, missing: list[str]) -> None:
+def test_known_names_become_placeholders(text: str, expected: str, missing: list[str]) -> None:
     """A name with a counterpart becomes a placeholder; other text stays and is reported."""
     assert translate(text, KNOWN) == (expected, missing)
 

@@ -109,7 +109,7 @@ def test_a_fault_is_short(tmp_path: Path) -> None:
     assert told.endswith('xxx"… is not a known field')
 
 
-def test_near_names_are_looked_for_among_some(searches: list[int]) -> None:
+def test_near_names_are_searched_within_bounds(searches: list[int]) -> None:
     """Near names are found quickly among tens of thousands of names, and for a name of thousands of letters."""
     placeholders.near("a", {f"a{number}": None for number in range(20_000)})
     placeholders.near("a" * 10_000, {f"{'a' * 10_000}{number}": None for number in range(20)})

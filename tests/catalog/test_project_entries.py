@@ -136,7 +136,7 @@ def test_empty_folder_is_a_fault_beside_cached_entries(project: Path) -> None:
         load(str(project))
 
 
-def test_links_are_refused(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_links_in_a_clone_are_refused(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A link in a cloned repository is refused: nothing outside of the project is read."""
     outside = tmp_path_factory.mktemp("outside") / "secret.md"
     outside.write_text("secret")

@@ -165,7 +165,7 @@ def test_edit_before_a_resume_counts_for_the_run_before() -> None:
 
 
 @pytest.mark.parametrize("policy", [None, "resume"])
-def test_a_resumed_agent_reads_again_what_others_edited(policy: str | None) -> None:
+def test_resumed_agent_reads_again_files_that_others_edited(policy: str | None) -> None:
     """The agent is always resumed; it gets the list of its files, and the task's, that another agent has edited
     since.
     """

@@ -109,7 +109,7 @@ def test_item_after_the_last_leaf_keeps_the_comments() -> None:
         ("a: [b, c]\n", lambda v: take_out(v["a"], "b"), "b", "[b, c]", "[c]"),
     ],
 )
-def test_an_item_goes_with_its_own_comment(text: str, change: Change, removing: str, old: str, new: str) -> None:
+def test_removed_item_takes_its_own_comment(text: str, change: Change, removing: str, old: str, new: str) -> None:
     """The comment on its line is about it; those around it stay."""
     assert changed(text, change, removing) == text.replace(old, new)
 

@@ -131,7 +131,7 @@ class TestCheck:
         code, out, _ = run(project, capsys, "check", "--tool", "write_stdin", "--harness-id", "codex")
         assert (code, out) == (0, "codex: write_stdin is in interactive_shell_session.\n")
 
-    def test_check_tells_whether_the_agent_may_use_the_tool(
+    def test_check_says_whether_the_agent_may_use_the_tool(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """`check` says whether the agent may use the tool; if not, it names the alternative and exits with 1."""

@@ -49,8 +49,8 @@ def test_list_says_how_a_skill_is_started_by_hand(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.requirement("tags.manual-only")
-def test_list_of_what_an_agent_may_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For automatic selection: every skill but those that are started by hand alone, of the project too."""
+def test_list_shows_the_skills_that_an_agent_may_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The list for automatic selection has every skill except the manual-only ones, the project's skills too."""
     put(tmp_path / ".nexus", {"skills/nx-sync/meta.yml": "id: nx-sync\nmanual_only: true\n"})
     code, out, err = ran(capsys, tmp_path, "list", "--selectable")
     skills = json.loads(out)["skills"]
@@ -107,7 +107,7 @@ def test_show_has_both_of_one_id(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (kinds, lines[10:12], lines[-1]) == (["category", "manual_only"], ["Prune \\x1b[31mwell.", ""], "Dig.")
 
 
-def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_counts_shipped_and_own_entries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`check` prints the number of shipped and of own entries."""
     put(tmp_path / ".nexus", OWN)
     assert ran(capsys, tmp_path, "check") == (
@@ -119,7 +119,7 @@ def test_check_tells_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFi
     )
 
 
-def test_check_tells_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_reports_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each fault has a line with its place and the next step; the exit code is 1."""
     put(tmp_path / ".nexus", {"agents/gardener/meta.yml": AGENT.format(id="gardener").replace("bounded", "bound")})
     code, _, err = ran(capsys, tmp_path, "check")

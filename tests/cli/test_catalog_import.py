@@ -97,7 +97,7 @@ def test_dry_run_writes_nothing(project: Project, package: Path) -> None:
     assert not (project.nexus / "agents").exists()
 
 
-def test_front_matter_layout(project: Project, tmp_path: Path) -> None:
+def test_fields_are_read_from_front_matter(project: Project, tmp_path: Path) -> None:
     """Below spec/ the fields are in the front matter of the text, and there is no manifest."""
     root = write(
         tmp_path / "core",
@@ -179,7 +179,7 @@ def test_shipped_agent_keeps_its_restrictions(project: Project, tmp_path: Path) 
     assert (tester["name"], tester["category"], tester["description"]) == ("Tester", "check", "Tests.")
 
 
-def test_existing_files_stay(project: Project, package: Path) -> None:
+def test_import_keeps_existing_files(project: Project, package: Path) -> None:
     """An entry with other files is kept, and an entry of an interrupted import is completed."""
     project.put("agents/gardener/meta.yml", AGENT.replace("task: Pruning\n", ""))
     project.put("agents/gardener/body.md", "# Mine\n")

@@ -69,7 +69,7 @@ def last(ran: Ran) -> str:
     return ran.out.splitlines()[-1]
 
 
-def test_own_tools_are_judged_in_memory(folder: Path) -> None:
+def test_own_tools_are_tested_in_memory(folder: Path) -> None:
     """Without a target our own tools are tested in memory; fixtures that need a process are counted with the reason."""
     ran = nexus("conformance", "run", "--fixtures", "good.json", cwd=folder)
     assert (ran.code, ran.err) == (0, "")

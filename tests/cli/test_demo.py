@@ -67,7 +67,7 @@ def test_demo_removes_the_project(piped: Ran, temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-def test_it_fits_80_columns_without_colour(piped: Ran) -> None:
+def test_demo_fits_80_columns_without_colour(piped: Ran) -> None:
     """In a pipe there is no escape sequence, no trailing blank and no line beyond 80 columns but those to be copied."""
     lines = piped.out.splitlines()
     assert "\x1b" not in piped.out
@@ -147,7 +147,7 @@ def test_odd_folder_name_is_shown_escaped(tmp_path: Path) -> None:
     assert [line for line in ran.out.split("\n") if not line.isprintable()] == []
 
 
-def test_objects_have_rows(piped: Ran) -> None:
+def test_objects_of_a_list_are_printed_in_rows(piped: Ran) -> None:
     """The objects of a list are printed one below the other, each after a hyphen, below the name of the list."""
     rows = piped.out.partition("Settle them one by one.")[2].splitlines()[4:7]
     assert rows == [

@@ -80,8 +80,8 @@ def test_a_hook_that_fails_is_noted_at_any_time(
     assert "a fault" in project.get("state/nexus-mcp/hook-errors.jsonl").decode()
 
 
-def test_no_note_goes_by_a_clock_beyond_all_years(real_repository: Project) -> None:
-    """By such a clock each would be old enough to be deleted unasked."""
+def test_clock_beyond_all_years_deletes_no_note(real_repository: Project) -> None:
+    """By such a clock each note would be old enough for a deletion without a question."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.tags.actions import memory_gc
     from nexus_mcp.tags.actions.definition import ActionContext

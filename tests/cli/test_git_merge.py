@@ -44,7 +44,7 @@ def test_registers_and_takes_back(real_repository: Project) -> None:
     assert nexus("init", "--git-merge", "--remove", cwd=root).out.count("not there") == 2
 
 
-def test_another_line_wins(real_repository: Project, capsys: Capture) -> None:
+def test_later_attribute_line_exits_with_1(real_repository: Project, capsys: Capture) -> None:
     """If another line keeps git from using the driver, the command reports that, with exit code 1."""
     below = Project(real_repository.root / "a b")
     below.put(".gitattributes", "history.json merge=union\n")

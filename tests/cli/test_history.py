@@ -54,7 +54,7 @@ def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
     assert again == (0, f"{FILE} is whole, with 3 cycles: nothing to repair.\n", "")
 
 
-def test_an_interrupt_while_it_is_written(project: Project, capsys: Capture) -> None:
+def test_interrupt_during_a_repair_takes_effect_after_it(project: Project, capsys: Capture) -> None:
     """Ctrl-C between the copy and the repaired history takes effect only after both are written and reported."""
     project.put("history.json", MARKED)
     real = Folder.rename
@@ -207,7 +207,7 @@ def test_merge_replaces_the_second_file(three: list[str]) -> None:
     assert titles(Path("A").read_bytes()) == [1, 2, 3]
 
 
-def test_merge_is_quick(three: list[str]) -> None:
+def test_merge_imports_no_slow_module(three: list[str]) -> None:
     """git runs the driver at each commit of a rebase, so the driver imports no slow module."""
     code = (
         f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"

@@ -28,7 +28,7 @@ def told(out: str) -> dict[str, str]:
     }
 
 
-def test_makes_the_folder(project: Project) -> None:
+def test_init_creates_the_folder(project: Project) -> None:
     """Init creates .nexus/, state/ and .gitignore, and lists them."""
     ran = nexus("init", "--project", str(project.root))
     assert (ran.code, ran.err) == (0, "")
@@ -38,7 +38,7 @@ def test_makes_the_folder(project: Project) -> None:
     assert project.state.is_dir()
 
 
-def test_may_be_run_again(project: Project) -> None:
+def test_second_init_changes_nothing(project: Project) -> None:
     """A second init changes nothing and lists the existing files."""
     nexus("init", "--project", str(project.root))
     before = without_lock(project.snapshot())
@@ -47,7 +47,7 @@ def test_may_be_run_again(project: Project) -> None:
     assert without_lock(project.snapshot()) == before
 
 
-def test_keeps_what_is_there(project: Project) -> None:
+def test_init_keeps_existing_files(project: Project) -> None:
     """Init creates only missing files: a user's own .gitignore stays unchanged."""
     project.put(".gitignore", "state/\n*.tmp\n")
     ran = nexus("init", cwd=project.root)
@@ -65,7 +65,7 @@ def test_keeps_what_is_there(project: Project) -> None:
         (b"stat[e]/\n", "may keep state/ out of git: nexus-mcp doctor asks git"),
     ],
 )
-def test_tells_what_a_gitignore_does(project: Project, rules: bytes, told: str) -> None:
+def test_init_reports_whether_gitignore_excludes_state(project: Project, rules: bytes, told: str) -> None:
     """For an existing .gitignore, init says whether its rules exclude state/, and if not, which line to add."""
     project.put(".gitignore", rules)
     lines = nexus("init", cwd=project.root).out.splitlines()
@@ -83,7 +83,7 @@ def test_prints_an_odd_name_escaped(project: Project) -> None:
     assert [line for line in ran.out.split("\n") if not line.isprintable()] == []
 
 
-def test_refuses_a_link(project: Project) -> None:
+def test_init_refuses_a_link(project: Project) -> None:
     """Init does not follow a link in place of .nexus, and reports it in one line."""
     elsewhere = project.root.parent / "elsewhere"
     elsewhere.mkdir()

@@ -123,7 +123,7 @@ def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], pro
     assert (code, out, err) == (2, "", f"nexus-mcp: --number needs a number from 1, not {text!r}.\n")
 
 
-def test_line_without_description_tells_what_became_of_the_file() -> None:
+def test_line_without_description_names_the_change_of_the_file() -> None:
     """A change without a description is described by its file: created, removed, replaced or written."""
     by = oplog.By("artifact_write", "codex", "")
     made = [
@@ -173,9 +173,9 @@ def test_too_wide_cell_is_cut(capsys: pytest.CaptureFixture[str], project: Proje
 
 
 @pytest.mark.parametrize("number", ["9999999", "10000", "9" * 5000, "007"])
-def test_any_number_above_what_is_there_shows_all(
+def test_number_above_the_total_shows_all_changes(
     capsys: pytest.CaptureFixture[str], project: Project, clock: Clock, number: str
 ) -> None:
-    """No number is too large."""
+    """Any number above the total shows all changes."""
     some_changes(project, clock)
     assert log(capsys, project, "-n", number) == log(capsys, project)

@@ -60,7 +60,7 @@ def test_ctrl_c_does_not_stop_a_begun_deletion(old: Project, tmp_path: Path, ste
 
 
 @pytest.mark.requirement("memory.refused")
-def test_an_interrupt_while_it_waits(
+def test_interrupt_ends_the_wait_of_a_clean_up(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, old: Project
 ) -> None:
     """Ctrl-C ends the wait for the lock; the message says that nothing was changed."""

@@ -69,7 +69,7 @@ def test_unusable_notes_are_refused(project: Project, words: tuple[str, ...], co
         assert not (project.nexus / "memory").exists()
 
 
-def test_list_and_show(project: Project) -> None:
+def test_list_sorts_notes_and_show_finds_one(project: Project) -> None:
     """`list` sorts by name, filters by kind and prints JSON; `show` also finds a note by its name without the
     suffix.
     """
@@ -146,7 +146,7 @@ def test_import_keeps_existing_notes(project: Project, tmp_path: Path) -> None:
     assert notes(project)["lock-order.md"] == "Mine.\n"
 
 
-def test_import_of_nothing(project: Project, tmp_path: Path) -> None:
+def test_import_of_an_empty_folder_creates_no_note(project: Project, tmp_path: Path) -> None:
     """An empty folder creates no note; a path that is no folder is refused."""
     assert nexus("memory", "import", str(folder(tmp_path)), cwd=project.root).out.startswith("0 notes made, ")
     assert nexus("memory", "import", str(tmp_path / "gone"), cwd=project.root).code == 2

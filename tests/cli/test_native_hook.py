@@ -282,7 +282,7 @@ def test_command_text_has_no_tags(project: Project) -> None:
     assert "nx-plan" in answers[2]["context"]
 
 
-def test_finished_cycle_goes_on_once(project: Project) -> None:
+def test_finished_cycle_continues_the_turn_once(project: Project) -> None:
     """At the end of a turn with a finished cycle the plugin gets one instruction to continue."""
     project.put("state/tasks.json", tasks(task(1, status="completed")))
     idle = {"event": "idle", "session": "r"}

@@ -139,7 +139,9 @@ def test_ctrl_c_waits_until_the_undo_is_recorded(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.requirement("undo.command")
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
-def test_an_interrupt_while_it_waits(capsys: pytest.CaptureFixture[str], there: Project, option: list[str]) -> None:
+def test_interrupt_ends_the_wait_of_an_undo(
+    capsys: pytest.CaptureFixture[str], there: Project, option: list[str]
+) -> None:
     """Ctrl-C ends the wait for the lock; the message says that nothing was changed."""
     before = files(there.root)
 

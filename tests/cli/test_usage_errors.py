@@ -103,7 +103,7 @@ def test_bad_log_variable_is_refused() -> None:
     assert ran == (2, "", f"nexus-mcp: NEXUS_LOG is one of {LEVELS}, not 'loud'.\n")
 
 
-def test_log_option_wins() -> None:
+def test_log_option_wins_over_the_variable() -> None:
     """The level on the command line wins over the variable."""
     assert nexus("serve", "--log-level", "error", env={"NEXUS_LOG": "loud"}) == (0, "", "")
 

@@ -82,7 +82,7 @@ def test_success_is_asserted_only_on_request() -> None:
     assert answer_checks(Asserts(error=False), FINE) == [Assertion("error", passed=True, expected=False, seen=False)]
 
 
-def test_looking_at_the_error_allows_it() -> None:
+def test_assertion_on_the_error_expects_one() -> None:
     """An assertion on `$.error` means that an error is expected, even if its path is not written out."""
     for path in ("$.error", "$['error']", "$.error.length"):
         found = answer_checks(Asserts(return_value={path: {"type": "string"}}), UNMARKED)

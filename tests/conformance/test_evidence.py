@@ -72,8 +72,8 @@ def test_small_values_stay_whole() -> None:
     assert (cut_to(value, space), bool(space.cut)) == (value, False)
 
 
-def test_records_count_what_they_lack() -> None:
-    """An assertion and an exchange know how much of their values is left out."""
+def test_truncated_record_counts_its_omitted_parts() -> None:
+    """An assertion and an exchange record how much of their values is omitted."""
     one = record_assertion("answer", "m" * 9000, "", path="$", expected=1, seen="x" * (ITEM + 1000))
     assert 0 < one.cut.characters <= 1100
     assert len(one.message) < 2100

@@ -41,8 +41,8 @@ def test_every_member_is_documented() -> None:
     assert {title: list(members) for title, members in documented().items()} == expected
 
 
-def test_additions_are_marked() -> None:
-    """The page marks a member as an addition exactly when the schema does, or when its whole object is one."""
+def test_page_marks_the_additions_of_the_schema() -> None:
+    """The page marks a field as an addition if the schema does, or if its whole object is one."""
     expected = {
         title: {
             name: title in ADDED or "(addition)" in member.get("description", "") for name, member in members.items()

@@ -118,7 +118,7 @@ def test_deep_tree_fails_and_is_deleted(temporary: Path) -> None:
 
 
 @pytest.mark.parametrize(("limit", "what"), [("MOST_ENTRIES", "7 entries"), ("MOST_BYTES", "0 MiB in files")])
-def test_large_tree_fails(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_beyond_the_read_limit_fails(limit: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tree with more entries or bytes than the runner reads is a failure."""
     monkeypatch.setattr(snapshot, limit, 7 if limit == "MOST_ENTRIES" else 100)
     steps = [STATE, act("write", path=".nexus/state/a", text="x" * 50)]

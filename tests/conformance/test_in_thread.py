@@ -21,7 +21,7 @@ from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from tests.conformance.support import NASTY, act, nasty_fixture
 
 
-def test_it_is_done_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_runs_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read, compared, shown and deleted in threads, never in that of the event loop."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen: set[tuple[str, bool]] = set()
@@ -45,7 +45,7 @@ def test_it_is_done_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert seen == {("snapshot", False), ("read", False), ("texts", False), ("empty_folder", False)}
 
 
-def test_it_waits_when_it_is_cancelled() -> None:
+def test_cancelled_caller_waits_for_its_work() -> None:
     """A cancelled caller waits until its work in the thread has ended, because the work still uses the caller's
     files.
     """

@@ -93,8 +93,8 @@ def test_query_selects_the_node_of_the_rfc(query: str, value: Any) -> None:
         ("$['e\u0301']", "$"),
     ],
 )
-def test_tells_the_nearest_parent(query: str, parent: str) -> None:
-    """A node that is not there is MISSING, and the deepest node on the way is named by its normalized path."""
+def test_missing_value_reports_its_nearest_parent(query: str, parent: str) -> None:
+    """A missing node is MISSING, with the normalized path of the deepest existing node on the way."""
     assert jsonpath.compile(query).find(OBJECT) == Found(MISSING, parent)
 
 
@@ -110,7 +110,7 @@ def test_normalized_path_writes_control_characters_as_numbers() -> None:
      r"$['\uD800']", r"$['\uDC00\uD800']", "$[01]", "$[-01]", "$[-0]", "$[+1]", "$[1.0]", "$[1e2]", "$[- 1]",
      "$[9007199254740992]", "$[-9007199254740992]", "$[" + "9" * 5000 + "]", "$.length()"],
 )  # fmt: skip
-def test_refuses_what_is_no_query(query: str) -> None:
+def test_text_that_is_no_query_is_refused(query: str) -> None:
     """A text outside of the grammar is refused."""
     with pytest.raises(ValueError, match=r"\S"):
         jsonpath.compile(query)
@@ -119,8 +119,8 @@ def test_refuses_what_is_no_query(query: str) -> None:
 @pytest.mark.parametrize(
     "query", ["$.*", "$[*]", "$..a", "$..[0]", "$['a','b']", "$[0,1]", "$[1:2]", "$[:]", "$[::2]", "$[?@.a]", "$.a.*.b"]
 )
-def test_refuses_what_is_not_singular(query: str) -> None:
-    """A query that may select several nodes is refused, by that reason."""
+def test_query_for_several_nodes_is_refused(query: str) -> None:
+    """A query that may select several nodes is refused with that reason."""
     with pytest.raises(ValueError, match="is not a singular JSONPath"):
         jsonpath.compile(query)
 

@@ -179,7 +179,7 @@ def test_a_message_is_one_line(expected: Any, seen: Any) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=3), SCALARS, max_size=4), st.text(max_size=3))
-def test_keys_are_exact(value: dict[str, Any], more: str) -> None:
+def test_keys_matches_exactly_its_fields(value: dict[str, Any], more: str) -> None:
     """`keys` matches an object with exactly these fields, in any order."""
     names = sorted(value)
     assert mismatch({"keys": names[::-1]}, value) == ""

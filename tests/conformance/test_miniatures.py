@@ -44,8 +44,8 @@ def test_all_of_a_room_are_caught(room: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", AS_PROCESSES)
-def test_it_is_caught_as_a_process(name: str) -> None:
-    """Every fixture that is noted for a miniature fails because of it, where it is a process or a command."""
+def test_miniature_is_caught_as_a_process(name: str) -> None:
+    """Every fixture recorded for a miniature also fails with the miniature as a process or a command."""
     missed = set(NOTED[name])
     # Where the fixture kills, or lets several write at once, a busy machine may bring them past each other once.
     for _ in range(3 if MINIATURES[name].needs == PROCESS else 1):

@@ -49,8 +49,8 @@ run(fixtures, stdio(sys.argv[2:], TargetOptions(timeout=600)), jobs=1)
     ("pattern", "text"),
     [("b+", "abbc"), ("^b", "ab"), ("a$", "a\n"), (r"a\Z", "a\n"), ("", ""), (r"(?i)É", "é"), ("\ud800", "\ud800")],
 )
-def test_patterns_mean_what_re_means(pattern: str, text: str) -> None:
-    """A pattern is in a text exactly when `re.search` finds it there."""
+def test_patterns_match_like_re(pattern: str, text: str) -> None:
+    """A pattern matches a text exactly if `re.search` finds it there."""
     assert search(pattern, text) is (re.search(pattern, text) is not None)
 
 
@@ -66,8 +66,8 @@ def test_forks_do_not_share_a_helper() -> None:
     assert not search("a", "b")
 
 
-def test_an_endless_pattern_fails_and_says_so() -> None:
-    """A pattern without an end is a failure of the fixture; the next one in the same fixture is not tried."""
+def test_endless_pattern_fails_with_its_reason() -> None:
+    """An endless pattern fails the fixture; the next one in the same fixture is not tried."""
     wanted = {"$.given.text": {"type": "string", "pattern": ENDLESS}, "$.did": {"type": "string", "pattern": "w"}}
     fixture = nasty_fixture(act("wave", text=LETTERS), postcondition={"return_value": wanted})
     (result,) = run([fixture], stdio(NASTY, TargetOptions(timeout=1)), jobs=1).results

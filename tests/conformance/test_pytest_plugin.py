@@ -54,7 +54,7 @@ def test_each_fixture_becomes_a_test(elsewhere: Elsewhere) -> None:
     assert ran.code == 0
 
 
-def test_a_failure_is_told(elsewhere: Elsewhere) -> None:
+def test_failure_shows_assertions_and_requests(elsewhere: Elsewhere) -> None:
     """A failure shows the fact, each assertion with the expected and the actual value, the requests and the
     responses.
     """

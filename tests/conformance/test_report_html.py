@@ -75,7 +75,7 @@ def test_target_cannot_add_elements_or_attributes(run: RunResult) -> None:
 
 
 @RUNS
-def test_nothing_is_fetched(run: RunResult) -> None:
+def test_page_loads_no_other_resource(run: RunResult) -> None:
     """The page refers to no other resource, and its policy allows only its own style."""
     page = Page(run)
     assert re.findall(r"url\(|@import|https?://|<link", page.source) == []
@@ -107,8 +107,8 @@ def test_matrix_cell_counts_assertions() -> None:
     assert page.source.count('<td class="fail"><a href="#f-task_add_ids" title="task_add_ids, task_add_known">') == 5
 
 
-def test_matrix_tells_which_tool_is_at_fault() -> None:
-    """A fixture of several tools fails in the row of the one that it fails at; in the others it is mentioned."""
+def test_matrix_names_the_faulty_tool() -> None:
+    """A fixture of several tools fails in the row of the tool at which it fails; the other rows mention it."""
     both: dict[str, Any] = {
         "tools": ("task_add", "plan_decide"),
         "exchanges": (Exchange("step 1", "task_add", {}, {}), Exchange("step 2", "plan_decide", {}, {})),

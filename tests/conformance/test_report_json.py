@@ -26,7 +26,7 @@ def value(run: RunResult) -> Any:
 @pytest.mark.parametrize(
     "run", [runs.GOOD, runs.MIXED, runs.hostile(), runs.run()], ids=["good", "mixed", "bad", "none"]
 )
-def test_keeps_the_schema(run: RunResult) -> None:
+def test_report_keeps_its_schema(run: RunResult) -> None:
     """Every report is valid against its schema, by the reference validator and by our own evaluator."""
     assert [error.message for error in VALIDATOR.iter_errors(value(run))] == []
     assert schemas.faults(SCHEMA, value(run)) == []

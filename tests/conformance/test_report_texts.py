@@ -32,7 +32,7 @@ def test_control_characters_are_escaped() -> None:
 
 
 @given(JSON)
-def test_shown_is_json(value: Any) -> None:
+def test_short_value_is_shown_as_json(value: Any) -> None:
     """A value that is not truncated is shown as equal JSON on one line."""
     text = shown(value, 1_000_000)
     assert text.isprintable()

@@ -238,7 +238,7 @@ def test_target_without_known_tools_ends_the_run(prefix: str, hint: str) -> None
         run(fixtures, stdio(NASTY, TargetOptions(prefix=prefix)))
 
 
-def test_server_without_discovery_is_asked_by_handshake() -> None:
+def test_server_without_discovery_gets_a_handshake() -> None:
     """A server that ends at an unknown request is restarted, and the handshake is used from then on."""
     target = stdio((*NASTY, "strict"))
     found: RunResult = run([nasty_fixture(act("wave"))] * 2, target)

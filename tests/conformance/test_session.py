@@ -74,8 +74,8 @@ def test_error_response_is_an_answer(tmp_path: Path, do: str, expected: Reply) -
     assert reply(tmp_path, do=do) == replace(expected, result=RESULTS[do].get("result"))
 
 
-def test_a_result_as_it_was_sent(tmp_path: Path) -> None:
-    """The whole result has the members that were sent and no other, those that the protocol does not know too."""
+def test_result_is_returned_as_sent(tmp_path: Path) -> None:
+    """The result has exactly the sent fields, those that the protocol does not know too."""
     assert reply(tmp_path, do="extra").result == {"content": [{"type": "text", "text": "no", "x": 1}], "more": 2}
     assert reply(tmp_path, do="mark").result == {"content": [{"type": "text", "text": "no"}], "isError": True}
 

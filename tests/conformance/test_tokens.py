@@ -87,7 +87,7 @@ def test_project_root_is_replaced_in_every_string() -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text("ab{}", max_size=5), st.lists))
-def test_other_values_stay(value: Any) -> None:
+def test_value_without_a_token_stays(value: Any) -> None:
     """A value without the token stays unchanged."""
     assert fill(value, "/p") == value
     assert fill_expected(value, "/p") == value
@@ -100,7 +100,7 @@ def test_token_in_a_pattern_matches_literally() -> None:
     assert mismatch(expected, ["/pp1/a", "/p+(1)"]) != ""
 
 
-def test_assertions_are_settled() -> None:
+def test_tokens_in_assertions_are_replaced() -> None:
     """Every token in a step's assertions is replaced, and assertions without one stay."""
     asserts = Asserts(
         return_value={"$.path": "{PROJECT_ROOT}/a"},

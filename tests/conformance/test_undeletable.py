@@ -93,7 +93,7 @@ def test_immutable_file_fails_its_fixture(
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["stuck"]
 
 
-def test_every_report_says_so() -> None:
+def test_every_report_names_files_left_behind() -> None:
     """Every report names the files left behind, with advice that deletes nothing by itself."""
     found = RunResult(**{**vars(GOOD), "left": (Leftover("/tmp/x\x1b", "why"),)})
     lines = format_leftovers(found.left)
@@ -136,7 +136,7 @@ def test_mount_in_a_project_fails_its_fixture_and_stays(temporary: Path, monkeyp
     assert list(temporary.rglob("deep")) != []
 
 
-def test_mounts_are_distinguished() -> None:
+def test_folders_of_one_mount_are_recognized() -> None:
     """Folders of one mount are recognized as such, and /proc as another mount."""
     fds = [os.open(path, os.O_RDONLY) for path in ("/", "/proc")]
     one, other = map(emptying.mount_of, fds)

@@ -97,7 +97,7 @@ def test_parameter_name_that_is_no_text_is_unknown(call: Client, name: str) -> N
 
 @pytest.mark.requirement("calls.failure-keeps")
 @pytest.mark.parametrize("tool", NAMES)
-def test_failures_create_nothing(call: Client, project: Project, tool: str) -> None:
+def test_failed_call_creates_no_file(call: Client, project: Project, tool: str) -> None:
     """A call that fails in an unused project creates no file."""
     call.refused(tool, {"bogus": 1})
     assert not project.nexus.exists()

@@ -97,7 +97,7 @@ def test_name_outside_the_table_is_no_tool(app: App, name: str) -> None:
 
 @pytest.mark.requirement("calls.result")
 @pytest.mark.parametrize("tool", NAMES)
-def test_results_say_the_same_twice(full: Client, tool: str) -> None:
+def test_result_text_equals_structured_content(full: Client, tool: str) -> None:
     """The text block is the structured content as compact JSON."""
     answer = full.app.call(tool, SMALLEST[tool])
     result = answer.result
@@ -118,7 +118,7 @@ def test_text_is_not_escaped(full: Client) -> None:
 
 @pytest.mark.requirement("calls.error")
 @pytest.mark.parametrize("tool", NAMES)
-def test_errors_say_the_same_twice(full: Client, tool: str) -> None:
+def test_error_text_equals_structured_content(full: Client, tool: str) -> None:
     """A refusal holds an error text and nothing else, in both places."""
     result = full.app.call(tool, {**SMALLEST[tool], "bogus": 1}).result
     message = result["structuredContent"]["error"]

@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("root.option", "root.environment", "root.git", "root.cwd")
-def test_first_hit_wins(place: Path) -> None:
+def test_option_wins_over_variable_repository_and_folder(place: Path) -> None:
     """The root is that of the option, else of the variable, else the repository above, else the working directory."""
     option, variable, cwd = str(place / "other"), str(place / "third"), str(place / "top/a/b")
     assert find_root(option, {VARIABLE: variable}, cwd) == option
@@ -200,7 +200,7 @@ def test_a_plugin_without_a_project_is_misplaced(host: tuple[str, dict[str, str]
     assert folder.startswith(found)
 
 
-def test_a_misplaced_server_says_so_and_writes_nothing(place: Path) -> None:
+def test_misplaced_server_reports_it_and_writes_nothing(place: Path) -> None:
     """Each tool, resource and prompt returns the next step; the lists still work, and no file is created."""
     app = App(Workspace(str(place / "other")), outside=str(place / "other"))
     for tool in app.tools():

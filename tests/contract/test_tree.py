@@ -73,7 +73,7 @@ def test_a_gitignore_is_kept(call: Client, project: Project, tool: str, content:
 @pytest.mark.requirement("tree.reads")
 @pytest.mark.parametrize("tool", sorted(READ_ONLY))
 @pytest.mark.parametrize("there", ["nothing", ".nexus", ".nexus/state"])
-def test_reads_create_nothing(call: Client, project: Project, tool: str, there: str) -> None:
+def test_reading_tools_create_no_file(call: Client, project: Project, tool: str, there: str) -> None:
     """Reading tools change no file and no folder in an empty or incomplete project."""
     if there != "nothing":
         (project.root / there).mkdir(parents=True)
@@ -84,7 +84,7 @@ def test_reads_create_nothing(call: Client, project: Project, tool: str, there: 
 
 @pytest.mark.requirement("tree.reads")
 @pytest.mark.parametrize("tool", sorted(READ_ONLY))
-def test_reads_change_nothing(call: Client, project: Project, tool: str) -> None:
+def test_reading_tools_change_neither_bytes_nor_times(call: Client, project: Project, tool: str) -> None:
     """Reading tools change neither the bytes nor the times of files."""
     paths = [
         project.put("state/plan.json", plan()),

@@ -126,7 +126,7 @@ def test_surrogates_and_nul_are_refused(full: Client, tool: str, name: str, kind
 
 
 @pytest.mark.requirement("calls.surrogates")
-def test_whole_characters_pass(full: Client, project: Project) -> None:
+def test_pair_of_surrogates_is_one_character(full: Client, project: Project) -> None:
     """A pair of surrogates in JSON text is one character."""
     full("plan_decide", issue_id=1, decision="d", how_agents='["\\ud83d\\ude00"]')
     assert project.json("state/plan.json")["issues"] == [issue(1, "First", "decided", decision="d", how_agents=["😀"])]

@@ -48,7 +48,7 @@ def test_every_finding_has_a_code() -> None:
     assert CODES.keys() - quoted - composed == set()
 
 
-def test_codes_are_whole() -> None:
+def test_every_code_has_severity_meaning_and_next_step() -> None:
     """Every code has a known severity, a meaning and a next step of one or two sentences each."""
     for name, code in CODES.items():
         assert code.severity in SEVERITIES, name
@@ -115,7 +115,7 @@ HEALTHY: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_is_not_found(made: Project, name: str) -> None:
+def test_permitted_state_gives_no_finding(made: Project, name: str) -> None:
     """A permitted state gives no finding, not even a note."""
     for path, content in HEALTHY[name].items():
         puts(path, content)(made)
@@ -156,8 +156,8 @@ def test_all_findings_are_in_one_report(made: Project) -> None:
     assert severities == [ERROR, ERROR, "warning", "warning", NOTE]
 
 
-def test_shared_plan_ids_are_told_at_once(made: Project) -> None:
-    """However many plan ids a merge left twice, they are one note, with their number."""
+def test_shared_plan_ids_are_reported_together(made: Project) -> None:
+    """Any number of plan ids that a merge repeated gives one note, with their number."""
     cycles = [cycle(plan(number % 3 + 1), at=stamp(number)) for number in range(7)]
     puts("history.json", {"cycles": cycles})(made)
     finding = only(made.root)
@@ -185,8 +185,8 @@ def test_yaml_only_where_there_is_some(made: Project) -> None:
     assert told == ["False", "True"]
 
 
-def test_no_place_in_what_is_gone(made: Project) -> None:
-    """The pointer of a member that is missing stands where the object begins that lacks it."""
+def test_missing_field_has_the_place_of_its_object(made: Project) -> None:
+    """The place of a missing field is the beginning of the object that lacks it."""
     puts(TASKS, '\n\n  {"goal": "", "decisions": []}')(made)
     finding = only(made.root)
     assert (finding.line, finding.column, finding.pointer, finding.problem) == (3, 3, "/tasks", "is required")

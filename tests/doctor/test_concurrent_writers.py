@@ -89,8 +89,8 @@ def test_passing_finding_is_not_reported(made: Project, disturbed: Callable[...,
     assert looks == [1, 2]
 
 
-def test_no_look_is_believed_alone_while_the_lock_is_held(made: Project, disturbed: Callable[..., list[int]]) -> None:
-    """A process may be inside a change although no file changed: every pass is made."""
+def test_every_pass_is_made_while_the_lock_is_held(made: Project, disturbed: Callable[..., list[int]]) -> None:
+    """A lock holder may be inside a change although no file changed, so every pass is made."""
     made.put("state/tasks.json", "{")
     looks = disturbed(lambda _: None)
     with opened(made.root, ".nexus", "state") as state, acquire(state):
@@ -113,7 +113,7 @@ def test_passes_without_common_findings_report_none(made: Project, disturbed: Ca
     assert looks == [1, 2]
 
 
-def test_an_undisturbed_look_is_believed(made: Project, disturbed: Callable[..., list[int]]) -> None:
+def test_undisturbed_pass_reports_all_its_findings(made: Project, disturbed: Callable[..., list[int]]) -> None:
     """If an undisturbed pass follows a disturbed one, all its findings are reported."""
     looks = disturbed(lambda number: made.put("state/tasks.json", "{") if number == 1 else None)
     made.put("state/plan.json", "{")
@@ -140,7 +140,7 @@ def test_file_deleted_during_the_check_is_no_finding(made: Project, monkeypatch:
     assert examine(str(made.root), 0.0).findings == ()
 
 
-def test_a_project_is_left_as_it_was(made: Project) -> None:
+def test_second_run_gives_the_same_report(made: Project) -> None:
     """A second run gives the same report, because the first one changed no file."""
     made.put("state/tasks.json", tasks(task(1, deps=[5])))
     assert look(made.root) == look(made.root)

@@ -106,7 +106,7 @@ def gone(fifo: Path) -> None:
         os.sched_yield()
 
 
-def test_git_has_so_much_time_in_all(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_has_one_time_limit_for_a_run(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """After git's time limit doctor does not call git again in this run; earlier results still count."""
     commit(used, ".nexus/state/lock")
     asked = []
@@ -130,7 +130,7 @@ def test_git_has_so_much_time_in_all(used: Project, monkeypatch: pytest.MonkeyPa
     gone(fifo)
 
 
-def test_an_interrupted_look_leaves_no_git(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_ends_git_and_its_children(used: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while git hangs also ends git and its children."""
     fifo = hanging(used, monkeypatch, "ls-files")
 

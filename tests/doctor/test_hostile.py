@@ -85,7 +85,9 @@ def test_huge_ids_are_shortened(made: Project) -> None:
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_KEPT", 10), ("MAX_SEEN", 10)])
-def test_more_files_than_are_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+def test_folder_with_too_many_files_is_reported(
+    made: Project, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
     """A folder with more files than doctor reads is reported, and the check ends."""
     monkeypatch.setattr(survey, limit, value)
     for number in range(40):
@@ -104,13 +106,13 @@ def test_many_leftovers_are_counted_in_bounded_memory(made: Project) -> None:
     assert (len(found.temporary), found.temporaries, len(found.entries)) == (5, 30, 3)
 
 
-def test_as_deep_as_is_looked_at(made: Project) -> None:
-    """Folders as deep as is looked at are no finding."""
+def test_folders_down_to_the_depth_limit_are_no_finding(made: Project) -> None:
+    """Folders down to the depth limit are no finding."""
     (made.nexus / "/".join(["memory", *["d"] * (survey.MAX_DEPTH - 1)])).mkdir(parents=True)
     assert codes(made.root) == []
 
 
-def test_more_lines_than_are_looked_at(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_with_too_many_lines_is_reported(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a log with too many lines the first ones are checked, and the report says so."""
     monkeypatch.setattr(lines, "MAX_LINES", 5)
     made.put("state/tool-log.jsonl", "{}\n" * 5)

@@ -53,7 +53,7 @@ def test_the_holder_is_named(made: Project, text: bytes, told: str) -> None:
     assert codes(made.root) == []
 
 
-def test_a_living_process_is_told_with_its_state() -> None:
+def test_living_holder_is_reported_with_its_state() -> None:
     """The report has the name and the state of a living holder."""
     assert holder(os.getpid()).startswith(f"process {os.getpid()} (")
     assert holder(os.getpid()).endswith("running)")
@@ -86,8 +86,8 @@ def test_patience_covers_the_whole_run(made: Project, monkeypatch: pytest.Monkey
     assert naps == [0.5, 0.5]
 
 
-def test_a_lock_that_was_replaced_says_nothing(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the file is exchanged for another while it is looked at, it is the other one that counts."""
+def test_lock_file_replaced_during_the_check_counts(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the lock file is replaced during the check, the new file counts."""
     made.put("state/lock", "")
     real = lock_watch._lock_shared
     others: list[int] = []

@@ -128,8 +128,8 @@ def test_files_closed_to_the_group_are_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_older_nexus_in_a_shared_project_is_judged_by_the_project(tmp_path: Path) -> None:
-    """`.nexus` itself is judged by its project folder; an unshared project has no finding."""
+def test_older_nexus_in_a_shared_project_is_compared_with_the_project(tmp_path: Path) -> None:
+    """The permissions of `.nexus` are compared with those of its project folder; an unshared project has no finding."""
     project = Project(tmp_path / "project")
     project.put("state/plan.json", plan()).chmod(0o600)
     assert closed_to_group(project) == []

@@ -120,8 +120,8 @@ def test_pointer_to_a_missing_value_names_its_parent() -> None:
         ("state/plan.json\n", None),
     ],
 )
-def test_plain_rules_are_judged_without_git(text: str, verdict: bool | None) -> None:
-    """Plain rules are read as git reads them; of others nothing is claimed."""
+def test_plain_rules_are_checked_without_git(text: str, verdict: bool | None) -> None:
+    """Plain rules are read as git reads them; other rules give no finding."""
     assert leaves_out_state(text) is verdict
 
 

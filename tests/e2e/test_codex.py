@@ -110,7 +110,7 @@ def test_refused_calls_reach_the_model_as_errors(cycle: Run) -> None:
 
 
 @pytest.mark.shows("turn-end")
-def test_end_of_a_turn_asks_for_task_close_once(cycle: Run) -> None:
+def test_end_of_a_turn_requests_task_close_once(cycle: Run) -> None:
     """All tasks are completed: the first end of a turn is refused with the reason, all later ones are not."""
     assert (cycle.kept["work"], cycle.kept["else"]) == ("NOT-YET", "NOTHING")
     blocked = [run["entries"] for run in cycle.hook_runs("stop") if run["status"] == "blocked"]

@@ -129,7 +129,7 @@ def test_hook_denies_an_agent_of_version_1(searching: Run) -> None:
 
 
 @pytest.mark.shows("hook-limits")
-def test_agent_is_what_its_file_says(searching: Run) -> None:
+def test_agent_has_the_settings_of_its_file(searching: Run) -> None:
     """The agent has the text of the file that we installed, and its limits from the hook at its start."""
     role = tomllib.loads((searching.codex.scratch.root / ".codex/agents/architect.toml").read_text(encoding="utf-8"))
     seen = searching.last("DESIGN-IT")

@@ -31,7 +31,7 @@ def run(scratch: Scratch, *words: str | Path, env: dict[str, str] | None = None)
     return done.out
 
 
-def test_bundle_is_what_the_specification_wants(scratch: Scratch, tmp_path: Path) -> None:
+def test_bundle_follows_the_specification(scratch: Scratch, tmp_path: Path) -> None:
     """mcpb unpacks it, finds its manifest valid, and packs the same files again."""
     scratch.nexus("package", "mcpb", "--out", str(tmp_path / "bundle"))
     mcpb, unpacked = PROGRAMS[ID], tmp_path / "unpacked"

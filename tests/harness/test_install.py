@@ -129,7 +129,9 @@ def test_skills_that_two_harnesses_read_go_with_the_last(at: Path) -> None:
 
 @pytest.mark.parametrize("path", [".claude/agents/tester.md", ".mcp.json", ".claude/settings.json"])
 @pytest.mark.parametrize("verb", ["install", "uninstall"])
-def test_an_edit_by_hand_stops_it(at: Path, capsys: pytest.CaptureFixture[str], path: str, verb: str) -> None:
+def test_edit_by_hand_stops_the_installation(
+    at: Path, capsys: pytest.CaptureFixture[str], path: str, verb: str
+) -> None:
     """Exit code 3, nothing changes; --force replaces it and keeps a copy."""
     assert run("install", "claude-code") == 0
     file = at / path
@@ -254,7 +256,7 @@ def test_dry_run_writes_nothing(at: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not (at / ".nexus").exists()
 
 
-def test_check_finds_what_is_missing(at: Path) -> None:
+def test_check_reports_missing_parts(at: Path) -> None:
     """Exit code 1 before, 0 after an installation."""
     assert run("install", "codex", "--check") == 1
     assert run("install", "codex") == 0
@@ -279,7 +281,7 @@ def test_a_command_that_is_missing_is_refused(at: Path) -> None:
     assert run("install", "codex", "--command", "no-such-nexus") == 2
 
 
-def test_list_tells_what_is_installed(at: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_list_shows_the_installed_parts(at: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Parts by scope, and whether the server answers."""
     assert run("install", "codex", "--with", "server,hooks") == 0
     capfdbinary.readouterr()

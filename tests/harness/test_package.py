@@ -219,7 +219,9 @@ def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path: Path, capsys: pytest.
         (lambda root: (root / "link").symlink_to("/"), "link was added."),
     ],
 )
-def test_an_edit_by_hand_stops_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, problem: str) -> None:
+def test_edit_by_hand_stops_packaging(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, problem: str
+) -> None:
     """Exit code 3 with the file, and nothing changes."""
     assert package("claude", tmp_path / "p") == 0
     edit(plugin(tmp_path / "p"))

@@ -162,10 +162,8 @@ def test_agents_for_codex_go_with_the_plugin(at: Path) -> None:
 
 
 @pytest.mark.parametrize("harness", HARNESS_FILES)
-def test_list_shows_a_plugin_and_what_is_there_twice(
-    at: Path, capsys: pytest.CaptureFixture[str], harness: str
-) -> None:
-    """A plugin alone is no double; with an installation each common part is one."""
+def test_list_shows_a_plugin_and_duplicate_parts(at: Path, capsys: pytest.CaptureFixture[str], harness: str) -> None:
+    """A plugin alone is no duplicate; with an installation each common part is one."""
 
     def listed() -> dict[str, Any]:
         capsys.readouterr()

@@ -61,7 +61,7 @@ def write(root: Path, name: str, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def test_folder_of_claude(tmp_path: Path) -> None:
+def test_import_of_a_claude_folder_omits_the_index(tmp_path: Path) -> None:
     """The index of the other files is omitted; a file that cannot be a note is reported with the reason."""
     write(tmp_path, "MEMORY.md", b"# Memory\n\n- [Tests](feedback_tests.md) - run them first\n")
     write(tmp_path, "feedback_tests.md", b"Tests first.")
@@ -87,7 +87,7 @@ def test_folder_of_claude(tmp_path: Path) -> None:
     ]
 
 
-def test_folder_of_codex(tmp_path: Path) -> None:
+def test_import_of_a_codex_folder_omits_sources_and_skills(tmp_path: Path) -> None:
     """The long memory and the summaries become notes; their sources, and skills, do not."""
     for name in ("MEMORY.md", "memory_summary.md", "raw_memories.md", "rollout_summaries/a.md", "skills/x/SKILL.md"):
         write(tmp_path, name, b"Locks are slow.")

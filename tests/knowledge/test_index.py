@@ -117,7 +117,7 @@ def test_folder_with_too_many_notes_is_refused(project: Project, monkeypatch: py
         indexed(project)
 
 
-def test_a_note_that_goes_meanwhile_is_left_out(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_note_removed_meanwhile_is_omitted(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A note that is deleted between the listing and the reading is no fault."""
     project.put("memory/a.md", "x")
     listdir = os.listdir

@@ -53,8 +53,8 @@ def test_unreadable_notes_are_left_out(project: Project) -> None:
         assert not found.refresh(folder)
 
 
-def test_only_what_changed_is_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """New notes, those that are written anew or in place, and those that went, are seen; no other is opened."""
+def test_only_changed_notes_are_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """New, rewritten, edited and removed notes are detected; no other note is opened."""
     with folder_of(project) as folder:
         for name in ("b", "c", "d"):
             project.put(f"memory/{name}.md", name)
@@ -102,7 +102,7 @@ def test_note_that_contains_a_text_is_found(project: Project, before: int, monke
         assert found.find_holder(folder, text, found.notes) == "b.md"
 
 
-def test_no_more_is_searched_than_so_much(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searched_size_of_large_notes_is_limited(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a limited number of large notes is searched whole; the beginning of each is always searched."""
     with folder_of(project) as folder:
         project.put("memory/b.md", "Here.\n\n" + "x" * 40_000 + "\n\nThere.")

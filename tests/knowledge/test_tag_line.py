@@ -30,12 +30,12 @@ from nexus_mcp.knowledge import index
         (b"", []),
     ],
 )
-def test_tags_are_read(head: bytes, tags: list[str]) -> None:
+def test_tags_are_read_from_a_whole_first_line(head: bytes, tags: list[str]) -> None:
     """Only a comment that fills the first line and begins with `tags:` has tags."""
     assert index.read_tags(head) == tags
 
 
-def test_tags_are_bounded() -> None:
+def test_number_and_length_of_tags_are_limited() -> None:
     """The number of tags and the length of each are limited."""
     many = index.tag_line(str(number) for number in range(100))
     assert index.read_tags(many.encode()) == [str(number) for number in range(index.MOST_TAGS)]
@@ -49,6 +49,6 @@ def test_made_tag_line_is_read_back(tags: list[str]) -> None:
 
 
 @given(st.binary())
-def test_reading_never_fails(head: bytes) -> None:
+def test_any_beginning_gives_tags_of_one_line(head: bytes) -> None:
     """For any beginning of a file, its tags are texts of one line."""
     assert all(tag and "\n" not in tag for tag in index.read_tags(head))

@@ -129,7 +129,7 @@ def test_missing_files_are_taken_from_the_log(tell: Teller, project: Project, cl
 
 
 @pytest.mark.requirement("agent_complete.files")
-def test_given_files_win(tell: Teller, project: Project) -> None:
+def test_files_in_the_params_win_over_the_log(tell: Teller, project: Project) -> None:
     """Files in the params are stored unchanged, and the log is not read."""
     tell("agent_spawn", **SPAWN)
     put(project, ".nexus/state/tool-log.jsonl", "garbage")

@@ -13,7 +13,7 @@ from tests.support import Project, task, tasks
 LIMIT = 9000
 
 
-def test_small_context_stays_as_it_is() -> None:
+def test_small_context_stays_unchanged() -> None:
     """Within the limit, and without one, the texts stay in their order."""
     parts = [Part("notes", NOTES), Part("state", STATE)]
     assert fit(parts, LIMIT) == fit(parts, 0) == "notes\n\nstate"

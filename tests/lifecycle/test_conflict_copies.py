@@ -11,8 +11,8 @@ COPY = "conflict-0123456789abcdef-"
 
 
 @pytest.mark.parametrize("event", ["user_message", "session_start"])
-def test_copies_are_told_as_long_as_they_are_there(tell: Teller, project: Project, event: str) -> None:
-    """Beside the session files, the history, a note, and an artifact in whatever folder."""
+def test_copies_are_reported_while_they_exist(tell: Teller, project: Project, event: str) -> None:
+    """Copies of the session files, the history, a note and an artifact in any folder are reported."""
     paths = [
         f"state/{COPY}tasks.json",
         f"{COPY}history.json",

@@ -44,8 +44,8 @@ def test_a_fault_drops_no_restriction(tell: Teller, project: Project, fault: str
 
 @pytest.mark.requirement("pre_tool_use.catalog")
 @pytest.mark.parametrize("agent", ["engineer", "dba"])
-def test_an_agent_at_fault_is_told_why(tell: Teller, project: Project, agent: str) -> None:
-    """It gets every restriction; the reason names the file to mend. It may read."""
+def test_faulty_agent_gets_the_reason_of_its_denial(tell: Teller, project: Project, agent: str) -> None:
+    """The agent gets every restriction; the reason names the file to repair. Reading tools are allowed."""
     project.put(f"agents/{agent}/meta.yml", "id: [")
     answer = tell("pre_tool_use", **EDIT, agent_name=agent)
     assert answer["decision"] == "deny"

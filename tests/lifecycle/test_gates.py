@@ -31,7 +31,9 @@ def edit(project: Project, gate: str, agent: str = "") -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("is_in_config", [False, True])
-def test_each_gate_decides(project: Project, gate: str, without_plan: str, with_plan: str, is_in_config: bool) -> None:
+def test_project_gate_wins_over_the_installed_one(
+    project: Project, gate: str, without_plan: str, with_plan: str, is_in_config: bool
+) -> None:
     """The gate of the installation decides, and the project's config.yml wins over it."""
     host = gate
     if is_in_config:
@@ -49,7 +51,7 @@ def test_warn_gives_the_reason_as_a_warning(project: Project) -> None:
     assert edit(project, "off")["warnings"] == []
 
 
-def test_faulty_config_loosens_nothing(project: Project) -> None:
+def test_faulty_config_relaxes_no_gate(project: Project) -> None:
     """If config.yml is unusable, the edit is blocked, whatever gate the installation has."""
     put(project, CONFIG, "gates:\n  edit: never\n")
     answer = edit(project, "off")

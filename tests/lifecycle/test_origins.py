@@ -20,7 +20,7 @@ def test_message_of_another_origin_has_no_tags(tell: Teller, project: Project, o
     assert not (project.root / ".nexus" / "memory").exists()
 
 
-def test_state_is_given_when_it_changed(tell: Teller, project: Project) -> None:
+def test_progress_is_sent_only_when_it_changed(tell: Teller, project: Project) -> None:
     """Within a session a message has the progress only if it changed, and says when plan and tasks are gone."""
     path = put(project, ".nexus/state/tasks.json", tasks(task(1)))
     tell("session_start", session_id="s", source="startup")

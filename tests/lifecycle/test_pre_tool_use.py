@@ -56,7 +56,7 @@ def test_edit_without_tasks_is_blocked(tell: Teller, project: Project) -> None:
 
 
 @pytest.mark.requirement("pre_tool_use.reason")
-def test_agent_without_task_add_is_told_whom_to_tell(tell: Teller) -> None:
+def test_agent_without_task_add_gets_the_agent_to_ask(tell: Teller) -> None:
     """The denial for an agent that may not add tasks names the agent to ask, and does not say to add one."""
     tell("agent_spawn", **CLAUDE, agent_name="engineer", agent_id="e1")
     assert tell("pre_tool_use", **EDIT, agent_id="e1")["reason"] == HAND_OVER

@@ -46,8 +46,8 @@ def test_a_start_empties_its_own_session(tell: Teller, project: Project, source:
 
 
 @pytest.mark.requirement("agents.sessions", "session_end.clears")
-def test_the_tracker_goes_with_the_last_session(tell: Teller, project: Project) -> None:
-    """The end of a session that is not the last leaves the tracker, were it empty."""
+def test_last_session_removes_the_tracker(tell: Teller, project: Project) -> None:
+    """The end of a session that is not the last one keeps the tracker, even an empty one."""
     tell("session_start", session_id="s1")
     tell("session_start", session_id="s2")
     spawn(tell, "s1", "a1", "engineer")

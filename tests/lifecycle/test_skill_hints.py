@@ -114,7 +114,7 @@ def test_words_are_found_whole(text: str, words: str, found: bool) -> None:
     assert has_words(text, words) == found
 
 
-def test_search_is_bounded() -> None:
+def test_hint_search_reads_only_the_beginning() -> None:
     """Only the beginning of a pasted message is searched."""
     skill: dict[str, Any] = {"id": "a", "triggers": ["prune"], "hint": "Do."}
     assert find_skills({"a": skill}, "x " * (SEARCHED // 2) + "prune") == []

@@ -47,7 +47,7 @@ def test_broken_tracker_is_refused_without_a_change(tell: Teller, project: Proje
 
 @pytest.mark.requirement("agent_spawn.given", "agents.broken", "files.broken-kept")
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_when_an_agent_begins(tell: Teller, project: Project, name: str) -> None:
+def test_unrecordable_agent_still_gets_its_context(tell: Teller, project: Project, name: str) -> None:
     """An agent that cannot be recorded still gets its context, with the reason; no file changes."""
     project.put("rules/css.md", "<!-- tags: frontend -->\n")
     expected = tell("agent_spawn", agent_name="reviewer", agent_id="r1", harness_id="claude-code")

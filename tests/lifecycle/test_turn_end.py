@@ -46,7 +46,7 @@ def test_continued_turn_is_not_blocked(tell: Teller, finished: Project) -> None:
     assert [end(tell, stop_hook_active=True), end(tell)] == ["continue", "block"]
 
 
-def test_sessions_are_asked_each(tell: Teller, finished: Project) -> None:
+def test_each_session_is_blocked_once(tell: Teller, finished: Project) -> None:
     """Each session is blocked once."""
     assert [end(tell), end(tell, session_id="t"), end(tell)] == ["block", "block", "continue"]
 

@@ -39,7 +39,7 @@ def test_a_broken_side_is_named(side: int) -> None:
     assert "has git conflict markers" in found.fault
 
 
-def test_no_contents_in_what_is_said() -> None:
+def test_messages_quote_no_content() -> None:
     """Faults and reasons name places, never the content of a file."""
     secret = json.dumps({"cycles": [{"s3cret": "s3cret"}]}).encode()
     for data in (secret[:-3], secret[:-3] + b"s3cret", secret.replace(b"{", b"{s3cret", 2), MARKED + b"s3cret"):

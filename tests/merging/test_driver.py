@@ -41,8 +41,8 @@ def test_merge_keeps_permissions_of_our_file(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path / "three")) == ["base", "ours", "theirs"]
 
 
-def test_ours_has_it_all(tmp_path: Path) -> None:
-    """A file that has everything already is not touched."""
+def test_side_with_all_cycles_is_not_touched(tmp_path: Path) -> None:
+    """A file that has all cycles already is not touched."""
     paths = files(tmp_path, BASE, LEFT, BASE)
     before = os.stat(paths[1]).st_ino
     assert drive(*paths) == ""

@@ -54,7 +54,7 @@ def test_cycles_compare_numbers_exactly(one: str, other: str, equal: bool) -> No
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(one=st.dictionaries(st.text(), values, max_size=3), other=st.dictionaries(st.text(), values, max_size=3))
-def test_equal_as_values(one: dict[str, object], other: dict[str, object]) -> None:
+def test_cycles_are_equal_in_any_layout(one: dict[str, object], other: dict[str, object]) -> None:
     """Texts of one JSON value are equal in any layout, and texts of different values are not."""
     assert as_one(
         json.dumps(one), json.dumps(one, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()

@@ -143,8 +143,8 @@ def test_repair_is_refused_while_git_does_not_answer(
         assert repo.history.read_bytes() == data
 
 
-def test_nexus_with_its_own_repository_is_repaired_from_it(tmp_path: Path) -> None:
-    """When `.nexus` is a repository inside another, it is the one that has the sides."""
+def test_nexus_with_its_own_repository_is_repaired_from_that_repository(tmp_path: Path) -> None:
+    """If `.nexus` is a repository inside another one, the inner repository has the sides."""
     outer, inner = Repo(tmp_path / "outer"), Repo(tmp_path / "outer/.nexus")
     inner.path.mkdir(parents=True)
     inner.history = outer.path / HISTORY

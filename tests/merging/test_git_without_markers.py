@@ -29,8 +29,8 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
-def test_repair_adds_what_the_file_lacks(repo: Repo, capsys: Capture) -> None:
-    """A file that can be read, but is one side alone, becomes the union; as long as it has both it is whole."""
+def test_repair_adds_the_cycles_that_the_file_lacks(repo: Repo, capsys: Capture) -> None:
+    """A readable file that is one side alone becomes the union; a file with the cycles of both sides is whole."""
     repo.git("merge", "theirs", code=1)
     assert repo.numbers() == [1, 2]
     words = ["history", "repair", "--project", str(repo.path)]

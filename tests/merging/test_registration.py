@@ -124,7 +124,7 @@ def test_existing_attribute_line_is_not_added_twice(repository: Repository, befo
     assert (file.read_bytes() if file.exists() else None) == after
 
 
-def test_another_line_wins(repository: Repository) -> None:
+def test_later_attribute_line_is_reported(repository: Repository) -> None:
     """The result says so if another line keeps git from using the driver."""
     info = Path(repository.top, ".git/info/attributes")
     info.parent.mkdir(exist_ok=True)

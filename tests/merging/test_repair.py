@@ -65,7 +65,9 @@ def test_damage_is_repaired_only_when_agreed(project: Project) -> None:
 
 @pytest.mark.parametrize("data", [None, ONE, b"", b"\0" * 9, b"[]", ONE + MARKED[:-20], MARKED.replace(b'"a', b"", 1)])
 @pytest.mark.parametrize("call", [examine, lambda root: repair(root, damage=True)], ids=["examine", "repair"])
-def test_nothing_to_do(project: Project, data: bytes | None, call: object) -> None:
+def test_whole_missing_or_irreparable_history_stays_unchanged(
+    project: Project, data: bytes | None, call: object
+) -> None:
     """A whole, a missing and an irreparable history stay unchanged, and no lock file is created."""
     if data is not None:
         project.put("history.json", data)
@@ -78,7 +80,7 @@ def test_nothing_to_do(project: Project, data: bytes | None, call: object) -> No
 
 
 @pytest.mark.parametrize("data", [MARKED, CUT])
-def test_looking_touches_nothing(project: Project, data: bytes) -> None:
+def test_preview_of_a_repair_changes_nothing(project: Project, data: bytes) -> None:
     """A dry run describes the repair without taking the lock or changing a file."""
     project.put("history.json", data)
     before = project.snapshot()
@@ -187,7 +189,7 @@ def test_save_during_a_repair_is_kept(project: Project, monkeypatch: pytest.Monk
     assert project.get("history.json") == ONE
 
 
-def test_takes_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repair_waits_for_the_lock(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another process holds the lock nothing is repaired; its own repair is seen afterwards."""
     project.put("history.json", MARKED)
     root = str(project.root)
@@ -217,7 +219,7 @@ def test_a_file_is_diagnosed_once(project: Project, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("name", ["history.json", "history.backup.json", ""])
-def test_links_are_refused(project: Project, name: str) -> None:
+def test_links_in_place_of_history_or_backup_are_refused(project: Project, name: str) -> None:
     """A link in the place of the history, its backup or the folder is not followed."""
     outside = project.root / "outside"
     if name:

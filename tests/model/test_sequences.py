@@ -134,14 +134,14 @@ def test_foreign_files_survive_any_sequence_of_calls(
 @pytest.mark.requirement("files.broken-kept", "history.append-only", "tree.reads")
 @settings(BOUNDED, max_examples=130)
 @given(plan=CONTENT, tasks=CONTENT, history=CONTENT, steps=st.lists(CALLS, max_size=8))
-def test_any_content_survives(
+def test_any_sequence_keeps_old_cycles(
     tmp_path_factory: pytest.TempPathFactory,
     plan: bytes,
     tasks: bytes,
     history: bytes,
     steps: list[tuple[str, dict[str, Any], bool]],
 ) -> None:
-    """Whatever the files hold, calls are answered, refused ones change nothing, and old cycles are still there."""
+    """For any files, calls return an answer, refused calls change nothing, and old cycles stay."""
     pair = Pair(tmp_path_factory.mktemp("pair") / "project")
     for name, content in (("state/plan.json", plan), ("state/tasks.json", tasks), ("history.json", history)):
         pair.project.put(name, content)

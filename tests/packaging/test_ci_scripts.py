@@ -36,7 +36,7 @@ def find(*arguments: str, **variables: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("arguments", [(VERSION,), ()], ids=["exactly", "any"])
-def test_finds_what_is_switched_off(manager: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_python_of_a_version_manager_is_found(manager: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """A Python that a version manager keeps is found by HOME, by PYENV_ROOT, and by its stub on PATH alone."""
     empty = str(tmp_path)
     found = (0, f"{sys.executable}\n", "")

@@ -39,7 +39,7 @@ def test_server_json_fits_the_schema_of_the_registry() -> None:
     assert [error.message for error in Draft7Validator(schema).iter_errors({**SERVER, "name": "no namespace"})] != []
 
 
-def test_server_json_says_what_the_project_says() -> None:
+def test_server_json_agrees_with_the_project() -> None:
     """Version, description, package, variables and command are those of the package."""
     (package,) = SERVER["packages"]
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
@@ -108,7 +108,7 @@ def test_workflow_runs_for_tags_alone() -> None:
     assert WORKFLOW[True] == {"push": {"tags": ["v*"]}}
 
 
-def test_workflow_publishes_what_was_tested() -> None:
+def test_workflow_publishes_the_tested_files() -> None:
     """Each job needs the one before it, and only the published files are passed on."""
     assert {name: job.get("needs") for name, job in JOBS.items()} == {
         "build": None,

@@ -74,7 +74,7 @@ def test_every_packaged_file_opens(python: Path, tmp_path: Path) -> None:
     assert seen["sizes"] == expected
 
 
-def test_the_command_starts(python: Path, tmp_path: Path) -> None:
+def test_installed_command_prints_its_version(python: Path, tmp_path: Path) -> None:
     """The console script is installed and prints its version without any dependency."""
     assert run(python.parent / "nexus-mcp", "--version", cwd=tmp_path) == f"nexus-mcp {__version__}\n"
 

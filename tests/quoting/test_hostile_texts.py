@@ -123,7 +123,7 @@ def skills() -> tuple[str, ...]:
 
 @pytest.mark.requirement("quoting.everywhere")
 @every
-def test_events_quote_what_is_stored(project: Project, text: str) -> None:
+def test_events_quote_stored_texts(project: Project, text: str) -> None:
     """With an attack in every field of every file and payload, no event's answer has it outside a quotation."""
     fill(project, text)
     (project.root / "src").mkdir()
@@ -149,7 +149,7 @@ def test_events_quote_a_catalog_at_fault(project: Project, text: str) -> None:
 
 @pytest.mark.requirement("quoting.everywhere")
 @every
-def test_prompts_quote_what_is_stored(project: Project, app: App, text: str) -> None:
+def test_prompts_quote_stored_texts(project: Project, app: App, text: str) -> None:
     """Every prompt, its list entry and every resource entry quotes stored texts; skill bodies stay unchanged."""
     fill(project, text)
     spoil_catalog(project, text)
@@ -181,7 +181,7 @@ def prompt_text(ask: Asker, name: str, given: dict[str, str], bodies: Iterable[s
 
 @pytest.mark.requirement("quoting.everywhere")
 @every
-def test_errors_quote_what_was_sent(project: Project, app: App, text: str) -> None:
+def test_errors_quote_sent_texts(project: Project, app: App, text: str) -> None:
     """Names of tools, parameters, prompts, arguments and artifacts come back in errors as data."""
     fill(project, text)
     ask = Asker(app)
@@ -207,7 +207,7 @@ def test_errors_quote_what_was_sent(project: Project, app: App, text: str) -> No
 
 @pytest.mark.requirement("quoting.everywhere")
 @pytest.mark.parametrize("text", [*ATTACKS.values()][::3], ids=[*ATTACKS][::3])
-def test_commands_quote_what_is_stored(project: Project, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_quote_stored_texts(project: Project, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands quote stored texts in briefs, decisions to resume, actions, clean-up, doctor and catalog faults."""
     fill(project, text)
     root = ("--project", str(project.root))

@@ -105,7 +105,7 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
-def test_nothing_is_wrong(project: tuple[Path, Book]) -> None:
+def test_audit_of_a_living_server_finds_no_fault(project: tuple[Path, Book]) -> None:
     """A server that is not killed keeps all rules."""
     root, book = project
     reader = Reader(root)

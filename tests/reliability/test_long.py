@@ -25,8 +25,8 @@ def test_a_piece_says_whether_its_histories_are_long() -> None:
     assert history_index.CACHE_FROM_BYTES > 0
 
 
-def test_no_time_tells_two_writes_apart_where_the_clock_stands_still(tmp_path: Path) -> None:
-    """Nor is any of them settled; a file that was dated apart is another one, and is settled by that alone."""
+def test_stopped_clock_gives_two_writes_the_same_times(tmp_path: Path) -> None:
+    """With a stopped clock no file is settled, except one whose time was set apart."""
     path = tmp_path / "file"
     path.write_bytes(b"one")
     os.utime(path, ns=(1, 1))

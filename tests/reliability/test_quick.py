@@ -33,7 +33,7 @@ def test_planted_fault_is_detected(name: str, mutant: str) -> None:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_can_be_planted(name: str) -> None:
+def test_fault_changes_an_existing_place(name: str) -> None:
     """Each fault changes an existing place in the code; otherwise the quick forms could not detect it."""
     with planted(name):
         pass

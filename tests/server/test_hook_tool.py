@@ -33,8 +33,8 @@ def told(app: App, event: str, payload: Any, **more: Any) -> dict[str, Any]:
     return found
 
 
-def test_it_is_offered_only_with_the_option(hooked: App, project: Project) -> None:
-    """Eleven tools without it, and the twelfth is no tool of the contract."""
+def test_hook_tool_is_offered_only_with_the_option(hooked: App, project: Project) -> None:
+    """Without the option there are eleven tools; with it a twelfth, which is no tool of the contract."""
     plain = App(Workspace(str(project.root), "claude-code"))
     assert [tool["name"] for tool in plain.tools()] == [tool.name for tool in TOOLS]
     with pytest.raises(UnknownTool):
@@ -77,7 +77,7 @@ def test_allowed_call_is_answered_with_nothing(hooked: App) -> None:
     assert told(hooked, "pre_tool_use", {**NATIVE_EDIT, "tool_name": "Read"}) == {}
 
 
-def test_an_agent_is_denied_what_it_may_not_do(hooked: App, project: Project) -> None:
+def test_hook_tool_denies_a_forbidden_tool(hooked: App, project: Project) -> None:
     """The restrictions of the agent in the payload hold, with tasks as well."""
     hooked.call("task_add", {"title": "A", "context": "B"})
     payload = {**NATIVE_EDIT, "agent_id": "x1", "agent_type": "architect"}

@@ -69,7 +69,7 @@ def test_a_beginning_that_fails_holds_nothing(access: Access, what: str) -> None
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("mine"), StorageError("x", "write", "y")])
-def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) -> None:
+def test_failing_block_releases_the_lock(access: Access, error: BaseException) -> None:
     """The exception of the block is raised unchanged, and a deferred sync of the folder is made nonetheless."""
     before, done = descriptors(), list[int]()
 
@@ -86,7 +86,7 @@ def test_a_block_that_fails_holds_nothing(access: Access, error: BaseException) 
     assert not is_held(Path(access.root))
 
 
-def test_a_lock_file_that_goes_meanwhile_is_closed(access: Access) -> None:
+def test_replaced_lock_file_is_closed(access: Access) -> None:
     """A process whose lock file lost its name releases that file, and locks the new one."""
     real, left = Folder.look, [3]
 

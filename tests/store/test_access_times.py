@@ -108,7 +108,7 @@ def test_other_errors_are_raised_unchanged(place: int, what: str, code: int) -> 
 
 
 @pytest.mark.skipif(not UNDATED, reason="the system has no way to leave none")
-def test_a_change_leaves_none(tmp_path: Path) -> None:
+def test_change_updates_no_access_time(tmp_path: Path) -> None:
     """Changes and reads do not update the access times of the list, the lock and the folder."""
     answered(tmp_path, "task_add", TASK)
     state = tmp_path / ".nexus/state"

@@ -30,7 +30,7 @@ def kept_open(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("end", ["delivered", "undelivered"])
-def test_until_it_was_answered(tmp_path: Path, end: str) -> None:
+def test_old_file_is_closed_after_the_response(tmp_path: Path, end: str) -> None:
     """The old list is closed after the response was sent, or can no longer be sent."""
     app = App(Workspace(str(tmp_path)))
     app.call("task_add", TASK).delivered()

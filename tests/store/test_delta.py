@@ -46,7 +46,7 @@ def test_bytes_that_are_no_text_have_no_delta(before: bytes, after: bytes) -> No
         (b"a\xc3z", "aéz".encode(), None),  # its differing middle is empty, and that is text
     ],
 )
-def test_only_what_differs(before: bytes, after: bytes, way: object) -> None:
+def test_delta_has_only_the_differing_text(before: bytes, after: bytes, way: object) -> None:
     """A delta has only the text between the common beginning and the common end, in whole characters."""
     assert oplog.make_delta(before, after) == way
 
@@ -65,8 +65,8 @@ ENDS = st.tuples(
 
 
 @given(ENDS)
-def test_how_much_is_in_common(ends: tuple[int, bytes, bytes]) -> None:
-    """As many bytes as are the same at the beginning, or at the end, however many: and no more than it may be."""
+def test_common_bytes_are_counted_at_both_ends(ends: tuple[int, bytes, bytes]) -> None:
+    """The count is the number of equal bytes at the beginning or at the end, up to the limit."""
     same, one, other = ends
     common = max(n for n in range(4) if one[:n] == other[:n] and n <= min(len(one), len(other)))
     here, there = bytes(same) + one, bytes(same) + other

@@ -30,7 +30,9 @@ PLAN: dict[str, Any] = {"topic": "T", "issues": ["I"], "research_summary": ""}
         ("task_close", {}, [True, True, True]),
     ],
 )
-def test_folders_are_synced(tmp_path: Path, tool: str, arguments: dict[str, Any], held: list[bool]) -> None:
+def test_state_folder_is_synced_after_the_release(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], held: list[bool]
+) -> None:
     """`state/` is synced after the lock's release for a change of one file in it, under the lock for any other
     change.
     """
@@ -71,7 +73,7 @@ def test_next_change_builds_on_an_unsynced_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [("task_add", TASK), ("plan_start", PLAN)])
-def test_a_kept_answer_goes_only_after_what_followed_is_on_the_disk(
+def test_receipt_is_removed_only_after_the_next_change_is_on_disk(
     tmp_path: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     """Where the answer of a close is still kept, `state/` is synced before that goes, and the lock is held until then.
@@ -94,7 +96,7 @@ def test_a_kept_answer_goes_only_after_what_followed_is_on_the_disk(
     assert list((tmp_path / ".nexus/state").glob("closed-*")) == []
 
 
-def test_a_kept_answer_stays_when_the_disk_confirms_nothing(tmp_path: Path) -> None:
+def test_receipt_stays_if_the_sync_fails(tmp_path: Path) -> None:
     """A sync that fails is reported as usual, and tried once; the receipt of the earlier close stays."""
     answered(tmp_path, "task_add", TASK)
     App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
@@ -105,7 +107,7 @@ def test_a_kept_answer_stays_when_the_disk_confirms_nothing(tmp_path: Path) -> N
     assert len(list((tmp_path / ".nexus/state").glob("closed-*"))) == 1
 
 
-def test_a_sync_that_fails_is_told(tmp_path: Path) -> None:
+def test_failed_sync_is_reported(tmp_path: Path) -> None:
     """The change is stored and is not repeated; the next change builds on it."""
     answered(tmp_path, "task_add", TASK)
     with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):

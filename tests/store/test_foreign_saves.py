@@ -48,8 +48,8 @@ def _before_exchange(save: Callable[[], None], times: int = 1) -> Any:
     return patch.object(atomic, "exchange", exchange)
 
 
-def test_a_save_after_the_last_look_is_built_upon(app: App, tmp_path: Path) -> None:
-    """It came out by the exchange of names: it is put back, and the call runs again on it. No copy is needed."""
+def test_change_builds_on_a_save_after_the_last_check(app: App, tmp_path: Path) -> None:
+    """The exchange of names reveals the save: it is put back, and the call runs again on it. No copy is needed."""
     path = tmp_path / ".nexus/state/tasks.json"
     with _before_exchange(lambda: _edited(path, "edited")):
         assert app.call("task_add", TASK).result["structuredContent"]["task"]["id"] == 2

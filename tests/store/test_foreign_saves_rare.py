@@ -215,8 +215,8 @@ def test_a_save_within_a_large_artifact_that_is_dated_back_is_kept(app: App, tmp
     assert "saved" in copy.read_text()
 
 
-def test_a_temporary_name_that_stays_goes_with_the_next_change_of_any_process(tmp_path: Path) -> None:
-    """A first file gets its name by a link; where the other name cannot be removed, the next lock holder sweeps it."""
+def test_leftover_temporary_name_is_removed_by_the_next_change(tmp_path: Path) -> None:
+    """A first file gets its name by a link; if its temporary name cannot be removed, the next lock holder sweeps it."""
 
     def is_left() -> bool:
         return any(path.name.startswith(atomic.PREFIX) for path in (tmp_path / ".nexus/state").iterdir())

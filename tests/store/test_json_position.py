@@ -28,15 +28,15 @@ from nexus_mcp.store.history.frame import HistoryFile
     ],
     ids=lambda text: text[:20],
 )
-def test_a_refused_text_is_told_with_its_place(text: str, place: str) -> None:
-    """Line and column of the first thing that is refused are in the message, the thing itself is not."""
+def test_refused_text_is_reported_with_its_place(text: str, place: str) -> None:
+    """The message has the line and column of the first refused value, and not the value."""
     with pytest.raises(StateError) as told:
         decode(text.encode(), "plan.json")
     assert f"plan.json ({place}" in str(told.value)
 
 
-def test_bytes_that_are_not_utf8_are_told_with_their_place() -> None:
-    """A wrong byte is counted from the start of its line."""
+def test_bytes_that_are_not_utf8_are_reported_with_their_place() -> None:
+    """The column of a wrong byte is counted from the start of its line."""
     with pytest.raises(StateError, match=r"plan\.json \(line 2, byte 2\) is not UTF-8"):
         decode(b'{\n"\xe4\xff": 1}'.replace(b"\xe4", "ä".encode()[:1]), "plan.json")
 
@@ -50,8 +50,8 @@ def test_bytes_that_are_not_utf8_are_told_with_their_place() -> None:
         ('\ufeff{"cycles":x}', "(line 1, column 11) is not JSON"),
     ],
 )
-def test_the_place_belongs_to_the_problem_told(text: str, place: str) -> None:
-    """Other oddities before it, allowed or not, do not move the place; a byte order mark is no column."""
+def test_place_belongs_to_the_reported_problem(text: str, place: str) -> None:
+    """Other faults before it do not move the place; a byte order mark is no column."""
     with pytest.raises(StateError) as told:
         HistoryFile(text.encode())
     assert place in str(told.value)

@@ -29,7 +29,7 @@ def lines(root: Path, limit: int = 1 << 20) -> Any:
         return jsonl.lines(folder, NAME, limit)
 
 
-def test_lines_are_added(tmp_path: Path) -> None:
+def test_lines_are_appended_to_a_private_file(tmp_path: Path) -> None:
     """Each line is added at the end, in a file that only its owner can read."""
     append(tmp_path, b'{"a": 1}')
     append(tmp_path, b'{"b": 2}')
@@ -93,7 +93,7 @@ def test_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("oplog.bounded")
 @pytest.mark.parametrize("size", [1, 7, 40, 150])
-def test_the_older_half_goes(tmp_path: Path, size: int) -> None:
+def test_older_half_of_a_full_file_is_dropped(tmp_path: Path, size: int) -> None:
     """The file never grows beyond its limit, loses whole lines, the oldest first, and keeps its permissions."""
     written = []
     for number in range(60):

@@ -47,7 +47,7 @@ def test_links_are_not_followed(artifacts: Path, tmp_path: Path) -> None:
     assert not (artifacts / LEFT).exists()
 
 
-def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
+def test_sweep_is_bounded(artifacts: Path, tmp_path: Path) -> None:
     """The sweep ends after a number of folders and at a depth, and the change is made."""
     with patch.object(conflicts, "MOST_SWEPT_FOLDERS", 2):
         answered(tmp_path, "task_close")
@@ -58,7 +58,7 @@ def test_it_is_bounded(artifacts: Path, tmp_path: Path) -> None:
     assert sorted(path.parent.name for path in artifacts.rglob(LEFT)) == ["m"]
 
 
-def test_it_fails_nothing(artifacts: Path, tmp_path: Path) -> None:
+def test_failing_sweep_does_not_fail_the_change(artifacts: Path, tmp_path: Path) -> None:
     """A leftover that cannot be removed, or a folder that cannot be listed, does not fail a change."""
     real = conflicts.sweep
 

@@ -145,7 +145,7 @@ def test_waiting_ends_when_the_server_is_to_stop(state: Folder) -> None:
         raise AssertionError("two holders at once")
 
 
-def test_a_failed_change_leaves_the_lock_file_as_it_was(state: Folder) -> None:
+def test_failed_change_restores_the_lock_file(state: Folder) -> None:
     """The pid is removed at any release of the lock."""
     with pytest.raises(ValueError, match="mine"), lock.acquire(state):
         raise ValueError("mine")
@@ -164,7 +164,7 @@ def test_a_folder_that_was_moved_away_is_not_written_to(tmp_path: Path) -> None:
             held.check()
 
 
-def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
+def test_lock_file_without_a_stat_is_refused(state: Folder) -> None:
     """If the stat of the lock file fails, the lock is refused, and free again."""
     failing = OSError(errno.EIO, os.strerror(errno.EIO))
     for name in ("fstat", "stat"):
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_looked_at_is_no_lock(state: Folder) -> None:
 
 
 @pytest.mark.parametrize("data", [b"1234" + b" " * 60 + b"somebody's own", b"1234 notes", b"settled" + b"x" * 60])
-def test_a_file_that_is_none_of_ours_is_not_signed(state: Folder, data: bytes) -> None:
+def test_foreign_lock_file_gets_no_pid(state: Folder, data: bytes) -> None:
     """A foreign file is locked, and its content stays unchanged, however it begins."""
     path = Path(state.path) / lock.NAME
     path.write_bytes(data)

@@ -15,7 +15,7 @@ def test_every_waiting_process_gets_its_turns(tmp_path: Path) -> None:
     assert all(later.began - earlier.began >= HELD for earlier, later in pairwise(turns))
 
 
-def test_how_turns_are_counted() -> None:
+def test_overtaken_turns_are_counted() -> None:
     """A call that came later and got the lock earlier counts as overtaking, unless both came almost at once."""
     first, at_once, later = Turn(3.0, 0.0), Turn(1.0, LATER / 2), Turn(2.0, 0.5)
     turns = sorted([first, at_once, later])

@@ -40,7 +40,7 @@ def test_folder_named_like_a_receipt_is_skipped(tmp_path: Path) -> None:
     assert (tmp_path / ".nexus/state/closed-abc.json").is_dir()
 
 
-def test_large_ones_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
+def test_large_foreign_receipts_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
     """Beyond a total size only receipts that begin like ours are parsed; ours is found among them."""
     marker = closed_without_answer(tmp_path)
     state = marker.parent
@@ -56,7 +56,7 @@ def test_large_ones_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
     assert len(list(state.glob("closed-*"))) == 25
 
 
-def test_so_many_are_looked_at(tmp_path: Path, parsed: list[str]) -> None:
+def test_number_of_opened_receipts_is_limited(tmp_path: Path, parsed: list[str]) -> None:
     """After a number of files with a receipt's name no more are opened."""
     answered(tmp_path, "task_add", TASK)
     for number in range(9):

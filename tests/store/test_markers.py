@@ -210,7 +210,7 @@ def test_a_pipe_in_place_of_the_lock_is_refused(tmp_path: Path, has_written: boo
         assert "lock is a special file where a file belongs" in answer.result["structuredContent"]["error"]
 
 
-def test_a_marker_that_goes_while_it_is_looked_at_is_not_taken(tmp_path: Path) -> None:
+def test_receipt_delivered_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
     """An answer that is delivered just as another server opens its receipt is not returned a second time."""
     answered(tmp_path, "plan_start", PLAN)
     first = App(Workspace(str(tmp_path))).call("task_close", {})

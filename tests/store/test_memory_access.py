@@ -60,7 +60,7 @@ def test_further_read_counts_one_up(project: Project, clock: Clock, schema_error
         b'{"path":".nexus/memory/a.md"}\n',
     ],
 )
-def test_other_lines_stay(project: Project, clock: Clock, before: bytes) -> None:
+def test_other_lines_of_the_record_stay(project: Project, clock: Clock, before: bytes) -> None:
     """Lines of other notes, and lines that are no record of this note, keep their bytes."""
     project.put(FILE, before)
     assert read(project, clock) == line(at=clock.stamp())
@@ -83,7 +83,7 @@ def test_last_of_repeated_lines_counts(project: Project, clock: Clock) -> None:
     assert project.get(FILE) == spelt(line(count=1), line(at=clock.stamp(), count=8))
 
 
-def test_harnesses_are_apart(project: Project, clock: Clock) -> None:
+def test_each_harness_has_its_own_counts(project: Project, clock: Clock) -> None:
     """A read by one harness does not count for another one."""
     read(project, clock)
     note_read(Store(Workspace(str(project.root)), clock), "codex", NOTE, "tester")

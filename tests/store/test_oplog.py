@@ -131,7 +131,7 @@ def test_four_processes_log_every_change_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("oplog.bounded")
-def test_it_stays_below_its_limit(tmp_path: Path) -> None:
+def test_log_stays_below_its_limit(tmp_path: Path) -> None:
     """The log loses its older half rather than grow beyond its limit; the newest change is always there."""
     with patch.object(oplog, "LIMIT", 2000):
         for number in range(1, 21):

@@ -54,7 +54,7 @@ def test_file_set_aside_keeps_its_permissions(private: Path) -> None:
     assert modes(*plan.parent.glob("conflict-*")) == ["0o640"]
 
 
-def test_copy_of_a_repaired_history_is_as_private_as_it(private: Path) -> None:
+def test_backup_of_a_repaired_history_is_as_private_as_the_history(private: Path) -> None:
     """The copy that a repair makes is as private as the history."""
     history = private / ".nexus/history.json"
     history.write_bytes(history.read_bytes()[:-4])

@@ -80,7 +80,7 @@ def test_removed_workspace_is_reported_as_possibly_lost(app: App, tmp_path: Path
     assert "Do not repeat it" not in told
 
 
-def test_a_recovery_whose_journal_goes_promises_nothing(app: App, tmp_path: Path) -> None:
+def test_recovery_with_a_removed_journal_promises_nothing(app: App, tmp_path: Path) -> None:
     """A later call that cannot complete the change says that it may be lost."""
     with patch.object(journal, "apply", side_effect=OSError(5, "Input/output error")):
         _closed(app)

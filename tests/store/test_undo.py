@@ -75,7 +75,7 @@ def _history(root: Path) -> bytes:
 
 
 @pytest.mark.requirement("undo.exact")
-def test_undo_answers_and_logs_what_it_took_back(tmp_path: Path) -> None:
+def test_undo_returns_and_logs_the_changes_taken_back(tmp_path: Path) -> None:
     """The answer has the entries that were taken back; the log gets an entry of its own, without any text of a file."""
     answered(tmp_path, "task_add", TASK)
     answered(tmp_path, "plan_start", PLAN)
@@ -97,7 +97,7 @@ def test_undo_answers_and_logs_what_it_took_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("undo.last-first")
-def test_a_second_undo_takes_the_one_before(tmp_path: Path) -> None:
+def test_second_undo_takes_back_the_change_before(tmp_path: Path) -> None:
     """The next undo continues before the changes taken back, and new changes come first again."""
     for title in ("A", "B", "C"):
         answered(tmp_path, "task_add", {**TASK, "title": title})

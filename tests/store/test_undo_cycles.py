@@ -59,8 +59,8 @@ def test_unlogged_cycle_stops_undo(tmp_path: Path, clock: Clock, barrier: str, f
 
 @pytest.mark.requirement("undo.history")
 @pytest.mark.parametrize("barrier", ["task_close", "plan_start"])
-def test_the_note_of_a_cycle_is_synced_before_its_journal_goes(tmp_path: Path, clock: Clock, barrier: str) -> None:
-    """No cut of the power keeps a cycle out of the log: until its note is on the disk the journal is there."""
+def test_entry_of_a_cycle_is_synced_before_its_journal_is_removed(tmp_path: Path, clock: Clock, barrier: str) -> None:
+    """No power cut keeps a cycle out of the log: the journal stays until the entry is on disk."""
     call(tmp_path, clock, "plan_start", PLAN)
     seen: list[tuple[bool, int]] = []
     real = atomic.sync_file

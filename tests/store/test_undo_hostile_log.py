@@ -67,7 +67,7 @@ def test_incompatible_files_are_refused(tmp_path: Path, planted: list[list[dict[
 
 @pytest.mark.requirement("undo.refused")
 @pytest.mark.parametrize("others", [[], [comes("c")]], ids=["alone", "with another"])
-def test_a_way_back_to_what_is_no_text(tmp_path: Path, others: list[dict[str, Any]]) -> None:
+def test_delta_to_invalid_text_is_refused(tmp_path: Path, others: list[dict[str, Any]]) -> None:
     """Bytes that are not UTF-8 are refused, by one rule for one file and for several."""
     answered(tmp_path, "artifact_write", {"filename": "a.md", "content": "a\u00e9z"})
     after, was = "a\u00e9z".encode(), b"a\xc3z"

@@ -97,7 +97,7 @@ def test_without_a_file_no_yaml_is_loaded(project: Project) -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_page_has_what_may_be_set() -> None:
+def test_page_has_every_setting_with_its_default() -> None:
     """The example in docs/config.md keeps the schema, has every setting, and shows its default."""
     import re
 

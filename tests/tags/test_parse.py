@@ -38,7 +38,7 @@ from tests.tags.support import NAMES, found
         ("]plan[", []),
     ],
 )
-def test_tags_are_found(message: str, tags: list[tuple[str, str, str]]) -> None:
+def test_tags_are_returned_in_lower_case_with_their_text(message: str, tags: list[tuple[str, str, str]]) -> None:
     """A tag and its variant are returned in lower case, with the text up to the next tag."""
     assert found(message) == tags
 

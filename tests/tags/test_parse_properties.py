@@ -60,7 +60,7 @@ messages = st.lists(st.sampled_from(PIECES), max_size=60).map("".join) | st.text
 
 @pytest.mark.requirement("tags.exact")
 @given(messages)
-def test_spans_are_exact(message: str) -> None:
+def test_each_span_is_a_known_tag_in_brackets(message: str) -> None:
     """Each span is a tag of the table in brackets; the spans are in order, and the texts lie between them."""
     tags = parse(message, NAMES)
     last = 0

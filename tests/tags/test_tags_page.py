@@ -44,6 +44,6 @@ def test_examples_print_what_the_page_shows(project: Project, session: str) -> N
         assert nexus(*words[1:], cwd=project.root).out == shown
 
 
-def test_there_are_examples() -> None:
+def test_page_has_five_examples() -> None:
     """The page has five blocks of commands."""
     assert len(SESSIONS) == 5

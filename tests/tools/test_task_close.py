@@ -221,8 +221,8 @@ def test_any_newer_file_refuses_the_close(call: Client, project: Project, newer:
 
 
 @pytest.mark.requirement("task_close.deletes", "tree.knowledge")
-def test_other_files_stay(call: Client, project: Project) -> None:
-    """Artifacts, notes, logs and files of harnesses outlive the close."""
+def test_close_keeps_other_files(call: Client, project: Project) -> None:
+    """A close keeps artifacts, notes, logs and files of harnesses."""
     kept = {
         "memory/note.md": b"<!-- tags: a -->\n",
         "context/c.md": b"c",
@@ -242,6 +242,6 @@ def test_other_files_stay(call: Client, project: Project) -> None:
 
 
 @pytest.mark.requirement("calls.unknown")
-def test_takes_no_parameter(call: Client) -> None:
+def test_task_close_takes_no_parameter(call: Client) -> None:
     """task_close has no parameters."""
     assert "force" in call.error("task_close", force=True)

@@ -35,8 +35,8 @@ def test_page_has_every_difference(reasons: dict[str, str]) -> None:
     assert f"{len(reasons)} expected failures" in PAGE
 
 
-def test_page_has_what_passes(reasons: dict[str, str]) -> None:
-    """Of the fixtures that need no event command those pass that are neither listed nor left out."""
+def test_page_lists_the_passing_fixtures(reasons: dict[str, str]) -> None:
+    """Fixtures without an event command that are neither listed nor left out pass."""
     run = [fixture for fixture in compared() if not fixture.needs_events]
     assert f"\n{len(run) - len(reasons) - 1} passed, 0 failed, " in PAGE
 
@@ -83,7 +83,7 @@ def a_failure(*messages: str) -> dict[str, Any]:
         (("something that nobody has seen",), None),
     ],
 )
-def test_reason_is_what_the_run_showed(
+def test_reason_matches_the_recorded_failure(
     messages: tuple[str, ...], expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reason comes from a rule; where none fits, the list is not written."""

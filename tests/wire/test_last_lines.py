@@ -31,8 +31,8 @@ def test_nothing_is_begun_for_a_client_that_is_gone() -> None:
     talk.close()
 
 
-def test_a_call_is_begun_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While lines are read constantly, no cancellation can come between the choice of a call and its begin."""
+def test_call_begins_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While lines are read constantly, no cancellation can come between the choice of a call and its start."""
     monkeypatch.delattr(select, "epoll")
     real, taken = CallQueue._begin, list[bool]()
 

@@ -83,7 +83,7 @@ def test_side_thread_reads_only_during_its_context(reader: Reader, stop: Stop) -
     assert not reader.is_over.acquire(blocking=False)
 
 
-def test_no_more_than_there_is_room_for(reader: Reader, stop: Stop) -> None:
+def test_reader_stops_when_there_is_no_room(reader: Reader, stop: Stop) -> None:
     """A reader that has read enough is not called again before the next call, even if input is left."""
     aside = aside_of(reader, stop)
     reader.more = False

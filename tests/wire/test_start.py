@@ -144,8 +144,8 @@ def test_loaded_while_the_client_reads(tmp_path: Path, opening: object) -> None:
     assert asked[:2] == [0, 0]
 
 
-def test_nothing_is_loaded_before_what_is_there_already(tmp_path: Path) -> None:
-    """A client that does not wait for an answer does not wait for us either."""
+def test_waiting_input_is_read_before_modules_are_loaded(tmp_path: Path) -> None:
+    """A client that sends its next request at once does not wait for modules to load."""
     told, asked = piecewise(tmp_path, initialize(), request(1, "tools/list"), ready=(True,))
     begun = told[0][1]
     # The list makes the calls; nothing else is loaded.
@@ -153,7 +153,7 @@ def test_nothing_is_loaded_before_what_is_there_already(tmp_path: Path) -> None:
     assert [seconds for seconds in asked if seconds] == []
 
 
-def test_a_call_within_a_moment_waits_for_what_it_needs_alone(tmp_path: Path) -> None:
+def test_early_call_waits_only_for_its_own_modules(tmp_path: Path) -> None:
     """The modules to load after the list are not loaded before a short wait."""
     told, _ = piecewise(
         tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=(False, False, True)
@@ -163,7 +163,7 @@ def test_a_call_within_a_moment_waits_for_what_it_needs_alone(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("after", range(3, 12))
-def test_a_request_in_between_ends_nothing(tmp_path: Path, after: int) -> None:
+def test_request_in_between_does_not_end_the_preparation(tmp_path: Path, after: int) -> None:
     """Clients list prompts, or ping, after the tools: the preparation continues after the response."""
     ready = (*[False] * after, True, False)
     told, _ = piecewise(tmp_path, initialize(), request(1, "tools/list"), request(2, "ping"), ready=ready)
@@ -180,7 +180,7 @@ def test_failed_import_does_not_end_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, 0.001])
-def test_how_long_input_is_waited_for(seconds: float) -> None:
+def test_input_check_waits_as_long_as_requested(seconds: float) -> None:
     """A check of the input waits as long as requested, and returns at once if input is available."""
     reads, writes = os.pipe()
     try:

@@ -37,10 +37,10 @@ def carried_out(project: Project, prompt: str) -> list[tuple[str, str]]:
         ("rule", {"name": "tests", "text": "abc def"}, "rules/tests.md"),
     ],
 )
-def test_the_message_does_what_is_announced(
+def test_act_does_what_the_prompt_announces(
     ask: Asker, project: Project, name: str, arguments: dict[str, str], path: str
 ) -> None:
-    """The message that is named begins the very file that is announced, with the user's words in it."""
+    """The message in the prompt creates the announced file, with the user's words in it."""
     text = ask.prompt_with(name, arguments)
     assert f'it begins ".nexus/{path}". {SAFELY}, without the fence:\n\n' in text
     assert carried_out(project, text) == [("created", path)]

@@ -88,8 +88,8 @@ def test_skills_that_start_agents_have_harness_notes(make_app: Any, project: Pro
     assert "## The harness" not in ask.prompt("nx-init")
 
 
-def test_a_broken_file_is_told(ask: Asker, project: Project) -> None:
-    """A skill can be started while a file is broken: its text names the file."""
+def test_broken_file_is_named_in_the_prompt(ask: Asker, project: Project) -> None:
+    """A skill can be started with a broken file, and its text names the file."""
     project.put("state/tasks.json", "{")
     assert "- .nexus/state/tasks.json (line 1, column 2) is not JSON" in ask.prompt("run")
 

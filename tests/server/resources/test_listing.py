@@ -30,7 +30,7 @@ def own(ask: Asker) -> list[str]:
     return [name for name in names if not name.startswith(CATALOG)]
 
 
-def test_empty_project_lists_what_can_be_read(ask: Asker) -> None:
+def test_empty_project_lists_the_readable_resources(ask: Asker) -> None:
     """The resources that need no file are always listed, and so are the agents and skills."""
     assert own(ask) == ["plan", "tasks", "tasks/ready", "history", "knowledge"]
     names = [entry["name"] for entry in ask("resources/list")["resources"]]
@@ -89,7 +89,7 @@ def test_impossible_time_is_left_out(ask: Asker, project: Project, when: int, mo
 
 
 @pytest.mark.requirement("resources.listed")
-def test_types_and_sizes_are_those_of_what_is_read(ask: Asker, project: Project) -> None:
+def test_listed_types_and_sizes_match_the_content(ask: Asker, project: Project) -> None:
     """The list has no MIME type that depends on unread content, and the size of the content that is sent."""
     for name, data in (("a.txt", b"x"), ("b.txt", b"\xff"), ("c.pdf", b"x"), ("d", b"x"), ("e.md", b"\0")):
         project.put(f"state/artifacts/{name}", data)
@@ -148,7 +148,7 @@ def test_long_list_has_pages_of_100(ask: Asker, project: Project, count: int) ->
 
 
 @pytest.mark.requirement("resources.pages")
-def test_each_is_looked_at_for_one_page(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_of_other_pages_are_not_opened(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes, artifacts and agents of other pages are not opened for this one."""
     for number in range(3 * SIZE):
         project.put(f"state/artifacts/{number:04}", "x")

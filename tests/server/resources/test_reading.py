@@ -208,7 +208,7 @@ def test_missing_resource_lists_alternatives(ask: Asker, uri: str, code: int, to
     assert ask.refused("resources/read", uri=uri, modern=False) == (legacy, told)
 
 
-def test_reads_create_nothing(ask: Asker, project: Project) -> None:
+def test_reading_resources_creates_no_file(ask: Asker, project: Project) -> None:
     """Reading the resources of an unused project creates no file."""
     before = project.snapshot()
     ask.pages("resources/list", "resources")

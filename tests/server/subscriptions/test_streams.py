@@ -138,10 +138,10 @@ def test_change_before_the_acknowledgement_is_sent_after_it(
         ("skills/x", "notifications/prompts/list_changed"),
     ],
 )
-def test_list_changes_when_an_entry_comes_or_goes(
+def test_added_or_removed_entry_changes_the_list(
     project: Project, open_streams: Streams, told: Told, folder: str, method: str
 ) -> None:
-    """A list changes when something comes or goes that is in it, and not when something in it changes."""
+    """A list changes when an entry is added or removed, and not when the content of an entry changes."""
     project.put(f"{folder}/a.md", "x")
     name = "promptsListChanged" if "prompts" in method else "resourcesListChanged"
     stream, _ = open_streams.open({name: True}, META, lambda *event: told.put(event))

@@ -67,10 +67,10 @@ def test_an_absent_history_is_begun(fast_path: Path) -> None:
 
 @settings(max_examples=250, deadline=None, derandomize=True)
 @given(data=st.data(), made=cycles, layout=layouts)
-def test_a_search_finds_what_the_definition_says(
-    data: st.DataObject, made: list[Cycle], layout: dict[str, Any]
-) -> None:
-    """Case aside as str.lower has it, in the compact JSON: by the texts in the cache, those in memory, and none."""
+def test_search_agrees_with_its_definition(data: st.DataObject, made: list[Cycle], layout: dict[str, Any]) -> None:
+    """Searches by cached texts, by those in memory, and without texts find the query in the compact JSON, ignoring case
+    as str.lower does.
+    """
     plain = [json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in made]
     anywhere = st.sampled_from(plain or [""]).flatmap(
         lambda text: st.integers(0, len(text)).flatmap(lambda at: st.integers(at, at + 9).map(lambda to: text[at:to]))
@@ -117,8 +117,8 @@ def test_numbers_keep_their_spelling_and_strings_their_meaning(fast_path: Path, 
         assert archive.matches(text) == [0]
 
 
-def test_a_query_may_have_what_no_text_has(fast_path: Path) -> None:
-    """A newline is an escape in JSON, and half a character is in no text."""
+def test_query_may_have_characters_that_no_text_has(fast_path: Path) -> None:
+    """A newline is an escape in JSON, and a lone surrogate is in no text."""
     site = Site(fast_path, ours_of([CYCLE, CYCLE]))
     with small(), site.archive() as archive:
         assert archive.matches("}\n{") == archive.matches("\ud800") == archive.matches("\n") == []
@@ -169,7 +169,7 @@ def test_a_history_that_shrinks_while_it_is_read_is_read_again(fast_path: Path) 
             pass
 
 
-def test_the_end_of_an_index_is_looked_at_before_it_is_believed(fast_path: Path) -> None:
+def test_end_of_an_index_is_checked_before_use(fast_path: Path) -> None:
     """A cycle that is not at the place in the index is an error, not another cycle."""
     site = Site(fast_path, ours_of([CYCLE] * 3))
     with site.archive() as archive:

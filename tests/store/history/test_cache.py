@@ -185,7 +185,7 @@ def test_a_spoilt_cache_is_made_anew(fast_path: Path, name: str, how: str) -> No
         assert (fast_path / "elsewhere").read_bytes() == data
 
 
-def test_texts_that_change_under_a_running_process_are_not_believed(fast_path: Path) -> None:
+def test_texts_changed_under_a_running_process_are_not_used(fast_path: Path) -> None:
     """A checksum that was right once holds only for the file of that moment."""
     site = Site(fast_path, ours_of(MANY))
     for _ in range(2):

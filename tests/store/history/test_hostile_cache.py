@@ -91,8 +91,8 @@ def test_an_index_that_could_be_of_no_history_is_none(fast_path: Path, change: C
         history_index.from_bytes(made[: history_index.HEADER.size], made[history_index.HEADER.size : head], made[head:])
 
 
-def test_a_wrong_index_is_dropped_when_it_shows(fast_path: Path) -> None:
-    """The call that meets it fails; the next one, of any process, reads the history again."""
+def test_detected_wrong_index_is_dropped(fast_path: Path) -> None:
+    """The call that detects it fails; the next one, of any process, reads the history again."""
     site = Site(fast_path, ours_of(CYCLES))
     look(site, site.memory)
     index = site.memory.index
@@ -106,7 +106,7 @@ def test_a_wrong_index_is_dropped_when_it_shows(fast_path: Path) -> None:
     look(site)
 
 
-def test_nothing_stays_open(fast_path: Path) -> None:
+def test_no_descriptor_stays_open(fast_path: Path) -> None:
     """No descriptor stays open, however often other programs change the history or make it unreadable."""
     site = Site(fast_path, ours_of(CYCLES))
     look(site)
@@ -120,8 +120,8 @@ def test_nothing_stays_open(fast_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_full_disk_is_not_filled_with_what_is_of_no_use(fast_path: Path) -> None:
-    """Texts that could not be written whole, or that no index names, go again."""
+def test_unusable_texts_are_removed_from_a_full_disk(fast_path: Path) -> None:
+    """Texts that could not be written whole, or that no index names, are removed."""
     site = Site(fast_path, ours_of(CYCLES))
     look(site)
     for name in files(site):
@@ -160,8 +160,8 @@ def test_texts_in_use_are_not_swept(fast_path: Path) -> None:
     assert not his.exists()
 
 
-def test_a_history_that_is_replaced_while_it_is_read_is_good_for_the_call(fast_path: Path) -> None:
-    """It has no name any more, and the bytes that it had."""
+def test_history_replaced_during_a_read_serves_this_call(fast_path: Path) -> None:
+    """The replaced file has no name any more, but still its bytes."""
     site = Site(fast_path, ours_of(CYCLES))
     real = parse.build
 
@@ -174,8 +174,8 @@ def test_a_history_that_is_replaced_while_it_is_read_is_good_for_the_call(fast_p
     look(site, site.memory)
 
 
-def test_the_tail_is_looked_at(fast_path: Path) -> None:
-    """A write through a mapping may leave every time as it was."""
+def test_changed_tail_is_detected_with_equal_times(fast_path: Path) -> None:
+    """A write through a mapping may leave every time unchanged."""
     site = Site(fast_path, ours_of(CYCLES))
     with patch.object(identity, "of", lambda info: (1, 2, info.st_size, 3, 4)):
         look(site, site.memory)
@@ -183,7 +183,7 @@ def test_the_tail_is_looked_at(fast_path: Path) -> None:
         look(site, site.memory)
 
 
-def test_an_index_that_is_too_large_is_not_kept(fast_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_too_large_index_is_not_stored(fast_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """An index that the reader would refuse is not written, and not computed for writing again."""
     site = Site(fast_path, ours_of(CYCLES))
     with patch.object(history_index, "MOST", 4500):

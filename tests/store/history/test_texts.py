@@ -39,8 +39,8 @@ def test_texts_that_may_still_change_unseen_are_checked_each_time(fast_path: Pat
                 assert texts.search_cached(archive.cache, archive.index, b"branch", verified)[1] == UNVERIFIED
 
 
-def test_a_write_shows_in_what_was_dated_apart(tmp_path: Path) -> None:
-    """However soon it comes: within one tick of the clock, too, its time is not the one that we set."""
+def test_write_to_a_file_set_apart_is_detected(tmp_path: Path) -> None:
+    """Any later write, even within the same clock tick, gives a time other than the one that we set."""
     path = tmp_path / "texts"
     for _ in range(20):
         with path.open("wb") as file:

@@ -97,7 +97,7 @@ def half_closed(root: Path) -> None:
     assert sorted(left) == ["lock", "oplog.jsonl", "tasks.json", "txn.json"]
 
 
-def test_an_undisturbed_look_takes_no_lock(begun: Path) -> None:
+def test_undisturbed_snapshot_takes_no_lock(begun: Path) -> None:
     """Each file is read twice, with a check for the journal before and between, and no writer is blocked."""
     with patch.object(lock, "acquire", side_effect=AssertionError), meddling({}) as seen:
         assert both(begun) == (("Topic", "pending"), ["Do"])
