@@ -98,7 +98,7 @@ def test_unreadable_restrictions_deny_agents_and_block_the_session(
 
 
 def test_context_collected_before_the_deadline_is_answered(project: Project) -> None:
-    """An event that hangs at its end gives the context that it had by then."""
+    """An event that hangs at its end returns the context that it had collected."""
     ends = "import nexus_mcp.lifecycle.session_memory as one"
     hangs = "one.SessionMemory.end_skill = lambda *_, **__: (setattr(deadline._begun, '_wall', 0.0), time.sleep(600))"
     answer = hook(project, "user_message", compact({"prompt": "[m] Locks are slow."}).encode(), PATIENT, ends, hangs)

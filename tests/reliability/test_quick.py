@@ -15,7 +15,7 @@ PAIRS = [(suite.name, mutant) for suite in SUITES.values() for mutant in suite.m
 
 @pytest.mark.parametrize("name", SUITES)
 def test_quick_form_finds_no_violation(name: str) -> None:
-    """What the suite is about holds for all that its quick form tries."""
+    """The quick form of the suite finds no violation of its rules."""
     tally = quick(name, SEED)
     assert tally.failures == []
     assert tally.counts[SUITES[name].goal[0]] > 0

@@ -24,7 +24,7 @@ def told() -> Told:
 
 @pytest.fixture
 def watch(tmp_path: Path, told: Told) -> Iterator[Poller]:
-    """A lookout that does not wait between two looks, and tells what changed."""
+    """Return a poller that does not wait between two polls, and the list of the reported changes."""
     made = Poller(lambda _: str(tmp_path), lambda changed: told.put(changed) if changed else None, 0.001)
     yield made
     made.end()
@@ -184,7 +184,7 @@ def test_one_thread_runs_only_while_paths_are_polled(tmp_path: Path, watch: Poll
 
 
 def test_last_poll_reports_the_final_changes(tmp_path: Path, told: Told) -> None:
-    """What has changed when it ends is still told; nothing is afterwards, and the thread is gone."""
+    """At the end the last changes are still reported; no later ones are, and the thread has ended."""
     watch = Poller(lambda _: str(tmp_path), lambda changed: told.put(changed) if changed else None, pause=1000)
     watch.add(["a"])
     (tmp_path / "a").write_bytes(b"")
