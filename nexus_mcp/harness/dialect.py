@@ -38,7 +38,7 @@ _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToo
 """Events whose additionalContext reaches a model."""
 _SILENT = ("SessionEnd", "PreCompact", "PostCompact")
 """Events whose answer the harness drops, or expects in another form."""
-# Their own reports and notices begin with an element whose name has a hyphen, such as <task-notification>.
+# Reports and notices of the harnesses begin with an element whose name has a hyphen, such as <task-notification>.
 _NOTICE = r"\s*<([a-z]+(?:-[a-z]+)+)[\s>/]"  # compiled only for a message
 _REPORT = "task-notification"
 

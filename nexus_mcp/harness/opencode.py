@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ID = "opencode"
 PLUGIN = "nexus.js"
 COMMAND = '"__NEXUS_COMMAND__"'
-"""In the plugin's source: stands for the array of words that start the hook."""
+"""Placeholder in the plugin's source for the array of words that start the hook."""
 _SCHEMA = ("$schema",), "https://opencode.ai/config.json"
 """OpenCode adds this to a configuration without it: in a file of ours it would look like an edit by hand."""
 _SCHEMA_KEY = "/$schema"

@@ -54,7 +54,7 @@ class Sessions:
         return row(self, report)
 
     def created(self, report: Json) -> Json:
-        """A session begins: a subagent's, if it has a parent, else a session of the user."""
+        """Handle the start of a session: a subagent's, if it has a parent, else a session of the user."""
         session = _text(report, "session")
         if session in self._agents:
             self._spawn(session)
@@ -105,7 +105,7 @@ class Sessions:
         return self._context(session, answer)
 
     def request(self, report: Json) -> Json:
-        """The model is about to be called: return the context that waits for its session.
+        """Handle the next request to the model: return the context that waits for its session.
 
         It goes on waiting: the harness forgets this text after the request. A message or a result of a tool keeps it.
         """

@@ -12,7 +12,8 @@ process. Without it the model only gets more text than needed. An entry has some
 - STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
-event sends only texts that changed in between. A user message after that, or the same event again, starts anew.
+event sends only texts that changed in between. After a user message, or after a second event of the same kind, all
+texts are sent again.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 class SessionMemory:
     """The memory of one session: read once for an event, and changed at most once, by `save`.
 
-    `fields` has the keys with the changes so far. `has_place` says whether a session of this harness started here:
-    other projects are not written to.
+    `fields` has the keys with the changes so far. `has_place` says whether a session of this harness started in the
+    project: if none did, nothing is written there.
     """
 
     __slots__ = ("_changes", "_ctx", "_session", "fields", "has_place")
@@ -153,7 +154,7 @@ class SessionMemory:
         self.note({CARRIED: text[:_MOST_CARRIED]})
 
     def take_carried(self) -> list[str]:
-        """Return the warnings of earlier events, and note that they are given."""
+        """Return the warnings of earlier events, and note that they are delivered."""
         text = self.fields.get(CARRIED, "")
         if text:
             self.note({CARRIED: None})
