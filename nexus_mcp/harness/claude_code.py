@@ -56,7 +56,7 @@ _FAST = {
     "PostToolUseFailure": ("post_tool_use", (*_TOOL, "is_interrupt")),
     "Stop": ("turn_end", ("stop_hook_active",)),
 }
-"""Event that can be a hook of type mcp_tool → (ours, its fields). A model could forge the others."""
+"""Event that can be a hook of type mcp_tool → (ours, its fields). A model could forge all other events."""
 _RESULT = (
     "Your last message is the result: Claude Code hands it to the lead, as the answer of the tool `Agent` or as a "
     "message when you have ended. The user does not see it, and nothing else of this conversation reaches the lead. So "
@@ -83,7 +83,7 @@ class ClaudeCode:
         if HOOKS in request.parts:
             for event, group in hook_groups(request).items():
                 rows.append(Spliced(HOOKS, _settings(site), JSON, ("hooks", event), group, is_item=True))
-            if request.fast_hooks:  # the model does not see a tool that is denied, and hooks still call it
+            if request.fast_hooks:  # a denied tool is hidden from the model, and hooks can still call it
                 name = own_name(texts.mount(request.catalog, ID, request.prefix), HOOK_TOOL)
                 rows.append(Spliced(HOOKS, _settings(site), JSON, ("permissions", "deny"), name, is_item=True))
         if AGENTS in request.parts:

@@ -1,7 +1,7 @@
-"""Find out which of our hooks Codex runs: those that the user trusts as they are now.
+"""Find out which of our hooks Codex runs: those whose present form the user trusts.
 
-Codex keeps a hash for each hook that the user trusted in /hooks, in `hooks.state` of its configuration, and skips a
-hook without a word when the hash is missing or is not that of the hook. Seen with 0.169.0.
+Codex keeps a hash for each hook that the user trusted in /hooks, in `hooks.state` of its configuration, and silently
+skips a hook whose hash is missing or differs (checked with Codex 0.169.0).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], harness: str) -> list[str]:
-    """Return a line for our hooks in the file that the user never trusted, and one for those that changed since."""
+    """Return a line about our hooks in the file that the user never trusted, and one about those that changed since the
+    user trusted them.
+    """
     states = _states(settings)
     ours = list(_ours(hooks, harness))
     found = [states.get(f"{os.path.realpath(path)}:{event}:{place}:0", "") for event, place, _ in ours]
@@ -53,7 +55,9 @@ def _ours(hooks: Mapping[str, Any], harness: str) -> Iterator[tuple[str, int, di
 
 
 def _hash(event: str, group: Mapping[str, Any]) -> str:
-    """Return the hash that Codex has for the only hook of a group: of JSON with sorted keys and without spaces."""
+    """Return the hash that Codex computes for the only hook of a group, from JSON with sorted keys and without
+    spaces.
+    """
     hook = group["hooks"][0]
     fields = {"type": "command", "command": hook["command"], "async": bool(hook.get("async", False))}
     fields |= {name: hook[name] for name in ("timeout", "statusMessage") if name in hook}

@@ -163,7 +163,7 @@ class Harness(Protocol):
     package: str
     """The npm package, whose package.json has the version."""
     no_fast_hooks: str
-    """Why --fast-hooks is not offered for the harness; "" where it is."""
+    """The reason why the harness does not support --fast-hooks, "" if it does."""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         """Return the rows of an installation. Raise InstallRefused."""

@@ -74,7 +74,7 @@ def _spawned(payload: Payload) -> Params:
 
 
 def _stopped(payload: Payload) -> Params | None:
-    if payload.get("agent_type") == "":  # the summariser of a compaction, which was never started as an agent
+    if payload.get("agent_type") == "":  # a compaction ends a subagent without a type, which was never started
         return None
     return _take(payload, {**NAMES, "last_assistant_message": "last_message"})
 
@@ -97,12 +97,13 @@ EVENTS: dict[str, tuple[str, Callable[[Payload], Params | None]]] = {
     "SubagentStart": ("subagent_spawn", _spawned),
     "SubagentStop": ("subagent_complete", _stopped),
     _STOPPING: ("turn_end", _turn),
-    # A context for these would reach only the summary, and yet count as sent. SessionStart with "compact" sends it.
+    # A context of these events would reach only the summary, not the model, and yet count as sent. SessionStart with
+    # "compact" sends it.
     "PreCompact": ("context_compact", _nothing),
     "PostCompact": ("context_compact", _nothing),
     "SessionEnd": ("session_end", _session),
 }
-"""Their event → (ours, a function that returns our params, or None where there is nothing to do)."""
+"""Event of the harnesses → (our event, a function that returns our params, or None if the event needs no action)."""
 OTHERS = frozenset(
     {
         *("UserPromptExpansion", "PermissionRequest", "PostToolBatch", "TaskCreated", "TaskCompleted"),
@@ -134,7 +135,7 @@ def origin_of(payload: Payload) -> str:
 
 
 def render(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return our answer to their `event` in their form; {} where nothing is to be printed."""
+    """Return our answer to the harness's `event` in the form of the harness; {} to print nothing."""
     if event in _SILENT:
         return {}
     if answer["decision"] in (DENY, BLOCK):
@@ -151,7 +152,7 @@ def render(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def denial(reason: str) -> dict[str, Any]:
-    """Return the refusal of a tool in their form."""
+    """Return the refusal of a tool in the form of the harness."""
     fields = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     return {"hookSpecificOutput": {"hookEventName": DECIDING, **fields}}
 

@@ -40,7 +40,9 @@ PLUGIN = "nexus.js"
 COMMAND = '"__NEXUS_COMMAND__"'
 """Placeholder in the plugin's source for the array of words that start the hook."""
 _SCHEMA = ("$schema",), "https://opencode.ai/config.json"
-"""OpenCode adds this to a configuration without it: in a file of ours it would look like an edit by hand."""
+"""OpenCode adds this field to a configuration that lacks it; in a file that we wrote, the addition would look like an
+edit by hand.
+"""
 _SCHEMA_KEY = "/$schema"
 _EDITING = ("write", "edit", "multiedit", "apply_patch", "patch")
 """The tools that the one permission `edit` covers."""
@@ -115,7 +117,7 @@ def _agents(site: Site, request: Request) -> list[Row]:
 
 
 def _denied(request: Request, agent: str) -> list[str]:
-    """Return the permissions to deny; OpenCode knows patterns."""
+    """Return the permissions to deny, which may be patterns."""
     own = texts.mount(request.catalog, ID, request.prefix)
     bare = texts.mount(request.catalog, ID, "")
     start = bare.split(ANY, 1)[0]

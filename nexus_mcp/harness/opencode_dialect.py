@@ -1,10 +1,10 @@
 """Translate reports of the OpenCode plugin into our events, and our answers into commands for the plugin.
 
-The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each event and gets one back. It sends only
-facts.
+The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each event and gets one back. The plugin makes
+no decision itself.
 
 A report: {"id": N, "event": ONE OF EVENTS, "session": ID, "parent": ID, "agent": NAME, …its fields}. `parent` is the
-session of the lead, "" in a session of the user, and null where the plugin does not know it. Each report has it,
+session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has it,
 because this process may be a new one, and OpenCode reports the beginning of a session only once. The answer: {"id": N}
 with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (the turn goes on, with this
 text).
@@ -58,7 +58,7 @@ class Sessions:
         session = _text(report, "session")
         if session in self._agents:
             self._spawn(session)
-        elif session not in self._started:  # else its first message came before
+        elif session not in self._started:  # an earlier message may have started it
             self._start(session, "startup")
         return {}
 
@@ -71,7 +71,7 @@ class Sessions:
         if session not in self._started:
             self._start(session, "resume")
         origin = "command" if self._commands.pop(session, 0) is None else "user"
-        if _is_unknown(report):  # it may be the task of a subagent
+        if _is_unknown(report):  # the message may be the task of a subagent
             origin = "system"
         prompt = _text(report, "prompt")
         # `opencode run` puts the words between quotation marks.
@@ -96,7 +96,9 @@ class Sessions:
         return {}
 
     def after(self, report: Json) -> Json:
-        """A tool has run, or has failed (`status`): OpenCode adds nothing to the result then, so the context waits."""
+        """Handle a tool call after the tool has run or failed (`status`). OpenCode adds no text to the result, so the
+        context waits for the next request.
+        """
         session, status = _text(report, "session"), _text(report, "status")
         answer = self._ask("post_tool_use", {**self._tool(report), "status": status or "ok"})
         if status:
@@ -107,7 +109,8 @@ class Sessions:
     def request(self, report: Json) -> Json:
         """Handle the next request to the model: return the context that waits for its session.
 
-        It goes on waiting: the harness forgets this text after the request. A message or a result of a tool keeps it.
+        The text keeps waiting, because OpenCode drops it after this request; only a message or a tool result stays in
+        the conversation.
         """
         texts = self._waiting.get(_text(report, "session"), [])
         return {"context": _split(texts)[0]} if texts else {}
@@ -156,7 +159,7 @@ class Sessions:
         self._wait(session, self._ask("session_start", {**_of(session), "source": source}))
 
     def _spawn(self, session: str) -> None:
-        """Report that a subagent begins, or goes on after its end; nothing while it runs."""
+        """Report that a subagent begins, or resumes after its end; report nothing while it runs."""
         if session in self._running:
             return
         self._running[session] = None
@@ -170,7 +173,7 @@ class Sessions:
         if session in self._agents:
             name, parent = self._agents[session]
             params |= {**_of(parent), "agent_id": session, **({"agent_name": name} if name else {})}
-        elif _is_unknown(report):  # an agent without a name is denied what any agent is denied
+        elif _is_unknown(report):  # an agent without a name gets the restrictions of every agent
             params["agent_id"] = session
         return params
 
@@ -215,7 +218,7 @@ def _is_unknown(report: Json) -> bool:
 
 
 def _split(texts: list[str]) -> tuple[str, list[str]]:
-    """Return the first texts that fit the limit together, and the rest. Each alone fits."""
+    """Return (the first texts that together fit the limit, the other texts). Each text alone fits."""
     fitting, size = 1, len(texts[0])
     for text in texts[1:]:
         size += len(_GAP) + len(text)

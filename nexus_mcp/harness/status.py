@@ -75,14 +75,14 @@ def find_version(harness: Harness, path: str) -> str:
         )
     except OSError:
         return "does not start"
-    except subprocess.TimeoutExpired:  # a first start on a busy machine, perhaps
+    except subprocess.TimeoutExpired:  # the first start may be slow on a busy machine
         return _UNKNOWN
     words = [word for word in done.stdout.split() if word[:1].isdigit()]
     return words[0] if words else _UNKNOWN
 
 
 def find_versions(harness: Harness, path: str) -> list[tuple[str, str]]:
-    """Return (path, version) of each program on the PATH that is another file; the first is the one that starts."""
+    """Return (path, version) of each different nexus-mcp on the PATH; the shell starts the first one."""
     found: dict[str, tuple[str, str]] = {}
     for folder in path.split(os.pathsep):
         program = shutil.which(harness.program, path=folder) if folder else None
@@ -92,7 +92,7 @@ def find_versions(harness: Harness, path: str) -> list[tuple[str, str]]:
 
 
 def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
-    """Return a sentence for each program that the installed entries start and that is not there."""
+    """Return a sentence for each missing program that an installed entry starts."""
     words: dict[str, str] = {}
     for key, pointer, value in _own_values(site, record, harness):
         part = record.entries[key][pointer]["part"]
@@ -133,7 +133,7 @@ def drift(site: Site, record: Record, harness: str) -> list[str]:
 
 
 def _own_values(site: Site, record: Record, harness: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield (path, pointer, value) of the recorded entries as they are; None for one that is not as it was written."""
+    """Yield (path, pointer, present value) of the recorded entries; None as the value of an entry that has changed."""
     settings: dict[str, Any] = {}
     for key, pointer in record.owned_entries(harness):
         if key not in settings:
@@ -148,7 +148,7 @@ def _own_values(site: Site, record: Record, harness: str) -> Iterator[tuple[str,
 
 
 def _words_of(value: Any) -> list[str]:
-    """Return the words of the command that an entry starts; [] for one that starts none."""
+    """Return the command of an entry as words; [] for an entry without a command."""
     if not isinstance(value, dict):
         return []
     hooks = value.get("hooks")

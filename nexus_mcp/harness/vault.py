@@ -27,7 +27,7 @@ class Vault:
         self._folder = os.path.join(folder, harness)
 
     def read(self) -> dict[str, tuple[str, bytes | None]]:
-        """Return the stored rows; {} when there are none, or they cannot be used."""
+        """Return the stored rows; {} if the file is missing or unusable."""
         found: dict[str, tuple[str, bytes | None]] = {}
         try:
             with open(os.path.join(self._folder, _INDEX), encoding="utf-8") as file:

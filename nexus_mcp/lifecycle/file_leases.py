@@ -1,7 +1,7 @@
-"""Find out which other agent, at work now, has edited a file: two agents that edit one file undo each other's work.
+"""Find another running agent that has edited a file: two agents that edit one file may undo each other's work.
 
-An agent holds the files that the tool log says it edited, while the tracker has it as running, for LEASE_S after its
-last edit of the file: an agent whose end nobody reported must not hold a file for ever.
+An agent holds a file that it edited, by the tool log, while it is running, by the tracker, for at most LEASE_S after
+its last edit of the file: an agent whose end was never reported must not hold a file for ever.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ def lease_mode(ctx: EventContext) -> str:
 
 
 def logged_name(ctx: EventContext, path: str) -> str:
-    """Return how the tool log names a file: from the folder that has the state, else absolute or as the call has it.
+    """Return the file's name in the tool log: its path from the folder that has the state, else its absolute path or
+    the unchanged path in the call.
 
-    Worktrees that share one log so have different names for their copies of one file.
+    So worktrees that share one log have different names for their copies of one file.
     """
     own = ctx.workspace
     if own.state_root == own.root:
@@ -47,8 +48,8 @@ def logged_name(ctx: EventContext, path: str) -> str:
 def find_holder(ctx: EventContext, params: dict[str, Any], paths: Collection[str]) -> str:
     """Return the sentence about the first file that another running agent holds; "" when there is none.
 
-    The main session holds nothing and is not kept from anything: it leads the agents. Files that cannot be read hold
-    nothing back.
+    The main session holds no file and may edit every file, because it leads the agents. If the log or the tracker is
+    unreadable, no agent holds a file.
     """
     if "agent_id" not in params or not paths:
         return ""
@@ -68,12 +69,12 @@ def find_holder(ctx: EventContext, params: dict[str, Any], paths: Collection[str
 
 
 def _running(ctx: EventContext, agent_id: str, session: str) -> dict[str, str]:
-    """Return id → name of the running agents, but for the one that asks."""
+    """Return id → name of the running agents, without the caller."""
     from nexus_mcp.store.agents import read
 
     try:
         records = read(ctx.store, ctx.harness_id).records
-    except NexusError:  # reported where the agent is identified
+    except NexusError:  # the fault is reported when the agent is identified
         return {}
     found: dict[str, str] = {}
     for entry in records.entries:
@@ -95,7 +96,7 @@ def _log(ctx: EventContext) -> list[dict[str, object]]:
 
 
 def _is_edit(ctx: EventContext, line: dict[str, object]) -> bool:
-    """Return whether a line of the tool log is about an edit that took place."""
+    """Return whether a line of the tool log is about a successful edit."""
     from nexus_mcp.catalog.tool_files import came_to_nothing, is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of
 

@@ -1,7 +1,7 @@
 """Find the files that git has not merged yet, by reading the index of git: a hook starts no process.
 
-An agent that edits such a file by chance may resolve a conflict without knowing it. An index that cannot be read says
-nothing; during a merge then the conflict markers in a file count.
+An agent that edits such a file by chance may resolve a conflict without knowing it. If the index cannot be read during
+a merge, a file with conflict markers counts as unmerged.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOON = 4 << 20
-"""Bytes of an index that is read even if no merge is under way, about 40 000 files."""
+"""Largest index, in bytes, that is read even if no merge is in progress: about 40 000 files."""
 _LARGEST = 64 << 20
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-"""What git keeps in its folder during a merge; after `git stash pop` there is nothing."""
+"""Files that git has in its folder during a merge; a conflict of `git stash pop` leaves none."""
 _SIGNATURE = b"DIRC"
 _HEADER, _FIXED = 12, 62
 _MARKED = 1 << 20
-"""Bytes of a file in which conflict markers are searched."""
+"""Bytes at the beginning of a file in which conflict markers are searched."""
 
 
 class Conflicts:
-    """`top` is the folder that the names in `names` count from; `is_merging` says that a merge is under way.
+    """The unmerged files of a repository.
 
-    `names` is None if the index cannot be read.
+    `names` are their paths from the folder `top`, None if the index cannot be read; `is_merging` says that a merge is
+    in progress.
     """
 
     __slots__ = ("is_merging", "names", "top")
@@ -63,7 +64,7 @@ def is_conflicted(conflicts: Conflicts, place: str) -> bool:
 
 
 def may_be_conflicted(root: str, place: str) -> bool:
-    """Return whether it is worth reading the index: a merge is under way, or the file has conflict markers."""
+    """Return whether to read the index: a merge is in progress, or the file has conflict markers."""
     folders = git_folders(root)
     if folders is None:
         return False

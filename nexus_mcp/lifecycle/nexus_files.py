@@ -125,7 +125,7 @@ _TRIMMED += "\u2028\u2029\u202f\u205f\u3000\ufeff"
 class Kinds:
     """The kinds of `paths` in the project at `root`: `of` maps each path, `is_whole` says that all were resolved.
 
-    `state_root` has the state and the history: `root`, or the main worktree of a linked one.
+    `state_root` is the folder with the state and the history: `root`, or for a linked worktree the main worktree.
     """
 
     __slots__ = ("_folders", "_inodes", "_root", "_top", "is_whole", "of")

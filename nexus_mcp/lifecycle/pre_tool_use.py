@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CREATION = "nexus_task_creation"
 _PATH = 200
 _MOST = 50
-"""Files of one call that are checked for conflicts."""
+"""Limit of the files of one call that are checked for conflicts."""
 _TEXTS = ("title", "context", "approach", "acceptance", "risk")
 
 
@@ -136,7 +136,7 @@ def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -
     from nexus_mcp.lifecycle import file_leases
 
     found = file_leases.find_holder(ctx, params, files)
-    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # config.yml costs more than the look
+    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # reading config.yml takes longer than this check
     if mode == file_leases.OFF:
         return
     if mode == file_leases.BLOCK:

@@ -1,6 +1,7 @@
-"""Give a session's model again what it needs after a compaction.
+"""Send the working context of a session again after a compaction.
 
-The memory (session_memory.py) says what the model has already, so that two events of one compaction give nothing twice.
+The memory (session_memory.py) records the texts that the model has, so that two events of one compaction send no text
+twice.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def give(ctx: EventContext, session: str, *, by: str) -> None:
-    """Add the parts to the context, fresh from disk, except those that the other event gave for this compaction."""
+    """Add the parts to the context, fresh from disk, except those that the other event of this compaction has sent."""
     memory = SessionMemory(ctx, session)
     plan, tasks = both_of(ctx)
     memory.end_skill(has_work=not (plan is None and tasks is None))
@@ -64,7 +65,7 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
         return {DIGESTS: digests or None, "by": BOTH if is_second else by}
 
     settled(memory.fields)  # also if the memory cannot be written
-    if digests or memory.has_place:  # a project without Nexus is not written to
+    if digests or memory.has_place:  # writes nothing into a project without Nexus
         memory.save(settled)
     new = {name: text for name, text in parts.items() if digests[name] != before.get(name)}
     if skill and digests[key] != before.get(key):

@@ -1,7 +1,7 @@
 """Remember the texts in the context of a session's model.
 
 The memory has one entry for each session in `remembered.extension.json` of the harness, because each hook is a new
-process. Without it the model only gets more text than needed. An entry has some of these keys:
+process. If the file is lost, the model only gets more text than needed. An entry has some of these keys:
 
 - skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
   at its start;
@@ -111,7 +111,8 @@ class SessionMemory:
     def select_new(self, parts: Mapping[str, str]) -> list[str]:
         """Return the non-empty parts that the model does not have, and a line about each that is gone; note both.
 
-        Without a session id, or where no session started, the model gets all parts until the first compaction.
+        Without a session id, or in a project where no session started, the model gets all parts until the first
+        compaction.
         """
         known, before = self.fields, self.fields.get(DIGESTS, {})
         if "by" not in known and not (self._session and self.has_place):
@@ -124,7 +125,8 @@ class SessionMemory:
         return [*new.values()]
 
     def select_skills(self, skills: Mapping[str, tuple[str, str]]) -> list[tuple[str, str, str]]:
-        """Return (skill, mode, text) of the skills that tags start now, and note the last one as the active skill.
+        """Return (skill, mode, text) of each skill that a tag of this message starts, and note the last one as the
+        active skill.
 
         `skills` maps a skill to (mode, text). In the result the text is "" for a skill whose text the model has since a
         compaction; a skill that is also active in that mode is left out.

@@ -3,7 +3,7 @@
 It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
 model no advantage when it forges them. A forged message of the user, or a forged start of an agent, would give it one.
 Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which
-share their names. The fields of a native payload may also be arguments of their own, because harnesses fill in values
+share their names. The fields of a native payload may also be separate arguments, because harnesses fill in values only
 at the first level.
 """
 

@@ -250,7 +250,7 @@ class Sink:
 
         Once the server is to stop, wait _STOP_TIMEOUT_S at most.
         """
-        before: object = self  # nothing is known yet
+        before: object = self  # the first check has no earlier value to compare with
         while not self._stop.requested:
             if self._stop.wait_for(self._fd, writing=True, seconds=_CHECK_INTERVAL_S):
                 return True

@@ -157,8 +157,8 @@ class Locked:
     It creates missing folders, and removes them if the block fails, so that a failed first call leaves nothing behind.
     In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes interrupted
     changes at its beginning; `completed` is the result of `roll_forward`. `has_receipts` is whether a close left a
-    receipt before: receipts are created under the lock only. Set `is_kept` once the change is written: the new folders
-    and `.gitignore` stay, whatever fails from then on.
+    receipt before: receipts are created under the lock only. Set `is_kept` once the change is written: then the new
+    folders and `.gitignore` stay even if a later step fails.
     """
 
     held: lock.HeldLock
@@ -222,7 +222,7 @@ class Locked:
             try:
                 self._take()
                 break
-            except FolderGone:  # another first write removed it when it failed
+            except FolderGone:  # another first write failed and removed the folder
                 if not left:
                     raise
         if self._completing:
@@ -335,8 +335,8 @@ SOON = 16 << 20
 
 
 class Deadline:
-    """The limit of waits: `seconds` for each wait for the lock, and `in_all` for all waits of the call together, from
-    now on.
+    """The time limit of waits: `seconds` for each wait for the lock, and `in_all` seconds from now on for all waits of
+    the call together.
     """
 
     __slots__ = ("_end", "seconds")

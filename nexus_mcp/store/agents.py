@@ -1,4 +1,4 @@
-"""The agents of a harness on disk: agent-tracker.json (its format is in the contract) and agents.extension.jsonl.
+"""The agents of a harness on disk: agent-tracker.json (the contract defines its format) and agents.extension.jsonl.
 
 Readers take no lock and complete no interrupted change: the journal never holds these files.
 """

@@ -29,11 +29,12 @@ OLD = "agents.extension.old.jsonl"
 READ_LIMIT = 16 << 20
 """Largest file that is read, in bytes."""
 APPEND_LIMIT = 1 << 20
-"""Bytes that the file may grow to without the lock. A hook can move as many into the tracker before its deadline
-(tests/lifecycle). An event that does not fit is not recorded: its agent is unknown, and so restricted.
+"""Largest size, in bytes, to which hooks without the lock may append. A hook can move this many bytes into the tracker
+before its deadline (tests/lifecycle). An event that does not fit is not recorded: its agent is unknown, and so
+restricted.
 """
 TIDY_FROM = 1 << 14
-"""Bytes from which on the file is shortened when most of it is obsolete."""
+"""Size in bytes from which the lock holder shortens the file."""
 LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
 """Characters of a last message, and of the paths of the files touched, in an event that waits in the file."""
 _TRIES = 100

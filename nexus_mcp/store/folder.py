@@ -266,11 +266,12 @@ class Folder:
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW | _CLOEXEC
-FILE = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC  # a pipe of that name must not keep us waiting
+# Without O_NONBLOCK, opening a pipe of that name would block.
+FILE = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
 
 ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 
-# Errors for a user that is not the owner (EPERM), and of file systems without this flag.
+# Errors of O_NOATIME for a user that is not the owner (EPERM), and on file systems without this flag.
 _NO_ATIME_REFUSED = frozenset({errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP})
 _no_atime = [getattr(os, "O_NOATIME", 0)]
 

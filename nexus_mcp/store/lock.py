@@ -222,8 +222,8 @@ def _flock(
 def _sign(fd: int, file: os.stat_result) -> bytes | None:
     """Write our pid into the lock file, for the error of a call that times out.
 
-    Return the earlier content, None if the file was not written to. The pid is a hint only, so a full disk does not
-    matter. It is written only into an empty file of one name, or over our own content (which a power cut may have
+    Return the earlier content, None if the file was not written to. The pid is only a hint, so a failed write is
+    ignored. It is written only into an empty file of one name, or over our own content (which a power cut may have
     turned into zeros): a planted file could be a user's own.
     """
     try:

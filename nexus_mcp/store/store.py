@@ -215,7 +215,9 @@ class Store:
         return self._notes.innermost(".nexus")
 
     def history_folder(self) -> AbstractContextManager[Folder | None]:
-        """Open the `.nexus` with state and history, None if absent: in a worktree it may be the main worktree's."""
+        """Open the folder `.nexus` that has state and history, None if absent: in a linked worktree it may be that of
+        the main worktree.
+        """
         return self._access.innermost(".nexus")
 
     @contextmanager

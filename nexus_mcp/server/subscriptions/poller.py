@@ -26,7 +26,7 @@ Mark = object
 
 
 class Poller:
-    """Polls paths, each below the folder that `base` returns for it.
+    """Polls paths; `base` returns the folder that contains a path.
 
     `tell` gets the changed ones, on the polling thread, and must not raise.
     """

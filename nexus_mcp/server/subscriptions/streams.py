@@ -77,9 +77,9 @@ def _is_true(value: Any) -> bool:
 
 
 MOST_URIS = 1024
-"""URIs in all subscriptions of a connection together."""
+"""Limit of the URIs in all subscriptions of a connection together."""
 MOST_STREAMS = 64
-"""Requests of subscriptions/listen that are open at a time."""
+"""Limit of the open subscriptions/listen requests."""
 
 
 class Stream:
@@ -101,7 +101,9 @@ class Stream:
 
 
 def _places_of(workspace: Workspace) -> Callable[[str], str]:
-    """Return a function for the `.nexus` that has a path below it: state and history may be the main worktree's."""
+    """Return a function from a path below `.nexus` to the `.nexus` that has it: state and history may be in the main
+    worktree.
+    """
     own, shared = (os.path.join(root, ".nexus") for root in (workspace.root, workspace.state_root))
     return lambda path: shared if path.startswith(_OF_THE_STATE) else own
 

@@ -35,7 +35,7 @@ _NEW = ".new"
 _FOR_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _MADE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 UNUSABLE = (OSError, NexusError, ValueError, KeyError, TypeError, RecursionError)
-"""Errors of reading a file that any program may have changed."""
+"""Errors that reading a cache file may raise, because any program may have changed it."""
 _warned: set[str] = set()
 
 

@@ -33,7 +33,7 @@ NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
 _STAMP_AT = 4 * 8
 _STAMPS = struct.Struct(f"={_STAMP_AT}x{STAMP}s{RECORD.size - _STAMP_AT - STAMP}x")
-"""Reads only the stamp of a record."""
+"""Unpacks only the stamp of a record."""
 _BEYOND = (1 << 64) - 1  # stands for this plan id and all higher ones
 
 
@@ -168,7 +168,7 @@ CACHE_FROM_BYTES = 256 << 10
 
 def digest(data: bytes) -> bytes:
     """Return 16 bytes that identify the data: no one can make other data with the same digest."""
-    import hashlib  # imported late: it takes 4 MB, and only a long history needs it
+    import hashlib  # imported late: hashlib takes 4 MB, and only a long history needs it
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
 

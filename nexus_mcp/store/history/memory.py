@@ -1,7 +1,7 @@
-"""What a process remembers of a history between calls.
+"""Hold the data that a process remembers about a history between calls.
 
-A file of its own, because every store has such a memory, and most hooks never read the history: they need not load the
-index (index.py) with struct, zlib and array.
+This is a module of its own because every store has this memory, and most hooks never read the history: they need not
+load index.py with struct, zlib and array.
 """
 
 from __future__ import annotations
