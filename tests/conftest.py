@@ -45,7 +45,9 @@ _PATH_EVENTS = {
 
 
 def _hear_signals() -> None:
-    """Undo what a shell does to a command in its background, and nohup: tests send these signals to processes.
+    """Restore the signal handling that a shell changes for background commands, as nohup does: tests send these signals
+    to processes. An ignored signal stays ignored in every process begun from here; a handled one is back at its default
+    there.
 
     An ignored signal stays ignored in every process begun from here; a handled one is back at its default there.
     """
@@ -65,7 +67,7 @@ gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What is there before the first test stays to the end: leave it out of every collection, and of every fork's."""
+    """Exclude the objects that exist before the first test from garbage collection, here and in every fork."""
     gc.collect()
     gc.freeze()
 
@@ -146,7 +148,7 @@ def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Guard]:
 
 @pytest.fixture
 def fast_path() -> Iterator[Path]:
-    """A folder of the test's own, in memory where there is such a place: fsync is free, and nothing has to survive."""
+    """Return a folder for the test, in memory if possible: there fsync is free."""
     folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     yield Path(folder).resolve()
     shutil.rmtree(folder)
@@ -238,7 +240,7 @@ def output_check(app: App) -> Callable[[str, Any], None]:
 
 @pytest.fixture(scope="session")
 def schema_errors() -> Callable[[str, Any], list[str]]:
-    """What the reference validator finds: schema_errors("plan", value) → one text per fault."""
+    """Return the faults that the reference validator finds: schema_errors("plan", value) → one text per fault."""
     return state_errors()
 
 

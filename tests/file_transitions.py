@@ -79,7 +79,7 @@ def history_search(folder: Path) -> Callable[[], object]:
 
 
 def pre_tool_use(folder: Path) -> Callable[[], object]:
-    """A pre_tool_use hook of a tracked agent, in a process that has imported what it needs."""
+    """Run a pre_tool_use hook of a tracked agent, in a process that has imported the needed modules."""
     return _event(
         folder,
         "pre_tool_use",

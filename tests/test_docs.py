@@ -96,7 +96,7 @@ def test_pages_of_clients_are_linked() -> None:
 
 
 def test_architecture_page_has_the_imports_of_today() -> None:
-    """The graph in docs/architecture.md is drawn from the imports; `make docs` draws it anew."""
+    """The graph in docs/architecture.md matches the imports; `make docs` draws it."""
     text = READ["docs/architecture.md"]
     assert text == rooms.page(text)
 

@@ -216,7 +216,7 @@ def test_no_module_is_longer_than_450_lines(folder: str) -> None:
     ],
 )
 def test_walk_finds_every_form_of_import(part: str, source: str, found: set[str]) -> None:
-    """An import upwards is seen in every spelling, and a rightful one is let be."""
+    """An upward import is detected in every spelling, and a permitted one is not."""
     assert crossings(part, source) == found
 
 
@@ -234,5 +234,5 @@ def test_walk_finds_every_form_of_import(part: str, source: str, found: set[str]
     ],
 )
 def test_the_walk_sees_rooms(source: str, found: set[str]) -> None:
-    """An import of a room above is seen in every spelling, and one for types alone is let be."""
+    """An import of a package above is detected in every spelling, and one for types alone is not."""
     assert upwards("client", source) == found

@@ -134,7 +134,7 @@ def test_no_text_for_an_agent_has_the_bare_name() -> None:
 
 
 def test_no_text_points_at_a_file_that_is_not_there() -> None:
-    """An installation has neither pages nor schemas: no text refers to them."""
+    """No text refers to pages or schemas, which an installation does not have."""
     told = {
         str(path.relative_to(ROOT)): text
         for path in sorted((ROOT / "nexus_mcp").rglob("*.py"))

@@ -56,6 +56,6 @@ class Tree:
         return warm(module, words, preload=_PACKAGES, cwd=self.root, env=environment, limit=_SECONDS, other_tree=True)
 
     def tested(self, *tests: str) -> str:
-        """Return "" when these tests of the copy pass, else what pytest prints."""
+        """Return "" if these tests of the copy pass, else the output of pytest."""
         done = self.run("pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *tests)
         return "" if done.code == 0 else done.out + done.err

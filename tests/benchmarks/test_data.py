@@ -44,7 +44,7 @@ def test_plan_ids_go_up_and_moments_do_not_repeat(written: bytes) -> None:
 
 
 def test_rare_word_is_only_in_the_listed_cycles(written: bytes) -> None:
-    """Only a decision of the cycles at those places has it, and no other word contains it."""
+    """Only a decision of the listed cycles has the word, and no other word contains it."""
     cycles = json.loads(written)["cycles"]
     found = [place for place, cycle in enumerate(cycles) if RARE in json.dumps(cycle)]
     assert found == rare_places(COUNT)
@@ -60,7 +60,7 @@ def test_moments_are_those_of_the_calendar() -> None:
 
 
 def test_our_server_takes_the_files(call: Client, project: Project, written: bytes) -> None:
-    """Cycles, plan and tasks are read and answered for, and the next plan has the next id."""
+    """Our server reads cycles, plan and tasks, and the next plan has the next id."""
     state = project.root / ".nexus" / "state"
     state.mkdir(parents=True)
     (project.root / ".nexus" / "history.json").write_bytes(written)

@@ -96,13 +96,13 @@ def test_different_figures_have_different_digests() -> None:
 
 
 def part(what: str, **others: Any) -> dict[str, Any]:
-    """A run of this part alone, as it would be measured now."""
+    """Return the result of a run of this part alone."""
     rows = {row.key: {**RESULT["rows"][row.key], "run": "now", "code": "abc"} for row in ROWS if row.part == what}
     return {"machine": RESULT["machine"], "rows": rows, "wrong": [], "notes": [], **others}
 
 
 def test_parts_are_kept_beside_the_others() -> None:
-    """Rows that were measured anew take the place of the kept ones; those of another machine are refused."""
+    """Newly measured rows replace the stored ones; those of another machine are refused."""
     new = part("hook")
     new["rows"]["hook-session_end"]["medians"] = {"ours": 1.0}
     both = results.joined(RESULT, new)

@@ -49,7 +49,7 @@ def test_folder_without_the_package_is_refused(
 def test_the_code_is_that_of_the_checkout(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A checkout whose server ends at once is not measured, and not by way of another one."""
+    """A checkout whose server ends at once is not measured, and no other checkout is measured in its place."""
     (tmp_path / "nexus_mcp").mkdir()
     (tmp_path / "nexus_mcp/__init__.py").touch()
     (tmp_path / "nexus_mcp/__main__.py").write_text("raise SystemExit(3)")

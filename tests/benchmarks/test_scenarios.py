@@ -68,7 +68,7 @@ def test_a_wrong_answer_is_noticed(bench: Bench) -> None:
 
 
 def test_servers_restart_between_rounds(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some rounds servers are started anew; the first round of each does not count."""
+    """After some rounds servers are restarted; the first round of each server does not count."""
     begun: list[range] = []
     real = tasks._some_rounds
 
@@ -174,7 +174,7 @@ def test_half_a_file_is_seen(tmp_path: Path, data: bytes, parse: bool, half: int
 
 
 def test_no_file_is_half_a_file(tmp_path: Path) -> None:
-    """A history that is gone for a moment is one that a reader cannot read."""
+    """A history that is missing for a moment counts as unreadable."""
     seen = Seen()
     look(tmp_path / "history.json", seen, parse=False)
     assert (seen.half, seen.sizes) == (1, {-1})

@@ -90,7 +90,7 @@ def test_a_row_is_recorded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_lost_index_is_no_small_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The row of a first call is measured by a server of its own that finds the index of another one."""
+    """The row of a first call is measured with a new server that finds the index of an earlier one."""
     monkeypatch.setattr(generator, "DATA", tmp_path)
     monkeypatch.setattr(workloads, "CYCLES", 100)
     monkeypatch.setattr(workloads, "FEW", 1)

@@ -32,7 +32,7 @@ def without(name: str) -> Change:
 
 
 def other(*path: str | int) -> Change:
-    """Another text at this place, if it is there."""
+    """Return another text for this place, if it exists."""
 
     def change(answer: Json) -> None:
         inner: Any = answer
@@ -129,7 +129,7 @@ def test_wrong_cycle_in_the_file_is_detected(figures: Figures, name: str) -> Non
 
 @pytest.mark.parametrize("name", TASKS)
 def test_wrong_answer_about_tasks_is_detected(figures: Figures, name: str) -> None:
-    """The texts of tasks count, of those that were there and of those that were added."""
+    """The texts of the old and of the added tasks are compared."""
     changes, told = TASKS[name]
     task_work(Wrong(OURS, (), changes=changes), figures)
     assert [text for text in figures.wrong if told in text]
@@ -137,7 +137,7 @@ def test_wrong_answer_about_tasks_is_detected(figures: Figures, name: str) -> No
 
 @pytest.mark.parametrize("tool", start.FIRST)
 def test_wrong_first_call_is_detected(figures: Figures, tool: str) -> None:
-    """A first call is looked at as whole as any other."""
+    """The answer of a first call is compared as completely as any other."""
     place: dict[str, tuple[str | int, ...]] = {
         "plan_status": ("issues", 0, "decision"),
         "task_list": ("tasks", 0, "title"),
@@ -149,7 +149,7 @@ def test_wrong_first_call_is_detected(figures: Figures, tool: str) -> None:
 
 
 def test_text_spoilt_by_a_crowd_is_detected(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tasks in the file are those that were there and those that were added, texts included."""
+    """The tasks in the file are the old and the added ones, with their texts."""
     monkeypatch.setattr(crowd, "PROCESSES", 1)
     monkeypatch.setattr(crowd, "CALLS", 2)
     with places.projects([OURS]) as made:

@@ -42,7 +42,7 @@ def test_existing_files_count_as_targets(tmp_path: Path) -> None:
 
 
 def test_reading_agent_does_not_count_as_editor() -> None:
-    """A tester that looked at the files since is no reason for a fresh engineer; a writer is."""
+    """A tester that only read the files since does not prevent a resume; an agent that wrote them does."""
     given = task(1, context="Mend src/a.py", owner="engineer")
     before = entry("e1", "engineer", "src/a.py", end=1000)
     for name, mode in (("tester", "resume"), ("researcher", "resume"), ("writer", "fresh"), ("somebody", "fresh")):

@@ -31,7 +31,7 @@ harness_notes: []
 
 
 def assets(folder: Path, changes: Mapping[str, str | bytes | None]) -> Path:
-    """A copy of the shipped files with some of them written anew, or taken away for None."""
+    """Return a copy of the shipped files, some of them rewritten, or removed for None."""
     root = folder / "assets"
     shutil.copytree(data_path("assets"), root)
     put(root, changes)

@@ -62,7 +62,7 @@ def test_a_file_without_a_list_gets_one(project: Project) -> None:
 
 
 def test_a_class_gets_a_tool(project: Project) -> None:
-    """The shipped tools come along, because a class of the project takes the place of the shipped one."""
+    """The project's class also gets the shipped tools, because it replaces the shipped class."""
     shipped_tools = load(None).maps["codex"]["classes"]["shell_command_exec"]
     made(project, tool("mcp__term__*"))
     made(project, tool("other"))
@@ -138,7 +138,7 @@ def test_links_are_not_followed(project: Project, tmp_path: Path, where: str) ->
 
 
 def test_a_failure_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk is full: neither a file nor a folder is left of a first change."""
+    """On a full disk a failed first change leaves neither a file nor a folder."""
 
     def full(*_: object) -> None:
         raise StorageError(META, "write", "No space left on device")

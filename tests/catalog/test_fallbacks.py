@@ -66,7 +66,7 @@ def test_catalog_without_faults_has_no_warnings(project: Path) -> None:
     ],
 )
 def test_a_fault_elsewhere_takes_nothing_away(project: Path, path: str, content: str, gone: str | None) -> None:
-    """Every other entry holds as before; a skill at fault is the shipped one, or not there."""
+    """Every other entry stays valid; a faulty skill is replaced by the shipped one, or omitted."""
     before = load(str(project))
     put(project / ".nexus", {path: content})
     catalog = found(project)

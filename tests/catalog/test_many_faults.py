@@ -18,7 +18,7 @@ SKILLED = {"skills/release/meta.yml": SKILL.format(id="release"), "skills/releas
 
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many names each search for near ones went through."""
+    """Return the number of names that each search for near names compared."""
     made: list[int] = []
     true = wording.nearest
 

@@ -163,7 +163,7 @@ def test_yaml_is_parsed_once(project: Path) -> None:
 
 @pytest.mark.parametrize("planted", ["copied", "broken", "a folder", "absent"])
 def test_cache_from_a_clone_is_ignored(project: Path, planted: str) -> None:
-    """A cache that came with a repository could take restrictions away; a broken one is none."""
+    """A cache from a repository could remove restrictions, so it is ignored; a broken cache, too."""
     (project / ".nexus/state").mkdir()
     first = load(str(project)).agents
     kept = project / ".nexus/state/cache/catalog.json"

@@ -119,7 +119,7 @@ def test_classes_of_our_tools_are_those_of_the_vocabulary() -> None:
 
 
 def test_commands_in_placeholders_exist() -> None:
-    """The commands that a text may name are there, and those of a harness have the option that is put behind them."""
+    """The commands in placeholders exist, and those of a harness have the option that is appended to them."""
     for name in placeholders.COMMANDS:
         command = COMMANDS[name]()
         assert isinstance(command, Command)

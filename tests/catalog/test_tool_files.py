@@ -111,7 +111,7 @@ GATED = {
 
 @pytest.mark.parametrize("harness", GATED)
 def test_shipped_maps_list_only_tools_that_write_files(harness: str) -> None:
-    """In each shipped map these and no others write files: no shell, nothing that reads, no tool of nexus-mcp."""
+    """Each shipped map lists exactly the tools that write files: no shell, no reading tool, no tool of nexus-mcp."""
     known = load(None).maps[harness]
     tools = {tool for names in known["classes"].values() for tool in names} | {
         *known["editing"],

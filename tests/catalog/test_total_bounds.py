@@ -42,7 +42,9 @@ def agents(*names: str, meta: str = "", body: str = "x") -> dict[str, Any]:
     ],
 )
 def test_all_files_together_are_bounded(tmp_path: Path, files: dict[str, Any], told: str) -> None:
-    """The first agent that does not fit, and all that come after it, may do nothing; those before it are as written."""
+    """The first agent beyond the limit, and all later ones, get every restriction; earlier agents keep their
+    own ones.
+    """
     put(tmp_path / ".nexus", files)
     (tmp_path / ".nexus/state").mkdir()
     for _ in ("read", "kept"):

@@ -176,7 +176,9 @@ def documents(draw: st.DrawFn) -> str:
 @settings(deadline=None, derandomize=True, database=None, max_examples=80)
 @given(documents(), st.data())
 def test_edits_keep_every_other_comment(text: str, data: st.DataObject) -> None:
-    """A list that grows keeps every comment of the file; an item that goes takes its own at most, or is refused."""
+    """A longer list keeps every comment of the file; a removed item takes at most its own comment, or the edit is
+    refused.
+    """
     before = yaml_file.read(text.encode(), "own.yml").value
     key = data.draw(st.sampled_from(sorted(before)))
     out = changed(text, lambda value: append(value[key], "new"))

@@ -88,7 +88,7 @@ def test_task_that_needs_a_broken_plan_has_no_brief(some_tasks: Project, capsys:
 
 
 def test_unknown_harness_causes_a_warning(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """A harness without a capability map is named, with the near name; the text goes out all the same."""
+    """A harness without a capability map is reported with the near name; the brief is printed nevertheless."""
     code, out, err = brief(some_tasks, capsys, "1", "--no-role", "--harness-id", "claudecode")
     assert (code, out.partition("\n")[0]) == (0, "TASK: Do it")
     assert err.startswith("nexus-mcp: There is no capability map of claudecode, so no tool is refused, ")
@@ -124,7 +124,7 @@ def test_only_lead_adds_the_chapters_on_starting_agents(
 
 
 def test_agent_option_wins_over_the_owner(some_tasks: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """--agent comes before the owner, and is needed where the owner is none."""
+    """--agent wins over the owner, and is required if the owner is no agent."""
     code, out, _ = brief(some_tasks, capsys, "4", "--agent", "tester")
     assert code == 0
     assert "LIMITS: you are tester." in out

@@ -26,7 +26,7 @@ class TestChanges:
     """`add` and `remove` change the files of the project."""
 
     def test_capability_is_added_and_removed(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        """Added once, and taken away again."""
+        """A capability is added once, and removed again."""
         words = ("no_shell_exec", "--agent", "writer")
         assert run(project, capsys, "add", *words) == (0, f"{META}: writer has no_shell_exec now.\n", "")
         assert run(project, capsys, "add", *words) == (0, "writer has no_shell_exec already.\n", "")

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def told(ran: Ran) -> str:
-    """The one line of a refusal."""
+    """Return the one line of a refusal."""
     assert ran.out == ""
     assert ran.code == 2
     assert ran.err.count("\n") == 1, ran.err

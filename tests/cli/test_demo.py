@@ -68,7 +68,9 @@ def test_demo_removes_the_project(piped: Ran, temporary: Path) -> None:
 
 
 def test_demo_fits_80_columns_without_colour(piped: Ran) -> None:
-    """In a pipe there is no escape sequence, no trailing blank and no line beyond 80 columns but those to be copied."""
+    """In a pipe the output has no escape sequence, no trailing blank, and no line beyond 80 columns except those to
+    copy.
+    """
     lines = piped.out.splitlines()
     assert "\x1b" not in piped.out
     assert [line for line in lines if line != line.rstrip()] == []
@@ -93,7 +95,7 @@ def test_no_color_switches_colours_off() -> None:
 
 
 def test_keep_leaves_a_clean_repository(tmp_path: Path) -> None:
-    """With --keep the project stays, a clean repository but for the two files of .nexus."""
+    """With --keep the project stays: a clean repository except for two files of .nexus."""
     ran = nexus("demo", "--keep", env={"TMPDIR": str(tmp_path), "PYTHONIOENCODING": "ascii"})
     assert (ran.code, ran.err) == (0, "")
     (kept,) = tmp_path.glob("nexus-demo-*")

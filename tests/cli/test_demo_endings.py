@@ -59,7 +59,7 @@ def begun(temporary: Path) -> subprocess.Popen[bytes]:
 
 
 def test_closed_reader_ends_the_demo_with_141(temporary: Path) -> None:
-    """A reader that goes away in the middle ends the demo with 141, without a word and without a folder left."""
+    """A reader that closes the pipe ends the demo with 141, without a message and without a folder left."""
     process = begun(temporary)
     assert process.stdout is not None
     process.stdout.close()

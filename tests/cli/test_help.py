@@ -87,7 +87,7 @@ def test_bare_command_on_a_terminal_explains_itself() -> None:
 
 
 def test_help_into_a_closed_pipe_prints_no_error() -> None:
-    """A reader that goes away early leaves no message behind."""
+    """A reader that closes the pipe early causes no message."""
     process = subprocess.Popen(
         [sys.executable, "-m", "nexus_mcp", "--help"],
         env=environment(),

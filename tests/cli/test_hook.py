@@ -154,7 +154,7 @@ def test_a_message_without_markup_loads_no_markdown_parser(project: Project, pro
 
 
 def test_closed_stdout_does_not_undo_the_event(project: Project) -> None:
-    """A reader that went away does not undo the event, and ends it without a word."""
+    """If the reader closes the pipe, the event is kept, and the hook ends without a message."""
     process = subprocess.Popen(
         [*COMMAND, "hook", "agent_spawn"],
         cwd=project.root,

@@ -176,7 +176,7 @@ def test_other_harness_id_replaces_those_in_all_lines(project: Project) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/claude-code.md", "docs/codex.md", "docs/opencode.md"])
 def test_the_pages_have_the_same_lines(project: Project, page: str) -> None:
-    """The lines of the pages that mount the server are those that init prints, but for the path."""
+    """The pages show the lines that init prints, except for the path."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
     found = {client: words[-2:] for client, words in printed(project).items()}
     if page in ("README.md", "docs/claude-code.md"):

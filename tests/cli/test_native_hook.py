@@ -83,7 +83,9 @@ def test_unreadable_payload_of_another_event_denies_nothing(project: Project) ->
 
 
 def test_unknown_event_is_logged_in_silence(project: Project) -> None:
-    """An event of a newer harness prints nothing and is a line in hook-errors.jsonl; a known other one is not."""
+    """An unknown event of a newer harness prints nothing and is logged in hook-errors.jsonl; a known ignored event is
+    not logged.
+    """
     project.put("state/tasks.json", tasks(task(1)))
     assert hook(project, payload(hook_event_name="PostToolBatch")) is None
     assert not (project.state / "claude-code" / "hook-errors.jsonl").exists()
@@ -248,7 +250,7 @@ def test_context_of_a_request_is_given_until_something_keeps_it(project: Project
 
 
 def test_contexts_that_exceed_the_limit_together_come_one_after_another() -> None:
-    """What waits for a session is never cut: the first texts that fit are given, the others with the next event."""
+    """Waiting contexts are never truncated: the first texts that fit are sent, the others with the next event."""
     from nexus_mcp.harness.opencode_dialect import LIMIT, Sessions
 
     long, short = "a" * (LIMIT - 10), "b" * 20

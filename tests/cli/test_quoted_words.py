@@ -50,6 +50,6 @@ def test_shell_line_can_be_read_back() -> None:
 
 
 def test_plain_words_stay_plain() -> None:
-    """Words without such characters are written as a person would."""
+    """Words without special characters are not quoted."""
     assert shell_line(["/opt/nexus mcp", "serve"]) == "'/opt/nexus mcp' serve"
     assert (json_string("é"), json_array(["a", "b"])) == ('"é"', '["a", "b"]')

@@ -13,7 +13,7 @@ GONE: Any = object()
 
 
 def raw(**members: Any) -> dict[str, Any]:
-    """The JSON of a fixture of one call; `members` replace its own, GONE takes one away."""
+    """Return the JSON of a fixture of one call; `members` replace its own fields, GONE removes one."""
     whole = {
         "test_id": "one",
         "description": "One call and its answer.",

@@ -1,4 +1,4 @@
-"""Assertions on an answer or on files pass or fail as they should."""
+"""Assertions on an answer or on files have the right outcome."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_null_means_absent_and_empty_object_means_present() -> None:
 
 
 def test_file_assertions_have_separate_outcomes() -> None:
-    """Each assertion on a file comes out on its own, that on its whole text too."""
+    """Each assertion on a file has its own outcome, the one on its whole text too."""
     assert checked({"text": '{"a": [1]}', "$.a[0]": True, "$.a": [{"keys": []}]}, b'{"a": [1]}') == [
         Assertion("files", True, "", "step 1", "a.json", "text", '{"a": [1]}', '{"a": [1]}'),
         Assertion("files", False, "must be true, is 1", "step 1", "a.json", "$.a[0]", True, 1),

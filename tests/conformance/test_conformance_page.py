@@ -49,14 +49,14 @@ def test_ci_job_of_the_page_has_valid_options() -> None:
 
 
 def test_page_has_every_pytest_option() -> None:
-    """The page has every option of the plug-in and no other, and its name is that of the command with a prefix."""
+    """The page has exactly the plug-in's options; their names are those of the command with a prefix."""
     names = {name for name, _, _ in OPTIONS}
     assert set(re.findall(r"--nexus-[a-z-]+[a-z]", PAGE)) == names
     assert {name.replace("--nexus-", "--") for name in names} <= {option.name for option in COMMAND.options}
 
 
 def test_fixtures_named_on_the_page_exist() -> None:
-    """Every fixture that the page names is there."""
+    """Every fixture named on the page exists."""
     named = set(re.findall(r"nexus::([a-z_0-9]+)", PAGE))
     assert named
     assert named <= {fixture.test_id for fixture in load()}

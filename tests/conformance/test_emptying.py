@@ -41,7 +41,7 @@ def test_empty_deletes_entries_but_not_link_targets(doomed: Path) -> None:
 
 @pytest.mark.parametrize("name", ["doomed", "link", "file", "pipe", "nothing"])
 def test_remove_deletes_a_link_itself(doomed: Path, name: str) -> None:
-    """Whatever a name stands for goes, and a link is deleted itself."""
+    """An entry of any kind is removed; of a link only the link itself."""
     folder = doomed.parent
     (folder / "link").symlink_to("kept")
     (folder / "file").write_text("")

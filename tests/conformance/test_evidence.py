@@ -100,7 +100,7 @@ def test_a_fixture_and_a_run_have_bounds() -> None:
     ("text", "count"), [(b"", 1), (b"[]", 2), (b'{"a,b":[1,2,"[[[["]}', 6), (b'"\\",,,,', 1), (b'["a', 2)]
 )
 def test_values_are_counted_before_they_are_parsed(text: bytes, count: int) -> None:
-    """Only what stands outside of strings counts as the structure of a text."""
+    """Only characters outside of strings count as the structure of a text."""
     assert count_values(text, 3) == count if count <= 4 else count_values(text, 3) > 3
 
 

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_fixture_finds_an_empty_folder(folder: Path) -> None:
-    """Every fixture finds the folder empty but for a repository, and the run leaves it empty."""
+    """At the start of every fixture the folder has only a repository, and the run leaves it empty."""
     fixtures = [
         made(ADD, test_id="a", **FIRST),
         made(ADD, test_id="b", **FIRST),

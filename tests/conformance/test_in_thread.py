@@ -72,7 +72,7 @@ def test_cancelled_caller_waits_for_its_work() -> None:
 
 
 def test_sandbox_sees_no_sandbox_in_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sandbox that is looked at in the very moment in which another is made sees no stranger in it."""
+    """A check of one sandbox while another one is created finds no foreign file."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made, mkdir = WorkspaceRoot(), os.mkdir
     first = made.sandbox()

@@ -206,7 +206,7 @@ def test_query_selects_what_the_reference_selects(document: Any, segments: list[
 @settings(max_examples=200, deadline=None)
 @given(DOCUMENTS, SEGMENTS)
 def test_parent_of_a_missing_node_exists(document: Any, segments: list[str | int]) -> None:
-    """The parent of a missing node is there, and is spelled so that it selects a single node again."""
+    """The parent of a missing node exists, and its path selects this single node again."""
     found = jsonpath.compile(spelled(segments, double=True)).find(document)
     if found.value is MISSING:
         parent = jsonpath.compile(found.parent)

@@ -147,7 +147,7 @@ def test_a_value_matches_itself(value: Any) -> None:
 
 @given(SCALARS, SCALARS)
 def test_scalars_match_both_ways(one: Any, other: Any) -> None:
-    """Whether two scalars match does not depend on which is expected, and never goes across types."""
+    """The match of two scalars is symmetric, and values of different types never match."""
     assert (mismatch(one, other) == "") is (mismatch(other, one) == "")
     kinds = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
     assert mismatch(one, other) or kinds[type(one)] == kinds[type(other)]

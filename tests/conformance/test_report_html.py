@@ -56,7 +56,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def rows(self) -> list[list[str]]:
-        """The cells of the matrix as they read."""
+        """Return the cells of the matrix as text."""
         table = self.source.partition('class="matrix">')[2].partition("</table>")[0]
         return [
             [re.sub("<[^>]*>", "", cell).strip() for cell in re.findall("<t[hd].*?</t[hd]>", row)]
@@ -87,7 +87,7 @@ def test_page_loads_no_other_resource(run: RunResult) -> None:
 
 @RUNS
 def test_every_link_has_its_element(run: RunResult) -> None:
-    """Every link leads to an element of the page, and no id is there twice."""
+    """Every link has its target on the page, and no id is repeated."""
     page = Page(run)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert sorted(ids) == sorted(set(ids))

@@ -53,7 +53,7 @@ def test_run_reports_progress_and_keeps_order(temporary: Path) -> None:
 
 
 def test_result_has_assertions_and_exchanges() -> None:
-    """A result has every assertion and every exchange; one that passed has no files to look at."""
+    """A result has every assertion and every exchange; a passed one has no files."""
     result = one(act("mark"), postcondition={"error_contains": "no", "state_files": {".nexus/history.json": None}})
     (exchange,) = result.exchanges
     assert exchange.seconds > 0
@@ -144,7 +144,7 @@ def test_unsupported_fixture_is_not_run() -> None:
 
 
 def test_fault_of_the_runner_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault in the runner ends the run as such; the target has not failed."""
+    """A fault in the runner ends the run, and is not counted as a failure of the target."""
     monkeypatch.setattr("nexus_mcp.conformance.trial.trial.file_checks", lambda *_: 1 / 0)
     with pytest.raises(HarnessFault) as caught:
         one(act("wave"))

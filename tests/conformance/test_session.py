@@ -70,7 +70,7 @@ def test_call_returns_payload_and_server_info(tmp_path: Path) -> None:
     ],
 )
 def test_error_response_is_an_answer(tmp_path: Path, do: str, expected: Reply) -> None:
-    """An error, a text and a broken output schema are answers, whatever else they are."""
+    """An error, a plain text and a result that breaks the output schema count as responses."""
     assert reply(tmp_path, do=do) == replace(expected, result=RESULTS[do].get("result"))
 
 

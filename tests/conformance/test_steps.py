@@ -123,7 +123,7 @@ def test_killed_call_happens_at_most_once() -> None:
 
 
 def test_kill_that_comes_late() -> None:
-    """An answer that was there before the kill is the step's."""
+    """A response that arrived before the kill is that of the step."""
     late = {"action": {"tool": "context"}, "seed": 3, "within_ms": 2000}
     result = one({"kill": late, "assert_return": {"$.activeMode": None}}, call("task_list"))
     assert outcome(result) == ("passed", [])

@@ -191,7 +191,7 @@ def test_work_stops_at_its_deadline_or_on_request() -> None:
 
 
 def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal that comes while a run deletes its folder leaves it little time, and is obeyed afterwards."""
+    """A signal during the clean-up shortens its time, and ends the run afterwards."""
     monkeypatch.setattr(stopping, "GRACE_S", 0.05)
     begun = threading.Event()
 

@@ -36,7 +36,7 @@ JOURNAL = ".nexus/state/txn.json"
 
 
 class Disk:
-    """Stands before the calls of `os` that change a disk: counts them and does `action` at the one with `number`."""
+    """Wraps the calls of `os` that change a disk: counts them and runs `action` at the call with this `number`."""
 
     def __init__(self, number: int, action: Callable[[str], None]) -> None:
         self.number = number
@@ -114,7 +114,7 @@ def peek(client: Client, tool: str) -> Any:
 
 
 def assert_no_leftovers(client: Client, project: Project) -> None:
-    """After the next writes only files of the contract are there, and our own."""
+    """Check that after the next writes only files of the contract and our own files exist."""
     client("artifact_write", filename="note.md", content="text")
     client("task_add", title="T", context="C")
     left = {

@@ -111,7 +111,7 @@ def test_result_text_equals_structured_content(full: Client, tool: str) -> None:
 
 @pytest.mark.requirement("calls.unescaped")
 def test_text_is_not_escaped(full: Client) -> None:
-    """Letters outside ASCII leave as they came."""
+    """Letters outside ASCII are returned unescaped."""
     answer = full.app.call("task_add", {"title": "漢字 é 😀 \u2028", "context": "ß"})
     assert "漢字 é 😀 \u2028" in answer.result["content"][0]["text"]
 

@@ -107,7 +107,7 @@ def test_a_lost_answer_is_given_once(
 
 @pytest.mark.requirement("task_close.retry")
 def test_a_delivered_answer_is_not_repeated(call: Client, project: Project, clock: Clock) -> None:
-    """After an answer that went out, a close of nothing is a new cycle."""
+    """After the response was delivered, a close with nothing open adds a new cycle."""
     settle(project)
     first = call("task_close")
     clock.advance(1000)

@@ -120,7 +120,7 @@ def test_our_names_where_they_are_not_ours(call: Client, project: Project) -> No
 
 @pytest.mark.requirement("files.absent", "files.closed")
 def test_no_null_is_written(call: Client, project: Project) -> None:
-    """After a whole cycle no file of ours has a null, but for a cycle without a plan."""
+    """After a whole cycle no file of ours has a null, except in a cycle without a plan."""
     call("plan_start", topic="T", issues=["A"], research_summary="")
     call("plan_decide", issue_id=1, decision="", how_agents=None)
     call("task_add", title="T", context="C", owner=None)

@@ -71,7 +71,7 @@ def test_a_cycle_is_spliced_in(call: Client, project: Project, clock: Clock, nam
 @pytest.mark.requirement("history.append-only")
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_repeated_appends_keep_all_bytes(call: Client, project: Project, name: str) -> None:
-    """Splicing again and again keeps all that was there each time."""
+    """Repeated appends keep all earlier bytes."""
     head, tail = split(LAYOUTS[name])
     project.put("history.json", head + tail)
     count = len(parsed(head + tail)["cycles"])

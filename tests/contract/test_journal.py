@@ -57,7 +57,7 @@ def test_journal_with_a_long_id_is_refused(call: Client, project: Project, make_
 @pytest.mark.requirement("storage.pending")
 @pytest.mark.parametrize("tool", NAMES)
 def test_any_call_completes_a_recorded_close(project: Project, make_app: Callable[..., Any], tool: str) -> None:
-    """Whichever call comes next, the recorded close is complete before it is answered."""
+    """Any next call completes the recorded close before its response is sent."""
     settle(project)
     recorded(project, make_app)
     answer = make_app(project.root).call(tool, SMALLEST[tool])
@@ -129,7 +129,7 @@ def test_recorded_close_waits_while_the_history_is_newer(
 def test_recorded_close_waits_while_the_history_is_broken(
     project: Project, make_app: Callable[..., Any], content: bytes
 ) -> None:
-    """When the history has become unreadable a recorded close waits, and completes once it is mended."""
+    """While the history is unreadable a recorded close waits; it completes once the history is repaired."""
     settle(project)
     before = project.get("history.json")
     recorded(project, make_app)
@@ -149,7 +149,7 @@ def test_recorded_close_waits_while_the_history_is_broken(
 def test_journal_of_another_version_is_not_applied(
     project: Project, make_app: Callable[..., Any], tool: str, version: Any
 ) -> None:
-    """A journal that is ours in all but its version is not applied."""
+    """A journal of another version is not applied, even if it is otherwise valid."""
     settle(project)
     recorded(project, make_app)
     project.put("state/txn.json", {**project.json("state/txn.json"), "version": version})

@@ -38,7 +38,7 @@ def test_option_wins_over_variable_repository_and_folder(place: Path) -> None:
 
 @pytest.mark.requirement("root.git", "root.git-file")
 def test_nearest_git_decides_the_root(place: Path) -> None:
-    """The nearest .git counts, be it a folder or a file; the working directory itself is looked at first."""
+    """The nearest .git, a folder or a file, decides; the search begins in the working directory."""
     cwd = str(place / "top/a/b")
     (place / "top/a/.git").write_text("gitdir: elsewhere\n")
     assert find_root(None, {}, cwd) == str(place / "top/a")

@@ -44,7 +44,7 @@ def test_valid_values_pass_both_evaluators(schema_errors: Errors, name: str, val
 )  # fmt: skip
 @pytest.mark.parametrize(("name", "where", "value"), BAD, ids=[f"{name} {where}" for name, where, _ in BAD])
 def test_invalid_value_is_reported_at_its_place(schema_errors: Errors, name: str, where: str, value: Any) -> None:
-    """A value broken in one place does not pass, and our evaluator points at that place."""
+    """A value with one fault is invalid, and our evaluator reports the place of the fault."""
     assert schema_errors(name, value)
     faults = schemas.faults(schemas.load(f"state/{name}"), value)
     assert faults
@@ -123,7 +123,7 @@ def test_schemas_are_described_and_closed(name: str) -> None:
 
 @pytest.mark.requirement("history.lax", "files.tolerated")
 def test_reading_schema_allows_unknown_fields() -> None:
-    """The form for reading admits unknown members, blank texts and odd optional values, and no less than that."""
+    """The schema for reading allows unknown fields, blank texts and odd optional values, and nothing else."""
     lax = schemas.readable("state/plan")
     odd = {
         "id": 1,

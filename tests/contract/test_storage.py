@@ -64,7 +64,7 @@ def test_every_failing_change_is_absent_or_completed(
 @pytest.mark.requirement("storage.vanished")
 @pytest.mark.parametrize("tool", NAMES)
 def test_vanished_project_is_not_created_again(call: Client, project: Project, tool: str) -> None:
-    """When the project folder is gone every call fails and does not make it again."""
+    """If the project folder is missing, every call fails and does not create it."""
     shutil.rmtree(project.root)
     message = call.refused(tool, SMALLEST[tool])
     assert str(project.root) in message
@@ -148,7 +148,7 @@ def test_temporary_files_of_others_stay(call: Client, project: Project) -> None:
 @pytest.mark.requirement("storage.durable")
 @pytest.mark.parametrize("tool", WRITERS)
 def test_the_order_of_writes(call: Client, project: Project, tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file is synced before it is put in place, and its folder after, before the answer is there."""
+    """Each file is synced before it is renamed into place, and its folder after that, before the response is sent."""
     settle(project)
     monkeypatch.setattr(oplog, "note", lambda *_: None)  # the one file that is written without either
     with disk(0, lambda _: None) as seen:

@@ -15,7 +15,7 @@ Json = Any
 
 
 def reduced(found: list[Json]) -> Json:
-    """The one answer beside that of the handshake; "tool error" for one that the tool refused; None."""
+    """Return the one response beside that of the handshake; "tool error" for a refused call; None without one."""
     rest = [answer for answer in found if answer["id"] != "first"]
     assert len(rest) <= 1
     answer = rest[0] if rest else None
@@ -55,7 +55,7 @@ def test_every_difference_is_documented() -> None:
 
 @pytest.mark.parametrize("frames", [9, 20])
 def test_many_notifications_before_a_request_are_accepted(frames: int) -> None:
-    """The SDK forgets all but eight frames before the first request; we do not need to, and open the connection."""
+    """The SDK drops all but eight frames before the first request; our server reads them all."""
     lead = [notification("notifications/other")] * (frames - 1) + [notification("notifications/initialized")]
     ours, theirs = compare([*lead, request(1, "tools/list")])
     assert "result" in ours[0]

@@ -89,7 +89,7 @@ def test_repeated_handshake_is_answered_alike() -> None:
 
 @pytest.mark.parametrize("id", [0, -1, 2**53, 2**64, 10**100, "", "x", "7", "é\u2028😀", "\n", "null"])
 def test_ids_are_returned_unchanged(id: Json) -> None:
-    """Every id is sent back as it came."""
+    """Every id is returned unchanged."""
     for message in (request(id, "ping"), request(id, "x"), request(id, "tools/call", {"name": "plan_status"})):
         ours, theirs = compare([initialize("first"), message])
         assert ours == theirs

@@ -59,14 +59,14 @@ def codes(root: Path) -> list[str]:
 
 
 def only(root: Path) -> Finding:
-    """The one thing that is found."""
+    """Return the only finding."""
     (finding,) = look(root).findings
     return finding
 
 
 @contextmanager
 def opened(root: Path, *names: str) -> Iterator[Folder]:
-    """The folder that lies there, open."""
+    """Return the existing folder, open."""
     with ExitStack() as stack:
         folder = stack.enter_context(Folder.root(str(root)))
         for name in names:

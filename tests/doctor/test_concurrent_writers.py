@@ -125,7 +125,7 @@ def test_undisturbed_pass_reports_all_its_findings(made: Project, disturbed: Cal
 
 
 def test_file_deleted_during_the_check_is_no_finding(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is gone when it is to be read is no finding."""
+    """A file that disappears before it is read is no finding."""
     for path in ("state/plan.json", "history.json", "state/closed-1.json", "memory/a.md", "state/tool-log.jsonl"):
         made.put(path, "{")
 

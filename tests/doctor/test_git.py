@@ -40,7 +40,7 @@ def test_tracked_session_files_are_reported(used: Project) -> None:
 
 
 def test_deleted_but_tracked_file_is_reported(used: Project) -> None:
-    """A session file stays tracked when it is gone from the disk."""
+    """A tracked session file is reported even if it is deleted on the disk."""
     answered(used.root, "task_add", title="t", context="c")
     commit(used, ".nexus/state/tasks.json")
     answered(used.root, "task_close")
@@ -114,7 +114,7 @@ def test_driver_with_missing_program_is_reported(used: Project) -> None:
 
 
 def test_project_in_a_folder_of_the_repository_is_checked(real_repository: Project) -> None:
-    """A project below the root of its repository is looked at as its own."""
+    """A project below the root of its repository is checked by itself."""
     inner = Project(real_repository.root / "a b" / "inner")
     inner.root.mkdir(parents=True)
     whole_cycle(inner.root)

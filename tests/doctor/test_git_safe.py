@@ -101,7 +101,7 @@ def is_held(fifo: Path) -> bool:
 
 
 def gone(fifo: Path) -> None:
-    """Come back when no process reads the FIFO: one that was killed takes a moment to be gone."""
+    """Wait until no process reads the FIFO: a killed process takes a moment to end."""
     while is_held(fifo):
         os.sched_yield()
 

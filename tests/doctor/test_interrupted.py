@@ -31,7 +31,7 @@ sys.stdin.read()
 
 
 def interrupted_close(root: Path) -> None:
-    """A close that was recorded, and whose process died before it was carried out: its new history lies there, too."""
+    """Record a close whose process died before it was applied, with its prepared history."""
     whole_cycle(root, close=False)
     (root / ".nexus/state/lock").write_bytes(b"")  # the lock of a copy vouches for nothing, so that of both has to
     copy = root.with_name("copy")
@@ -83,7 +83,7 @@ def test_recorded_close_of_a_newer_history_is_reported(bare: Project) -> None:
     [("artifacts/a/b.md/c", "", "b.md: it has to be a file"), ("artifacts", "", "artifacts: it has to be a folder")],
 )
 def test_obstacle_of_a_recorded_change_is_reported_first(bare: Project, path: str, content: str, wanted: str) -> None:
-    """Where something else stands in the place of a file that is to be written, that comes first."""
+    """An entry in the place of a file that the change will write is reported first."""
     answered(bare.root, "task_add", title="t", context="c")
     noted = oplog.entry("a" * 16, "1970-01-01T00:00:00.000Z", oplog.By(oplog.UNDO, "default", ""), [])
     record = journal.record(None, {"artifacts/a/b.md": (None, b"text")}, None, noted)
@@ -113,7 +113,7 @@ def test_recorded_change_without_a_cycle_is_reported(bare: Project) -> None:
 
 
 def test_receipt_of_a_dead_process_is_reported(bare: Project) -> None:
-    """The answer of a close counts as undelivered once its process is gone, and not before."""
+    """A receipt counts as undelivered once its process has ended, and not before."""
     whole_cycle(bare.root, close=False)
     answer = App(Workspace(str(bare.root))).call("task_close", {})
     assert codes(bare.root) == []

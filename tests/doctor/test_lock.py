@@ -60,7 +60,7 @@ def test_living_holder_is_reported_with_its_state() -> None:
 
 
 def test_a_moment_without_a_holder_is_waited_for(made: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lock that comes free while patience lasts is no finding."""
+    """A lock that becomes free within the waiting time is no finding."""
     made.put("state/.nexus-tmp-1", "")
     with opened(made.root, ".nexus", "state") as state:
         writer = acquire(state)

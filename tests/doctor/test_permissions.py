@@ -93,7 +93,7 @@ def test_unreadable_nexus_is_reported() -> None:
 
 
 def test_unreadable_project_cannot_be_checked() -> None:
-    """A project that may not be opened cannot be looked at."""
+    """A project that cannot be opened cannot be checked."""
     assert "Permission denied" in found_by_nobody(mode("..", 0o000))
 
 

@@ -70,7 +70,7 @@ def test_report_of_an_unreadable_folder_never_says_healthy() -> None:
 
 
 def test_colour_is_nothing_but_colour() -> None:
-    """With colours the text is the same but for them."""
+    """Without its colours the coloured report equals the plain one."""
     coloured = to_text(REPORT, colour=True)
     assert coloured.count("\x1b[1;31merror\x1b[0m") == 1
     assert coloured.count("\x1b[1;33mwarning\x1b[0m") == 2

@@ -85,7 +85,7 @@ def test_a_pointer_has_its_place(value: Any, indent: int | str | None, ascii_onl
 
 
 def test_pointer_to_a_missing_value_names_its_parent() -> None:
-    """A pointer to a member, an item or below a text leads to the innermost value that is there."""
+    """A pointer to a missing field or item has the place of its innermost existing parent."""
     text = '\ufeff{"a": [1, {"b": "c"}]}'
     assert [documents.find_value(text, pointer, 1) for pointer in ("/x", "/a/7", "/a/1/x", "/a/1/b/0")] == [
         1,
@@ -143,7 +143,7 @@ def test_plain_rules_are_checked_without_git(text: str, verdict: bool | None) ->
     ],
 )
 def test_role_depends_on_the_place_of_a_file(path: str, kind: str, role: str) -> None:
-    """A path has its role by where it lies, not by its name alone."""
+    """The role of a path depends on its folder, not on its name alone."""
     assert places.role(path, kind) == role
 
 

@@ -197,7 +197,7 @@ def test_file_that_changes_meanwhile_is_read_again(times: int) -> None:
 
 @pytest.mark.parametrize("name", [*JSON_FILES])
 def test_uninstall_after_the_program_moved(name: str) -> None:
-    """The record says what is ours: the program that the files name need not be there any more."""
+    """The record identifies our entries, so the program that they name need not exist."""
     with project() as (root, site):
         install(site, load(name), request_of(name, "/gone/nexus-mcp"), {}, force=False)
         (problem, *_) = status.missing_commands(site, read_record(site), name)
@@ -207,7 +207,7 @@ def test_uninstall_after_the_program_moved(name: str) -> None:
 
 
 def test_list_names_entries_that_were_edited() -> None:
-    """An entry that was edited by hand is named with its file, one that is as it was is not."""
+    """An entry that was edited by hand is named with its file; an unchanged one is not."""
     with project() as (root, site):
         install(site, load("claude-code"), request_of("claude-code"), {}, force=False)
         assert status.drift(site, read_record(site), "claude-code") == []

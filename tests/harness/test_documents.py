@@ -59,7 +59,7 @@ def is_within(part: str, whole: str) -> bool:
 
 @given(st.sampled_from(["", "\ufeff"]), GAPS, objects(), GAPS)
 def test_an_entry_is_added_and_removed(mark: str, before: str, text: str, after: str) -> None:
-    """All that was there stays in its order; the removal of the entry leaves all of it, and nothing else."""
+    """An added entry keeps the order of all others; its removal restores the file."""
     text = f"{mark}{before}{text}{after}"
     document = JsonDocument(text)
     try:

@@ -41,7 +41,7 @@ def filled(value: Any, payload: dict[str, Any]) -> Any:
 
 
 def call(at: Path, event: str, **payload: Any) -> Any:
-    """Return what the installed hook of the event gets from the server."""
+    """Return the server's answer to the installed hook of the event."""
     ((group,),) = (settings(at)["hooks"][event],)
     (hook,) = group["hooks"]
     assert hook["server"] == "nexus"
@@ -52,7 +52,7 @@ def call(at: Path, event: str, **payload: Any) -> Any:
 
 
 def test_only_events_that_work_call_the_server(at: Path) -> None:
-    """SessionStart and SessionEnd, and what a model could forge, stay commands; the server offers the tool."""
+    """SessionStart, SessionEnd and events that a model could forge stay commands; the server offers the tool."""
     assert run("install", "claude-code", "--fast-hooks") == 0
     hooks = settings(at)["hooks"]
     types = {event: group["hooks"][0]["type"] for event, (group,) in hooks.items()}
@@ -64,7 +64,7 @@ def test_only_events_that_work_call_the_server(at: Path) -> None:
 
 
 def test_installed_input_is_judged(at: Path, project: Project) -> None:
-    """A denial, an agent's restriction, a failed tool and the end of a turn come back in the harness's own form."""
+    """A denial, an agent's restriction, a failed tool and the end of a turn are returned in the harness's own form."""
     assert run("install", "claude-code", "--fast-hooks", "--gate", "block") == 0
     edit = {"tool_name": "Write", "tool_input": {"file_path": "a.py", "content": "x"}}
     denied = call(at, "PreToolUse", **edit)["hookSpecificOutput"]
@@ -83,14 +83,14 @@ def test_installed_input_is_judged(at: Path, project: Project) -> None:
 
 
 def test_input_without_a_tool_is_denied(at: Path) -> None:
-    """What names no tool is denied in the harness's form."""
+    """An input without a tool name is denied in the harness's form."""
     assert run("install", "claude-code", "--fast-hooks", "--gate", "block") == 0
     assert call(at, "PreToolUse")["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 @pytest.mark.parametrize("deny", [None, ["Bash(rm:*)"]])
 def test_uninstall_restores_the_bytes(at: Path, deny: list[str] | None) -> None:
-    """The rule that hides the tool goes with the hooks, and the user's own rules stay."""
+    """The rule that hides the tool is removed with the hooks, and the user's own rules stay."""
     path = at / ".claude/settings.json"
     if deny is not None:
         path.parent.mkdir()

@@ -1,4 +1,4 @@
-"""The eleven faults seen in the real harnesses, each by its number: what we do, so that none of them hurts."""
+"""Our handling of the eleven faults seen in the real harnesses, each by its number."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_fault_02_report_of_a_subagent_has_no_tags(project: Project) -> None:
 
 
 def test_fault_03_text_of_a_command_has_no_tags(project: Project) -> None:
-    """OpenCode reports the expanded text of a command as a message, and `opencode run` quotes what was typed."""
+    """OpenCode reports the expanded text of a command as a message, and `opencode run` quotes the typed text."""
     asked: list[dict[str, Any]] = []
 
     def ask(event: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_fault_03_text_of_a_command_has_no_tags(project: Project) -> None:
 
 
 def test_fault_04_warnings_of_subagents_reach_the_lead(project: Project) -> None:
-    """A warning at the end of a subagent goes with the next message, or tool of the lead, and only once."""
+    """A warning at the end of a subagent is sent once, with the next message or tool call of the lead."""
     project.put("state/tasks.json", tasks(task(1, owner="engineer")))
     session = {"session_id": "s"}
     start = {**session, "hook_event_name": "SessionStart", "source": "resume"}

@@ -207,7 +207,7 @@ def test_an_unusable_file_is_refused(at: Path, capsys: pytest.CaptureFixture[str
 def test_an_interruption_takes_everything_back(
     at: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: BaseException
 ) -> None:
-    """Whichever file it comes after, all files are as before."""
+    """After an interruption at any file all files are as before."""
     put(at, FOREIGN)
     before = tree(at)
     write = files.write

@@ -121,7 +121,7 @@ def test_names_in_the_claude_plugin_follow_the_mount(tmp_path: Path) -> None:
 
 
 def test_skills_for_codex_have_its_notes_alone(tmp_path: Path) -> None:
-    """Codex names the tools of a plugin as those of any server, and no other harness reads these files."""
+    """Codex names the tools of a plugin like those of any server, and no other harness reads these files."""
     assert package("codex", tmp_path / "p") == 0
     text = (plugin(tmp_path / "p") / "skills/nx-run/SKILL.md").read_text()
     assert "spawn_agent" in text
@@ -319,7 +319,7 @@ def test_a_wrong_command_line_is_refused(
 def test_an_interruption_leaves_the_old_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, function: str, is_there: bool
 ) -> None:
-    """Whichever file it comes after: the old folder or the whole new one is there, and nothing beside it."""
+    """After an interruption at any file only the old folder or the whole new one exists."""
     folder, other = tmp_path / "p", tmp_path / "q"
     assert package("claude", other, "--gate", "off") == 0
     after = tree(other)
@@ -350,7 +350,7 @@ def test_an_interruption_leaves_the_old_or_nothing(
 
 
 def test_signals_wait_until_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C after the first file comes when the folder is finished."""
+    """Ctrl-C after the first file takes effect when the folder is finished."""
     fill = writing._fill
 
     def interrupted(folder: str, files_: Any) -> None:
@@ -367,7 +367,7 @@ def test_signals_wait_until_it_is_written(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_file_saved_meanwhile_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file that comes into the old folder while the new one is written stays, and the call is refused."""
+    """A file saved into the old folder while the new one is written stays, and the call is refused."""
     assert package("claude", tmp_path / "p") == 0
     fill = writing._fill
 

@@ -100,7 +100,7 @@ def test_import_of_a_codex_folder_omits_sources_and_skills(tmp_path: Path) -> No
 
 
 def test_folder_is_read_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files beyond the limit are named, deeper folders are not looked at."""
+    """Files beyond the limit are reported, deeper folders are not read."""
     monkeypatch.setattr(drafts, "MOST_FILES", 1)
     write(tmp_path, "a.md", b"A")
     write(tmp_path, "b/c/d/e/f.md", b"F")

@@ -31,14 +31,14 @@ def test_text_belongs_to_the_most_similar_note(text: str, tags: list[str], paths
 
 
 def test_the_best_comes_first() -> None:
-    """Of several notes the one most like the text, three at most."""
+    """At most three notes are returned, the most similar one first."""
     notes = [Note(f"memory/{number}.md", [], "slow locks shares " + "more words here " * number) for number in range(5)]
     assert find_matches("slow locks shares", [], notes, POLICY) == ["memory/0.md", "memory/1.md", "memory/2.md"]
 
 
 @pytest.mark.parametrize("more", [0, 60])
 def test_a_long_text_is_compared_as_a_short_one(more: int) -> None:
-    """However many words it has; a word that is but a part of another one is none in common."""
+    """The number of words does not matter; a word that is only a part of another one is not common."""
     text = " ".join(["Locks shares", *(f"w{number}x" for number in range(more))])
     notes = [Note("memory/a.md", [], f"LOCKS, {text}"), Note("memory/b.md", [], f"unlockshares {text[6:].upper()[:1]}")]
     assert find_matches(text, [], notes, POLICY) == ["memory/a.md"]

@@ -57,7 +57,7 @@ def test_note_contains_only_whole_paragraphs(note: str, text: str, is_there: boo
 
 
 def test_many_similar_paragraphs_take_linear_time() -> None:
-    """Each is looked at once: to compare all with all would take minutes here, under the lock."""
+    """Each paragraph is compared once: comparing all pairs would take minutes, under the lock."""
     note = "a\n\n" * 200_000
     assert notes.contains(note, "a\n\n" * 100_000)
     assert not notes.contains(note, "a\n\n" * 100_000 + "b")
@@ -120,7 +120,7 @@ def test_nothing_is_written_through_a_link(project: Project, tmp_path: Path) -> 
 
 @pytest.mark.requirement("memory.written")
 def test_a_first_note_that_fails_leaves_nothing(project: Project) -> None:
-    """Neither the folder nor `.nexus` itself."""
+    """A failed first note leaves neither its folder nor `.nexus`."""
     with pytest.raises(NexusError):
         put(project, "x" * (2 << 20))
     assert not project.nexus.exists()

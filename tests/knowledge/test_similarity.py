@@ -34,7 +34,7 @@ def test_similarity_is_between_0_and_1() -> None:
 
 @given(st.text(), st.text())
 def test_similarity_is_a_share(one: str, other: str) -> None:
-    """Whatever the texts are, it lies between 0 and 1, and is the same from both sides."""
+    """The similarity of any two texts is between 0 and 1, and symmetric."""
     found = similarity(words(one), words(other))
     assert 0.0 <= found <= 1.0 + 1e-9
     assert found == similarity(words(other), words(one))

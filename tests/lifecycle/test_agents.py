@@ -229,7 +229,7 @@ def test_params_override_the_harness(tell: Teller, project: Project, clock: Cloc
 def test_foreign_entries_are_kept(
     tell: Teller, project: Project, clock: Clock, schema_errors: Callable[[str, Any], list[str]]
 ) -> None:
-    """Entries of others stay, unknown fields included; odd optional values are no fault and are counted anew."""
+    """Foreign entries stay, with unknown fields; an odd optional count is no fault and starts again at one."""
     foreign = {"note": {"é": 1}, "harness_id": "other", "started_at": "", "agent_id": 5, "status": "running"}
     odd = {"harness_id": "nexus-mcp", "started_at": "x", "agent_id": "a1", "resume_count": "many", "later": None}
     put(project, TRACKER, [foreign, odd, {**odd, "resume_count": 2.0}])

@@ -110,7 +110,7 @@ def _fold_time(project: Project, clock: Clock, count: int, *, is_one_agent: bool
 
 @pytest.mark.requirement("agents.extension")
 def test_unreadable_lines_are_kept_aside(tell: Teller, project: Project) -> None:
-    """They are passed over and kept aside; every other line counts."""
+    """Unreadable lines are skipped and kept in another file; every other line counts."""
     spawn(tell, "s1", "a1", "Explore")
     path = project.root / BESIDE
     spoilt = b'{"kind": "spawn", "agent_id"\n{"kind": "fold", "agents": 5}\n\xff\x00\n[]\n{"kind": "later", "x": 1}\n'

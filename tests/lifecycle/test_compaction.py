@@ -164,7 +164,7 @@ def _gives_a_skill(tell: Teller) -> bool:
 @pytest.mark.requirement("context_compact.gives")
 @pytest.mark.parametrize("tag", ["[run]", "[plan]", "[sync]"])
 def test_finished_skill_is_dropped(tell: Teller, working: Project, tag: str) -> None:
-    """A skill whose plan and tasks are both gone is over, and new work does not bring it back."""
+    """A skill ends when its plan and tasks are both gone, and new work does not restart it."""
     tell("user_message", session_id="s", prompt=tag)
     (working.root / PLAN).unlink()
     assert _gives_a_skill(tell)

@@ -40,7 +40,7 @@ def prepared(root: Path) -> Teller:
 
 
 def left(root: Path) -> tuple[Any, bool]:
-    """(the tracker, None when absent; whether the record of the notes read is there)."""
+    """Return (the tracker, None if absent; whether the record of reads exists)."""
     tracker = root / TRACKER
     return json.loads(tracker.read_text()) if tracker.exists() else None, (root / ACCESS).exists()
 

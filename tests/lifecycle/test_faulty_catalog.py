@@ -59,7 +59,7 @@ def test_faulty_agent_gets_the_reason_of_its_denial(tell: Teller, project: Proje
 
 @pytest.mark.requirement("pre_tool_use.catalog")
 def test_warnings_about_the_catalog_are_few(tell: Teller, project: Project) -> None:
-    """A warning for each of the first three that are at fault, and one with how many more there are."""
+    """The first three faults have a warning each, and one warning counts the others."""
     for number in range(50):
         (project.nexus / f"skills/s{number}").mkdir(parents=True)
     warnings = tell("pre_tool_use", **EDIT)["warnings"]

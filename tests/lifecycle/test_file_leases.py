@@ -1,4 +1,4 @@
-"""Two agents at work: an edit of a file that the other one has edited runs, is warned about, or is blocked."""
+"""Two running agents: an edit of a file that the other one has edited is allowed, causes a warning, or is blocked."""
 
 from __future__ import annotations
 

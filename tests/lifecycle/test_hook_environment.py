@@ -126,7 +126,7 @@ def test_the_log_is_bounded(project: Project) -> None:
 
 @pytest.mark.requirement("events.logged")
 def test_simultaneous_failures_lose_no_log_line(project: Project) -> None:
-    """Hooks that fail at once lose no line, also while the log is put aside."""
+    """Hooks that fail at once lose no log line, even while the full log is renamed."""
     workspace = Workspace(str(project.root))
     project.state.mkdir(parents=True)
     harness_files.log_hook_error(workspace, "2026-01-02T03:04:05.000Z", "first", "x")

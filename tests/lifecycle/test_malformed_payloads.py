@@ -151,7 +151,7 @@ def test_outline_finds_texts_of_the_first_level(data: bytes, found: dict[str, ob
 @pytest.mark.requirement("pre_tool_use.unusable")
 @pytest.mark.parametrize("stdin", [b"[]", b'"x"', b"3", b"true", b"null", b'[{"tool": "Read"}]', b"", b" \n"])
 def test_payload_that_is_no_object_denies_the_tool(project: Project, stdin: bytes) -> None:
-    """It names neither the tool nor the agent, so that any agent may have sent it; other events go on."""
+    """The payload names neither tool nor agent, so any agent may have sent it; other events continue."""
     ready(project)
     answer = answer_of(hook("pre_tool_use", project.root, stdin, "--harness-id", "claude-code"))
     assert answer["decision"] == "deny"

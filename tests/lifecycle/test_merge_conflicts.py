@@ -47,7 +47,7 @@ def edit(tell: Teller, path: str = NAME) -> dict[str, Any]:
 
 
 def test_session_start_names_the_files(project: Project, tell: Teller) -> None:
-    """Their names are in the context, quoted, and only as long as they are not merged."""
+    """The context has the quoted names of unmerged files, and none after the merge."""
     context = tell("session_start", source="startup", session_id="s")["context"]
     assert f'unresolved merge conflicts: "{NAME}"' in context
     git(project, "add", "-A")
@@ -56,7 +56,7 @@ def test_session_start_names_the_files(project: Project, tell: Teller) -> None:
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
 def test_index_of_each_version_is_read(project: Project, tell: Teller, version: str) -> None:
-    """What git writes as version 2, 3 or 4 gives the same names."""
+    """Indexes that git writes in version 2, 3 or 4 give the same names."""
     if version == "3":  # git writes it only for entries with such a flag
         (project.root / "new.py").write_text("x")
         git(project, "add", "-N", "new.py")

@@ -25,7 +25,7 @@ def uses(project: Project) -> list[dict[str, Any]]:
 
 @pytest.mark.requirement("agent_complete.files", "events.reads")
 def test_read_files_do_not_count_as_touched(tell: Teller) -> None:
-    """A file that an agent only looked at, with a tool of its harness that only reads, is none that it touched."""
+    """A file that an agent only read, with a reading tool of its harness, is not a touched file."""
     own = {"harness_id": "claude-code", "agent_id": "a1"}
     tell("agent_spawn", **own, agent_name="engineer")
     for tool in ("Read", "Edit", "Read"):
@@ -197,7 +197,7 @@ def test_each_note_of_a_call_is_counted_once(tell: Teller, project: Project) -> 
     ],
 )
 def test_writes_and_failed_reads_are_not_counted(tell: Teller, project: Project, told: dict[str, Any]) -> None:
-    """Writes, listings and searches are no reads, nor is one that failed, or of a file that is elsewhere."""
+    """Writes, listings and searches, failed reads, and reads of other files are not counted."""
     project.put("memory/a.md", "A")
     (project.root / "src").mkdir()
     (project.nexus / "memory" / "way").symlink_to(project.root / "src")

@@ -18,7 +18,7 @@ DONE = task(2, status="completed")
 
 @pytest.mark.requirement("session_end.clears", "session_end.access", "session_end.result")
 def test_session_end_removes_the_tracker(tell: Teller, project: Project) -> None:
-    """The tracker goes and an empty record of the notes read is there; the answer names both."""
+    """The tracker is removed and an empty record of reads created; the answer names both."""
     tell("agent_spawn", **SPAWN)
     assert tell("session_end") == {
         "event": "session_end",

@@ -36,7 +36,7 @@ def test_a_second_session_takes_no_agent_from_the_first(tell: Teller, project: P
 @pytest.mark.requirement("agents.sessions", "session_start.resets")
 @pytest.mark.parametrize("source", ["startup", "clear", None])
 def test_a_start_empties_its_own_session(tell: Teller, project: Project, source: str | None) -> None:
-    """A session that begins anew has no agents; those of other sessions, and of the anonymous one, stay."""
+    """A new session has no agents; those of other sessions, and of the anonymous one, stay."""
     for session in ("s1", "s2", ""):
         spawn(tell, session, f"of-{session}", "engineer")
     tell("session_start", session_id="s1", source=source)
@@ -59,7 +59,7 @@ def test_last_session_removes_the_tracker(tell: Teller, project: Project) -> Non
 
 @pytest.mark.requirement("agents.sessions")
 def test_a_session_is_over_a_day_after_its_last_event(tell: Teller, project: Project, clock: Clock) -> None:
-    """A session that never ends keeps its agents as long as it has events, and for a day more."""
+    """A session without an end keeps its agents until a day after its last event."""
     spawn(tell, "s1", "a1", "engineer")
     for event, params in (("pre_tool_use", {"tool": "Bash"}), ("post_tool_use", {"tool": "Bash"})):
         clock.advance(20 * HOUR_MS)
@@ -108,7 +108,7 @@ def test_one_id_in_two_sessions_means_two_agents(tell: Teller, project: Project)
 
 @pytest.mark.requirement("agents.sessions", "session_start.resets")
 def test_broken_tracker_keeps_the_agents_of_other_sessions(tell: Teller, project: Project) -> None:
-    """When a session starts, a broken tracker is kept aside, and the good entries of other sessions stay."""
+    """At the start of a session a broken tracker is renamed, and the valid entries of other sessions stay."""
     spawn(tell, "s1", "a1", "architect")
     entries = json.loads((project.root / TRACKER).read_text())
     put(project, TRACKER, [*entries, {"agent_id": 5}])

@@ -31,7 +31,7 @@ def context(tell: Teller, prompt: str, session: str = "s1") -> str:
 @pytest.mark.requirement("user_message.hints")
 @pytest.mark.usefixtures("started")
 def test_hint_comes_with_the_first_message_alone(tell: Teller) -> None:
-    """The skill is named and not started; the next message gets nothing, and a new session begins anew."""
+    """The skill is named and not started; the next message gets no hint, but a new session does."""
     first = context(tell, "Please make\n A PLAN for the cache.")
     assert first.startswith(PLAN)
     assert "## Procedure" not in first
@@ -110,7 +110,7 @@ def test_hints_of_few_skills(started: Project, tell: Teller) -> None:
     ],
 )
 def test_words_are_found_whole(text: str, words: str, found: bool) -> None:
-    """A trigger is no part of a longer word; scripts without blanks have no such boundary."""
+    """A trigger within a longer word does not count; scripts without blanks have no such boundary."""
     assert has_words(text, words) == found
 
 

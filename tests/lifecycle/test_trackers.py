@@ -82,7 +82,7 @@ def test_valid_entries_of_a_spoilt_tracker_still_restrict(tell: Teller, project:
 @pytest.mark.requirement("session_end.aside", "files.broken-kept")
 @pytest.mark.parametrize("name", BROKEN)
 def test_session_end_keeps_a_broken_tracker_under_another_name(tell: Teller, project: Project, name: str) -> None:
-    """The end of a session keeps a broken tracker under another name: nothing is lost, and the next one starts anew."""
+    """The end of a session keeps a broken tracker under another name, and the next session begins without agents."""
     for number in ("", ".2"):
         before = put(project, TRACKER, BROKEN[name][0])
         aside = TRACKER.replace("agent-tracker", f"conflict-agent-tracker{number}")

@@ -71,7 +71,7 @@ def begin_of(data: bytes, count: int) -> bytes:
 
 
 def in_order(cycles: Sequence[Cycle]) -> list[Cycle]:
-    """The cycles as one server closes them: each after the one before."""
+    """Return the cycles as one server closes them: each later than the one before."""
     return sorted(cycles, key=lambda each: (each["completed_at"], json.dumps(each, sort_keys=True)))
 
 

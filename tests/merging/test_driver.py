@@ -60,7 +60,7 @@ def test_a_conflict_has_both_sides(tmp_path: Path, size: int) -> None:
 
 
 def changed(chance: random.Random, past: list[Cycle], new: int) -> list[Cycle]:
-    """A side that has taken away, or changed, at most one cycle of the past, and closed one or two."""
+    """Return a side that has removed or changed at most one old cycle, and closed one or two."""
     side = [*past]
     at = chance.randrange(-len(side), len(side))
     if at >= 0:
@@ -69,7 +69,7 @@ def changed(chance: random.Random, past: list[Cycle], new: int) -> list[Cycle]:
 
 
 def test_repair_of_any_conflict_has_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the sides did to old cycles: from the conflict a repair has the cycles of both, and no others."""
+    """For any changes of old cycles, a repair of the conflict has exactly the cycles of both sides."""
     monkeypatch.setenv(f"GITHEAD_{'0' * 40}", "topic")
     chance, conflicts = random.Random(1), 0
     for _ in range(30):
@@ -127,7 +127,7 @@ def test_unmarkable_file_keeps_our_side(tmp_path: Path, missing: bool, monkeypat
 
 
 def test_only_a_merge_knows_that_ours_descends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a merge a cycle that our side lacks was taken away; in a cherry-pick it need never have been there."""
+    """In a merge a cycle that our side lacks was removed; in a cherry-pick our side may never have had it."""
     paths = files(tmp_path, BASE, OURS([numbered(1)]), RIGHT)
     assert drive(*paths) == ""
     assert Path(paths[1]).read_bytes() == OURS([numbered(1), numbered(4)])

@@ -75,7 +75,7 @@ def test_cycles_are_equal_in_any_layout(one: dict[str, object], other: dict[str,
     ],
 )
 def test_a_wrong_result_is_noticed(part: str, text: str, reason: str) -> None:
-    """Were the text put together wrongly, nothing would come of it but a conflict."""
+    """A wrongly assembled text is detected and becomes a conflict."""
     base, ours, theirs = [numbered(1)], [numbered(1), numbered(2)], [numbered(1), numbered(3)]
     with patch.object(threeway, part, return_value=text), pytest.raises(Undecided, match=f"the result.* {reason}"):
         merge(OURS(base), OURS(ours), OURS(theirs))

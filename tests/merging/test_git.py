@@ -1,4 +1,4 @@
-"""Real merges by git: branches that each closed cycles come together without a conflict."""
+"""Real merges by git: branches that each closed cycles merge without a conflict."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_rebase_takes_over_each_cycle(repo: Repo) -> None:
 
 
 def test_rebase_that_drops_a_commit(repo: Repo) -> None:
-    """A cycle whose commit is left out of a rebase does not come back with the next one."""
+    """A cycle whose commit a rebase drops does not return with the next one."""
     repo.branch("topic", "main", 3, 4)
     repo.branch("other", "main", 2)
     repo.git("rebase", "--onto", "other", "topic~1", "topic")
@@ -104,7 +104,7 @@ def test_merge_after_a_squash_doubles_nothing(repo: Repo) -> None:
 
 
 def test_stashed_cycle_comes_back(repo: Repo) -> None:
-    """A cycle that was stashed comes back over one that was closed meanwhile, on another branch, too."""
+    """A stashed cycle is restored after one that was closed meanwhile, on another branch, too."""
     repo.history.write_bytes(OURS([numbered(1), numbered(3)]))
     repo.git("stash")
     repo.branch("other", "main", 2)
@@ -182,7 +182,7 @@ def test_merged_file_has_the_line_ends_of_git(repo: Repo) -> None:
 
 
 def test_odd_paths_of_the_program_work(repo: Repo, tmp_path: Path) -> None:
-    """The program may lie where a path has blanks, quotes, dollars, percent signs and line ends in it."""
+    """The program's path may contain blanks, quotes, dollars, percent signs and line ends."""
     folder = tmp_path / 'it\'s a %A "$HOME" `dir`\n%%'
     folder.mkdir()
     program = folder / "nexus-mcp"

@@ -102,7 +102,7 @@ def test_clone_without_the_driver_can_be_repaired(repo: Repo, style: str) -> Non
 
 @pytest.mark.parametrize(("program", "size"), [("/nowhere/nexus-mcp", 7), ("kill -9 $$", 7), ("false", 12)])
 def test_missing_or_crashed_driver_leaves_a_conflict(repo: Repo, program: str, size: int) -> None:
-    """When the program cannot be started, or dies, git's usual conflict is there, not our side alone."""
+    """If the program cannot start, or dies, git's usual conflict is left, not our side alone."""
     merged = two(repo)
     with (repo.path / ".gitattributes").open("a") as attributes:
         attributes.write(f"{HISTORY} conflict-marker-size={size}\n")

@@ -58,7 +58,7 @@ def mended(repo: Repo) -> Conflict:
 
 @pytest.mark.parametrize("ours", SIDES.values(), ids=SIDES)
 def test_repair_restores_cycles_that_git_merged_away(repo: Repo, ours: list[Cycle]) -> None:
-    """Old cycles that one side has are there after a repair, though git let the other side win outside its markers."""
+    """A repair has the old cycles of either side, even if git took the other side outside its markers."""
     conflict(repo, OURS(ours))
     assert split(repo.history.read_bytes()) != (OURS(ours), THEIRS)
     found = mended(repo)
@@ -160,7 +160,7 @@ def test_nexus_with_its_own_repository_is_repaired_from_that_repository(tmp_path
 
 @pytest.mark.parametrize("style", ["merge", "zdiff3"])
 def test_repair_keeps_a_cycle_once_that_git_doubled(repo: Repo, style: str) -> None:
-    """A cycle that each side has once, at another place, is there once, though git's merge of lines has it twice."""
+    """A cycle that both sides have, at different places, is kept once, although git's merge of lines has it twice."""
     past = [numbered(1), numbered(5)]
     rewritten(repo, OURS(past))
     repo.git("config", "merge.conflictStyle", style)

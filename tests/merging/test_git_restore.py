@@ -137,7 +137,7 @@ def test_a_repository_without_a_commit_has_nothing_to_compare_with(tmp_path: Pat
 
 
 def test_a_whole_file_that_lacks_cycles_gets_them(repo: Repo, capsys: Capture) -> None:
-    """With --from the cycles of a commit come back into a file that can be read, too; else it is whole."""
+    """With --from a readable file also gets the missing cycles of a commit; otherwise it counts as whole."""
     repo.history.write_bytes(OURS([numbered(3), numbered(4)]))
     assert run(repo) == 0
     assert "nothing to repair" in capsys.readouterr().out

@@ -35,7 +35,7 @@ def conflict(folder: Path, base: bytes, ours: bytes, theirs: bytes, *options: st
 )
 @pytest.mark.parametrize("style", STYLES)
 def test_both_sides_are_found(tmp_path: Path, style: str, layout: Layout, size: int) -> None:
-    """Whatever the style, the size of the markers and the layout, the two sides come out as they went in."""
+    """For any style, marker size and layout, the parsed sides equal the original ones."""
     base, ours, theirs = layout(PAST), layout([*PAST, *LEFT]), layout([*PAST, *RIGHT])
     # diff3 was the only other style of older gits, and their default has no option of its own.
     chosen = [] if style == "--no-diff3" else [style]
@@ -123,7 +123,7 @@ def test_marker_inside_a_string_is_text(data: bytes) -> None:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("size", [3, 7, 9])
 def test_leftover_markers_lose_no_cycle(tmp_path: Path, style: str, size: int) -> None:
-    """Whichever marker was removed, the text between the markers is neither dropped nor taken twice."""
+    """If some markers were removed, the text between the others is neither dropped nor repeated."""
     chosen = [] if style == "--no-diff3" else [style]
     three = [OURS([*PAST, *more]) for more in ([], LEFT, RIGHT)]
     marked = conflict(tmp_path, three[0], three[1], three[2], *chosen, f"--marker-size={size}")

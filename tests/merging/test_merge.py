@@ -201,7 +201,7 @@ def test_different_changes_of_the_past_conflict(
      ({}, {"v": 1}, {"v": 1.0}, None), ({"v": 1}, {"v": 1, "w": [2]}, {"v": 3}, None)],
 )  # fmt: skip
 def test_other_fields_come_from_the_changed_side(base: Cycle, ours: Cycle, theirs: Cycle, result: Cycle | None) -> None:
-    """The fields beside the cycles come from the side that changed them; if both did, the merge is refused."""
+    """The fields beside the cycles are those of the side that changed them; if both did, the merge is refused."""
     past = [numbered(1)]
     three = WRITE(past, **base), WRITE([*past, numbered(2)], **ours), WRITE([*past, numbered(3)], **theirs)
     if result is None:

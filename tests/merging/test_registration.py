@@ -73,7 +73,7 @@ def test_registration_and_removal_leave_no_trace(repository: Repository) -> None
 
 
 def test_moved_program_is_registered_again(repository: Repository) -> None:
-    """Registering again from another place replaces the command, also when it was there twice."""
+    """Registering again from another place replaces the command, even a doubled one."""
     register(repository, WORDS)
     git(Path(repository.top), "config", "--add", DRIVER_KEY, "other")
     assert register(repository, ("/else where/nexus-mcp",)).config
@@ -97,7 +97,7 @@ def test_registration_keeps_other_settings(repository: Repository) -> None:
 
 
 def test_an_empty_file_stays(repository: Repository) -> None:
-    """A file that was there, with nothing in it, is there with nothing in it afterwards."""
+    """An empty file is still there afterwards, and empty."""
     file = attributes_file(repository)
     file.touch()
     assert register(repository, WORDS).in_force
@@ -115,7 +115,7 @@ def test_an_empty_file_stays(repository: Repository) -> None:
     ],
 )
 def test_existing_attribute_line_is_not_added_twice(repository: Repository, before: bytes, after: bytes | None) -> None:
-    """A line that is there, behind a byte order mark or twice after a merge, is not added, and is taken out."""
+    """An existing line, after a byte order mark or twice after a merge, is not added, and is removed on request."""
     file = attributes_file(repository)
     file.write_bytes(before)
     assert not register(repository, WORDS).attribute
@@ -133,7 +133,7 @@ def test_later_attribute_line_is_reported(repository: Repository) -> None:
 
 
 def test_command_stays_until_the_last_project(real_repository: Project) -> None:
-    """Two projects of a repository have a line each; the command stays until the last of them is gone."""
+    """Two projects of a repository have a line each; the command stays until the last line is removed."""
     one, two = (real_repository.root / name for name in ("one", "two"))
     repositories = []
     for folder in (one, two):

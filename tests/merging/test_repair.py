@@ -103,7 +103,7 @@ def test_backups_never_replace_another(project: Project) -> None:
 
 
 def test_an_interrupted_close_waits(call: Client, app: App, project: Project) -> None:
-    """A change that waits in the journal does not stand in the way, and the next call completes it."""
+    """A pending change in the journal does not prevent a repair, and the next call completes it."""
     call("task_add", title="Work 9", context="Because")
     waiting, step = project.state / "txn.json", 0
     while not waiting.exists():

@@ -28,7 +28,7 @@ CYCLES = [
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(layout=layouts, cut=st.floats(0, 1), nuls=st.sampled_from([0, 1, 4096]))
 def test_truncated_file_keeps_its_whole_cycles(layout: Layout, cut: float, nuls: int) -> None:
-    """Wherever a file ends too early, also in NULs: each cycle that is there whole is kept, byte for byte, no other."""
+    """In a file truncated at any place, or ending in NULs, exactly the whole cycles are kept, byte for byte."""
     data = layout(CYCLES)
     at = int(cut * len(data.rstrip()))
     whole = [text for number, text in enumerate(texts_of(data), 1) if len(begin_of(data, number)) <= at]
@@ -92,7 +92,7 @@ def test_unreadable_part_has_line_column_and_size() -> None:
     ],
 )  # fmt: skip
 def test_missing_comma_loses_no_cycle(broken: str, mended: str) -> None:
-    """Commas and brackets that are missing or too many lose nothing; other members are kept as far as they go."""
+    """Missing or surplus commas and brackets lose no cycle; other fields are kept as far as they are readable."""
     assert salvage(broken.encode()).data.decode() == mended
 
 
@@ -139,7 +139,7 @@ def test_a_bracket_too_many_ends_nothing() -> None:
 
 
 def test_two_histories_in_one_file_are_refused() -> None:
-    """Two histories in one file are for a human to make one of: nothing is dropped, nothing is there twice."""
+    """Two histories in one file have to be combined by hand: no cycle is dropped or repeated."""
     one, two = OURS(CYCLES[:2]), OURS([*CYCLES, numbered(4)])
     for data in (one + two, one[:-30] + two, one.rstrip() + b"," + two):
         with pytest.raises(Undecided, match="another list of cycles begins at line"):

@@ -14,7 +14,7 @@ class Refused(Exception):
 
 
 class Kept:
-    """A project's state. `root` is its path, `lost` the answer of a close that went undelivered."""
+    """The state of a project. `root` is its path, `lost` the undelivered answer of a close."""
 
     def __init__(self, root: str, clock: Clock, branch: str = "main", plan: Any = None, tasks: Any = None) -> None:
         self.root = root

@@ -20,7 +20,7 @@ TASK_KEYS = (
 
 
 def ordered(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Known keys first, in their order, the others after them as they came."""
+    """Return known keys first, in their order, and then the others in their own order."""
     known = {key: value[key] for key in keys if key in value}
     return {**known, **{key: member for key, member in value.items() if key not in known}}
 

@@ -104,7 +104,7 @@ def test_a_wrong_release_is_stopped(release: Path, break_it: Any, words: tuple[s
 
 
 def test_workflow_runs_for_tags_alone() -> None:
-    """Neither a branch nor a pull request starts it; YAML 1.1 reads the key `on` as true."""
+    """Neither a branch nor a pull request starts the workflow; YAML 1.1 reads the key `on` as true."""
     assert WORKFLOW[True] == {"push": {"tags": ["v*"]}}
 
 

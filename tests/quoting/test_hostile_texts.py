@@ -182,7 +182,7 @@ def prompt_text(ask: Asker, name: str, given: dict[str, str], bodies: Iterable[s
 @pytest.mark.requirement("quoting.everywhere")
 @every
 def test_errors_quote_sent_texts(project: Project, app: App, text: str) -> None:
-    """Names of tools, parameters, prompts, arguments and artifacts come back in errors as data."""
+    """Errors quote the names of tools, parameters, prompts, arguments and artifacts as data."""
     fill(project, text)
     ask = Asker(app)
     name = text.replace("\0", "").encode("utf-8", "replace").decode()

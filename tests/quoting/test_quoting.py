@@ -62,7 +62,7 @@ def test_adjacent_quotations_form_no_tag(one: str, other: str) -> None:
 @pytest.mark.requirement("quoting.lines")
 @given(texts, st.integers(0, 70))
 def test_a_cut_leaves_no_half_of_an_escape(text: str, most: int) -> None:
-    """The text is cut before it is escaped: every `&` of ours is whole, and the closing mark is there."""
+    """The text is truncated before it is escaped: every `&` of ours is whole, and the closing mark is present."""
     shown = quoted(text, most)
     body = shown.removesuffix("\u2026")
     assert body[0] == body[-1] == '"'
@@ -121,7 +121,7 @@ def test_the_path_in_an_error_is_quoted() -> None:
 
 
 def test_unseen_characters_are_visible() -> None:
-    """Fillers, joiners and variation selectors are escapes, but for the one that emoji have in ordinary text."""
+    """Fillers, joiners and variation selectors are escaped, except the one that emoji have in ordinary text."""
     assert not any(char in printable("".join(UNSEEN)) for char in UNSEEN)
     assert inert("\u26a0\ufe0f ok") == "\u26a0\ufe0f ok"
     assert inert("\u26a0\ufe0e\U000e0100") == "\u26a0\\ufe0e\\U000e0100"

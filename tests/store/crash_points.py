@@ -37,7 +37,7 @@ CALLS = (*(name for name in _CALLS if hasattr(os, name)), _EXCHANGE)  # macOS ha
 
 
 class Died(BaseException):
-    """The process is gone: not an Exception, so that no handler mistakes it for an error it could mend."""
+    """The process has died. This is no Exception, so that no handler treats it as an error."""
 
 
 class Calls:

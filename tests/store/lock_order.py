@@ -37,18 +37,18 @@ with Folder.root(sys.argv[1]) as state:
 
 @dataclass(frozen=True, order=True)
 class Turn:
-    """When a process had the lock, and when it came for it."""
+    """The time at which a process got the lock, and the time at which it requested the lock."""
 
     began: float
     came: float
 
     def passed_by(self, earlier: list[Turn]) -> int:
-        """How many of those that had it earlier came later."""
+        """Return the number of turns that were requested later and granted earlier."""
         return sum(other.came > self.came + LATER for other in earlier)
 
 
 def taken(folder: Path, processes: int, turns: int, think: float) -> list[Turn]:
-    """All turns, as they came about. A process that does not get one of its turns fails."""
+    """Return all turns in their order. Fails if a process does not get one of its turns."""
     words = [sys.executable, "-c", _TAKER, str(folder), str(turns), str(think), str(HELD)]
     running = [
         subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)

@@ -56,7 +56,7 @@ FAILING: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("what", FAILING)
 def test_a_beginning_that_fails_holds_nothing(access: Access, what: str) -> None:
-    """Whatever fails on the way to the lock, or with it in hand: it is free afterwards, and nothing is open."""
+    """After any failure before or after taking the lock, the lock is free and no descriptor is open."""
     before = descriptors()
     with (
         FAILING[what](),  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ def test_failure_after_the_first_write_keeps_the_gitignore(tmp_path: Path) -> No
 
 
 def test_after_a_change_that_failed_the_next_one_sweeps(access: Access) -> None:
-    """It could not remove its own temporary file: that goes with the next change of the same process."""
+    """A temporary file that a failed change could not remove is removed by the next change of the process."""
     left = Path(access.root, ".nexus/state/.nexus-tmp-0123456789abcdef")
 
     def fail(at: Locked) -> None:

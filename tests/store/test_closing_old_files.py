@@ -17,7 +17,7 @@ TASK = {"title": "Do", "context": "because"}
 
 
 def kept_open(root: Path) -> list[str]:
-    """The names that files below `root` had which this process has open, though they are gone."""
+    """Return the former names of removed files below `root` that this process still has open."""
     found = []
     for fd in os.listdir("/proc/self/fd"):
         try:
@@ -42,7 +42,7 @@ def test_old_file_is_closed_after_the_response(tmp_path: Path, end: str) -> None
 
 
 def test_one_replaced_file_at_most_stays_open(tmp_path: Path) -> None:
-    """A caller that never reports its answers as sent keeps one file open at most, and none after the store is gone."""
+    """A caller that never reports a sent response keeps at most one file open, and none after the store is freed."""
     app = App(Workspace(str(tmp_path)))
     for _ in range(5):
         app.call("task_add", TASK)

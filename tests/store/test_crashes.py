@@ -132,7 +132,7 @@ def test_a_death_at_any_call_leaves_the_old_state_or_the_new(fast_path: Path, na
 
 
 def test_a_retried_close_is_answered_once_and_archived_once(fast_path: Path) -> None:
-    """A client that repeats task_close after a crash gets the answer of the one cycle there is."""
+    """A client that repeats task_close after a crash gets the answer of the only cycle."""
 
     def die_and_retry(app: App, root: Path, number: int) -> bool:
         answer = killed(number, lambda: app.call("task_close", {}))

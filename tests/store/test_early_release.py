@@ -53,7 +53,7 @@ def test_state_folder_is_synced_after_the_release(
 
 
 def test_next_change_builds_on_an_unsynced_one(tmp_path: Path) -> None:
-    """A change that is not synced yet is there for the next one, and is on the disk when that one is answered."""
+    """An unsynced change is visible to the next one, and on disk before the response to the next one."""
     answered(tmp_path, "task_add", TASK)
     real = Folder.sync
     ids: list[int] = []
@@ -117,7 +117,9 @@ def test_failed_sync_is_reported(tmp_path: Path) -> None:
 
 
 def test_failed_sync_is_reported_after_later_changes(tmp_path: Path) -> None:
-    """It is so even where another one archived the change meanwhile: it names no file that had to be there still."""
+    """The failure is reported even if another change archived the file meanwhile: the error names no file that has to
+    exist.
+    """
     answered(tmp_path, "task_add", TASK)
     closed: list[Any] = []
 

@@ -99,7 +99,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def test_copies_are_bounded_and_none_is_replaced(app: App, tmp_path: Path) -> None:
-    """Where MOST lie beside the file already the call is refused, and the save has the file's name."""
+    """With MOST copies beside the file the call is refused, and the save keeps the file's name."""
     path = tmp_path / ".nexus/state/artifacts/note.md"
     path.parent.mkdir()
     path.write_text("old")

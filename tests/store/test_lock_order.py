@@ -9,7 +9,7 @@ from tests.store.lock_order import HELD, LATER, Turn, taken, told
 
 
 def test_every_waiting_process_gets_its_turns(tmp_path: Path) -> None:
-    """Of processes that come back for the lock at once, each gets all its turns, one after the other."""
+    """Each process that requests the lock again at once gets all its turns."""
     turns = taken(tmp_path, 4, 40, 0)
     assert len(turns) == 160
     assert all(later.began - earlier.began >= HELD for earlier, later in pairwise(turns))

@@ -125,7 +125,7 @@ def test_a_thread_is_used_again(state: Folder) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_waits_with_threads_of_its_own(tmp_path: Path) -> None:
-    """It has none of its parent's, neither an idle one nor one that waits in vain, and keeps no lock of theirs."""
+    """A fork has none of its parent's threads, neither idle nor abandoned ones, and keeps none of their locks."""
     words = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", _FORKS, str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     assert subprocess.run(words, timeout=60, check=False, env=environment).returncode == 0

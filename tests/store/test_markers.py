@@ -31,7 +31,7 @@ def answered(root: Path, name: str, arguments: dict[str, Any] | None = None) -> 
 
 
 def closed_without_answer(root: Path) -> Path:
-    """A close whose process died before its answer went out; the marker."""
+    """Make a close whose process died before its response was sent; return the receipt."""
     answered(root, "plan_start", PLAN)
     App(Workspace(str(root))).call("task_close", {}).undelivered()
     (marker,) = (root / ".nexus/state").glob("closed-*.json")
@@ -57,7 +57,7 @@ def test_a_marker_of_a_living_process_is_its_own(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_not_given_for_a_cycle_that_is_gone(tmp_path: Path) -> None:
-    """When git took the cycle out of the history, the kept answer would be a lie."""
+    """If git removed the cycle from the history, the answer in the receipt is not returned."""
     closed_without_answer(tmp_path)
     (tmp_path / ".nexus/history.json").write_text('{"cycles": []}\n')
     assert answered(tmp_path, "task_close")["archived"] == {"plan": False, "decisions": 0, "tasks": 0}
@@ -65,7 +65,7 @@ def test_an_answer_is_not_given_for_a_cycle_that_is_gone(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("tool", ["plan_start", "task_add"])
 def test_a_client_that_went_on_is_not_answered_for_the_past(tmp_path: Path, tool: str) -> None:
-    """Once something was written after the crash the kept answer goes."""
+    """A write after the crash removes the receipt."""
     marker = closed_without_answer(tmp_path)
     answered(tmp_path, tool, PLAN if tool == "plan_start" else {"title": "t", "context": "c"})
     assert not marker.exists()
@@ -87,7 +87,7 @@ def altered(journal: dict[str, Any], **changes: Any) -> str:
     ],
 )
 def test_a_foreign_marker_is_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
-    """A file that only looks like a marker is neither answered with nor removed."""
+    """A file that only looks like a receipt is neither returned as an answer nor removed."""
     marker = closed_without_answer(tmp_path)
     marker.write_text(altered(json.loads(marker.read_text()), **change))
     assert answered(tmp_path, "task_close")["archived"]["plan"] is False
@@ -96,7 +96,7 @@ def test_a_foreign_marker_is_left_alone(tmp_path: Path, change: dict[str, Any]) 
 
 
 def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
-    """Of two closes that went unanswered the newer is answered for, and the older marker goes."""
+    """Of two undelivered closes the newer one's answer is returned, and the older receipt is removed."""
     older = closed_without_answer(tmp_path)
     kept = older.read_bytes()
     answered(tmp_path, "task_add", {"title": "t", "context": "c"})

@@ -97,7 +97,7 @@ def test_every_change_has_one(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("oplog.entry")
 def test_refusals_and_reads_have_none(call: Client, project: Project) -> None:
-    """A call that fails, one that reads, and a hook leave no line, nor a log where there was none."""
+    """A failed call, a reading call and a hook add no line, and create no log."""
     call.error("task_update", id=1, status="pending")
     call("task_list")
     assert not project.nexus.exists()

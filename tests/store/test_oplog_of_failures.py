@@ -32,7 +32,7 @@ def told(answer: Any) -> Any:
 
 @pytest.mark.parametrize("failing", ["sync", "exchange"])
 def test_a_change_that_fails_is_neither_noted_nor_answered(app: App, tmp_path: Path, failing: str) -> None:
-    """Neither the log nor a later answer has anything of a change that was not made."""
+    """Neither the log nor a later answer has any part of a failed change."""
     noted = len(entries(tmp_path))
     broken = patch.object(atomic, "exchange", side_effect=BROKEN)
     if failing == "sync":

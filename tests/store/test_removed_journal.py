@@ -52,7 +52,7 @@ def test_change_with_a_journal_is_reported_as_recorded(app: App) -> None:
 
 
 def test_journal_removed_after_the_change_is_no_error(app: App, tmp_path: Path) -> None:
-    """The change was carried out: it is answered as such."""
+    """The change was made, so the client gets a success."""
     real = journal.apply
 
     def apply(*arguments: Any) -> list[str]:
@@ -66,7 +66,7 @@ def test_journal_removed_after_the_change_is_no_error(app: App, tmp_path: Path) 
 
 
 def test_removed_workspace_is_reported_as_possibly_lost(app: App, tmp_path: Path) -> None:
-    """With `.nexus` the history went, too: nothing completes the change, though it had been applied."""
+    """With `.nexus` the history was removed, too: no call completes the change, although it had been applied."""
     real = journal.apply
 
     def apply(*arguments: Any) -> list[str]:

@@ -67,7 +67,7 @@ def work(root: Path) -> list[str]:
 
 
 def repaired(root: Path) -> None:
-    """Break the history, in the way that a program of this user does, and repair it."""
+    """Break the history as a program of this user would, and repair it."""
     with Folder.root(str(root)) as top, top.child(".nexus") or top as nexus:
         whole = nexus.read("history.json", 1 << 20) or b""
         atomic.put(nexus, "history.json", whole[:-4])

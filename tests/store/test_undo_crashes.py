@@ -169,7 +169,7 @@ def test_undo_after_a_killed_change_is_right_or_refused(fast_path: Path, name: s
 @pytest.mark.requirement("oplog.in-order", "undo.history")
 @pytest.mark.parametrize("name", ["task_close", "plan_start"])
 def test_interrupted_cycle_is_logged_once(fast_path: Path, name: str) -> None:
-    """Wherever a close or an archiving start dies: the cycle that is there is noted once, by its own tool."""
+    """After a kill at any point of a close or an archiving start, its cycle is logged once, by its own tool."""
     template = Template(fast_path / "template", changes=True)
 
     def die(root: Path, number: int) -> bool:

@@ -39,7 +39,7 @@ def unlogged(clock: Clock, root: Path, name: str, failing: str) -> None:
 @pytest.mark.parametrize("failing", ["append", "line", "sync"])
 @pytest.mark.parametrize("barrier", ["task_close", "plan_start"])
 def test_unlogged_cycle_stops_undo(tmp_path: Path, clock: Clock, barrier: str, failing: str) -> None:
-    """The log that lacks a cycle is set aside, so that undo takes nothing back from before the cycle."""
+    """A log that lacks a cycle is set aside, so that undo cannot take back a change from before the cycle."""
     call(tmp_path, clock, "plan_start", PLAN)
     call(tmp_path, clock, "task_add", TASK)
     call(tmp_path, clock, "artifact_write", {"filename": "a", "content": "first"})
@@ -83,7 +83,7 @@ def test_entry_of_a_cycle_is_synced_before_its_journal_is_removed(tmp_path: Path
     ],
 )  # fmt: skip
 def test_cycles_of_others_do_not_hinder_undo(tmp_path: Path, time: object) -> None:
-    """Undo takes a change back whatever cycles came with a merge, and whatever dates they have."""
+    """Undo works with any cycles that a merge added, and with any dates of them."""
     clock = Clock(1_893_456_000_000)  # 2030-01-01
     call(tmp_path, clock, "task_add", TASK)
     call(tmp_path, clock, "artifact_write", {"filename": "a", "content": ""})

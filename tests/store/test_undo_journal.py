@@ -37,7 +37,7 @@ def record_of(root: Path) -> dict[str, Any]:
 @pytest.mark.requirement("storage.pending", "undo.all-or-nothing")
 @pytest.mark.parametrize("tool", ["context", "task_list", "plan_start"])
 def test_any_call_completes_an_interrupted_undo(recorded: tuple[Path, Files], tool: str) -> None:
-    """Whichever call comes next, the files are back before it is answered, and the note is there."""
+    """Any next call restores the files and adds the log entry before its response is sent."""
     root, before = recorded
     there = record_of(root)
     assert (there["version"], there["cycle"], there["answer"]) == (2, None, None)
@@ -102,7 +102,7 @@ def test_file_changed_before_the_recovery_of_an_undo_is_kept(
 
 
 def test_artifact_is_restored_without_its_folder(recorded: tuple[Path, Files]) -> None:
-    """An artifact comes back although its folder is gone."""
+    """An artifact is restored although its folder is missing."""
     root, before = recorded
     (root / ".nexus/state/artifacts/a/b.md").unlink()
     for left in (root / ".nexus/state/artifacts/a").iterdir():
@@ -154,7 +154,7 @@ def test_foreign_journals_are_not_applied(recorded: tuple[Path, Files], change: 
 
 
 def test_journal_without_a_cycle_is_no_receipt(recorded: tuple[Path, Files]) -> None:
-    """A journal without a cycle in the place of a close that went unanswered is no answer, and stays."""
+    """A journal without a cycle under the name of a receipt is no answer, and stays."""
     root, _ = recorded
     marker = root / f".nexus/state/closed-{record_of(root)['id']}.json"
     marker.write_bytes((root / JOURNAL).read_bytes())

@@ -92,7 +92,7 @@ def test_rule_is_stored_under_the_word_of_its_tag(project: Project) -> None:
 
 @pytest.mark.requirement("rules.written")
 def test_a_rule_may_bring_its_tags(project: Project) -> None:
-    """As a note may; they are not written where the file is there already."""
+    """A text may begin with the rule's tags, as with a note; they are not written into an existing file."""
     first, second = acted(project, "[rule:css] <!-- tags: a, b -->\nUse flex.\n[rule:css] <!-- tags: c -->\nUse grid.")
     assert (first["result"], second["result"]) == ("created", "extended")
     assert project.get("rules/css.md") == b"<!-- tags: a, b -->\n\nUse flex.\n\nUse grid.\n"
@@ -209,7 +209,7 @@ def test_sentence_cut_at_a_tag_is_reported(project: Project, message: str, rest:
 
 
 def test_other_warnings_come_after_the_cut_sentence(project: Project) -> None:
-    """It comes first; nothing is added for an action that keeps no text, or that failed."""
+    """The warning about a truncated sentence comes first; actions without a stored text, and failed ones, have none."""
     acted(project, "[m] locks.md: Locks are slow on NFS shares.")
     (asked, _) = acted(project, "[m] On NFS shares locks are slow, so [m:gc]")
     assert asked["next_step"].startswith('It belongs to "memory/locks.md", so no new note is begun.')

@@ -83,7 +83,7 @@ def test_disk_full_at_any_call_is_reported_truthfully(fast_path: Path) -> None:
 
 
 def test_several_processes_lose_nothing(project: Project) -> None:
-    """Texts for one note, for one rule, and notes of their own: each is there once."""
+    """Texts of several processes for one note, for one rule, and for separate notes are each stored once."""
     running = [
         subprocess.Popen(
             [

@@ -80,7 +80,7 @@ def test_linked_and_large_files_are_not_read(project: Project) -> None:
 
 
 def test_without_a_file_no_yaml_is_loaded(project: Project) -> None:
-    """Nor anything of git, for a message that is routed and acted upon."""
+    """Neither YAML nor git is loaded for a message that is routed and acted upon."""
     script = (
         "import sys\n"
         "from nexus_mcp.catalog.load import load\n"

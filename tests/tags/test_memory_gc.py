@@ -210,7 +210,7 @@ def test_advice_names_some_of_many_notes(project: Project) -> None:
 @pytest.mark.requirement("memory.automatic")
 @pytest.mark.parametrize("record", ["none", "young", "torn"])
 def test_deletion_without_a_question_needs_recorded_reads(real_repository: Project, record: str) -> None:
-    """In a clone, where reads are not recorded for long, or where a line cannot be read, nothing goes unasked."""
+    """In a clone, with a short record of reads, or with an unreadable line, no note is deleted without a question."""
     project = real_repository
     notes(project, old=200, other=200)
     if record != "none":

@@ -137,7 +137,7 @@ def test_the_tag_deletes_no_unreadable_note_either(real_repository: Project) -> 
 
 
 def test_a_missing_note_is_not_fetched(real_repository: Project, tmp_path: Path) -> None:
-    """In a partial clone git would fetch it from the remote: asking whether it is there does not."""
+    """In a partial clone the check for a missing note does not fetch it from the remote."""
     project = real_repository
     notes(project, old=200)
     committed(project)

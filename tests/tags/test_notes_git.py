@@ -88,7 +88,7 @@ def test_locked_index_is_detected_first(real_repository: Project) -> None:
 def test_second_deletion_finds_the_note_gone(
     real_repository: Project, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    """The second of two processes reports that the note is gone, and does nothing."""
+    """The second of two processes reports that the note is already deleted, and changes nothing."""
     project = real_repository
     notes(project, old=200, other=200)
     committed(project)

@@ -84,13 +84,13 @@ def test_quoting_as_code_hides_every_tag(message: str) -> None:
 
 @given(messages)
 def test_a_tag_on_its_own_is_found_after_anything_that_is_closed(message: str) -> None:
-    """A tag in a message of its own is found, however the one before it was made: nothing is remembered."""
+    """A tag in a message of its own is found after any earlier message: the parser keeps no state."""
     parse(message, NAMES)
     assert [tag["tag"] for tag in parse("[run]", NAMES)] == ["run"]
 
 
 def cost(unit: str, length: int) -> int:
-    """The lines of Python that run while the tags of such a message are found."""
+    """Return the number of Python lines that run while the tags of this message are found."""
     message = ("[d] `x`\n[zz]: /y\n" + unit * (length // len(unit) + 1))[:length]
     count = 0
 
@@ -145,19 +145,19 @@ def test_a_message_four_times_as_long_costs_four_times_as_much(unit: str) -> Non
 @pytest.mark.requirement("tags.linear")
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join))
 def test_no_repetition_is_dear(unit: str) -> None:
-    """Nor is any repetition of a few pieces."""
+    """The cost of any repetition of a few pieces is linear."""
     assert cost(unit, 2_000) <= MOST * 2_000
 
 
 def test_backtick_runs_of_many_lengths_take_linear_time() -> None:
-    """Runs that are all of different lengths are looked at once."""
+    """Runs of different lengths are each checked once."""
     assert cost(" ".join("`" * length for length in range(1, 100)), 5_000) <= MOST * 5_000
 
 
 @pytest.mark.requirement("tags.linear")
 @pytest.mark.parametrize("unit", ["[`", "[]", "\\[d](`"])
 def test_four_mebibytes_of_brackets_are_parsed(unit: str) -> None:
-    """A message of 4 MiB of brackets and backticks is gone through."""
+    """A message of 4 MiB of brackets and backticks is parsed."""
     length = 4 << 20
     tags = parse((unit * (length // len(unit) + 1))[:length], NAMES)
     assert tags == []

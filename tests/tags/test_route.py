@@ -101,7 +101,7 @@ def test_decision_with_a_plan_names_the_open_issues(project: Project, call: Clie
 
 @pytest.mark.requirement("tags.early")
 def test_run_without_tasks_gets_advice(project: Project, call: Client) -> None:
-    """[run] without tasks is answered with where they come from."""
+    """[run] without tasks gets advice on how to create them."""
     assert outcome(project, "[run]") == (
         "nothing",
         "There are no tasks to run, and no plan. Begin with [plan] and the topic.",
@@ -127,7 +127,7 @@ def test_run_without_tasks_gets_advice(project: Project, call: Client) -> None:
 
 @pytest.mark.requirement("tags.early")
 def test_run_of_a_plan_without_issues_gets_advice(project: Project, call: Client) -> None:
-    """There is nothing to decide and nothing to derive: a question comes first."""
+    """With an empty plan the advice is to add a question first."""
     open_plan(call)
     advice = "There are no tasks to run, and the plan has no question. Add one with plan_update first."
     assert outcome(project, "[run]") == ("nothing", advice)

@@ -64,7 +64,7 @@ def test_odd_optional_values_survive(call: Client, project: Project) -> None:
 @pytest.mark.requirement("files.newer-major")
 @pytest.mark.parametrize("version", ["1.0", "2.3", "10", "abc", "", 7])
 def test_newer_versions_are_read_only(call: Client, project: Project, version: Any) -> None:
-    """A plan of a newer major, or of a version that is none, is answered for and not written."""
+    """A plan of a newer or malformed version is read and not written."""
     project.put("state/plan.json", {"schema_version": version, **plan()})
     assert call("plan_status")["active"] is True
     for arguments in ({"action": "add", "title": "A"}, {"action": "remove", "issue_id": 1}):

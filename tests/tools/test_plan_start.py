@@ -79,7 +79,7 @@ def test_next_id_is_above_both_history_and_active_plan(call: Client, project: Pr
 
 @pytest.mark.requirement("plan_start.no-issues", "plan_start.empty-research")
 def test_empty_issues_and_research_are_recorded(call: Client, project: Project, clock: Clock) -> None:
-    """No issues and an empty research summary are both recorded as such, and the summary is answered."""
+    """An empty list of issues and an empty research summary are recorded, and the summary is returned."""
     call("plan_start", topic="T", issues=[], research_summary="")
     assert project.get("state/plan.json") == pretty(
         {"id": 1, "topic": "T", "issues": [], "research_summary": "", "created_at": clock.stamp()}

@@ -16,7 +16,7 @@ def test_status_without_plan_is_inactive(call: Client, project: Project) -> None
 
 @pytest.mark.requirement("plan_status.result", "plan_status.summary", "plan_status.issues")
 def test_status_has_issues_and_summary(call: Client, project: Project) -> None:
-    """Issues come in full, and the summary counts them."""
+    """The answer has all issues, and the summary counts them."""
     issues = [
         issue(
             2, "Lock", "decided", decision="flock", how_agents=["architect"], how_summary={"architect": "ok"},

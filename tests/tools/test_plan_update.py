@@ -53,7 +53,7 @@ def test_removed_issue_leaves_other_ids(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("plan_update.remove", "plan_update.next-id")
 def test_id_of_a_removed_highest_issue_is_used_again(call: Client, project: Project) -> None:
-    """The highest id is that of the issues that are there."""
+    """The highest id is that of the present issues."""
     project.put("state/plan.json", three())
     call("plan_update", action="remove", issue_id=4)
     assert call("plan_update", action="add", title="A")["issue"]["id"] == 4
@@ -74,7 +74,7 @@ def test_edit_changes_only_the_title(call: Client, project: Project) -> None:
 
 @pytest.mark.requirement("plan_update.reopen", "plan_update.reopen-keeps")
 def test_reopen_drops_the_decision(call: Client, project: Project) -> None:
-    """The decision goes, the how_ fields stay."""
+    """The decision is removed, the how_ fields stay."""
     project.put("state/plan.json", three())
     assert call("plan_update", action="reopen", issue_id=4) == {
         "reopened": True,

@@ -36,7 +36,7 @@ def test_plan_and_tasks_become_one_cycle(call: Client, project: Project, clock: 
 
 
 def left(project: Project) -> list[str]:
-    """Files below .nexus, those aside that are this server's own business."""
+    """Return the files below .nexus, without this server's own ones."""
     return sorted(
         path.removeprefix(".nexus/")
         for path, content in without_own(project.snapshot()).items()
@@ -123,7 +123,7 @@ def test_cycles_in_one_millisecond_get_different_times(call: Client, project: Pr
 def test_close_after_the_clock_was_set_back_has_the_time_of_the_clock(
     call: Client, project: Project, clock: Clock
 ) -> None:
-    """Cycles lie in the order of their closes, whatever their dates are."""
+    """Cycles are in the order of their closes, whatever their dates are."""
     first = call("task_close")["cycle"]
     clock.advance(-100_000)
     assert call("task_close")["cycle"] == clock.stamp()
@@ -144,7 +144,7 @@ def test_close_after_the_clock_was_set_back_has_the_time_of_the_clock(
 def test_a_cycle_dated_in_the_future_moves_no_later_one(
     call: Client, project: Project, clock: Clock, tool: str, dates: list[str]
 ) -> None:
-    """A close has the time of the clock, and comes last in the file, whatever date another harness left there."""
+    """A close has the time of the clock, and is the last in the file, whatever date another harness wrote."""
     project.put("history.json", {"cycles": [{"completed_at": date} for date in dates]})
     project.put("state/plan.json", plan())
     call(tool, **SMALLEST[tool])

@@ -64,7 +64,7 @@ def test_fractional_ids_are_answered_as_integers(call: Client, project: Project)
 
 @pytest.mark.requirement("task_list.ready")
 def test_repeated_id_counts_as_completed_once_one_is(call: Client, project: Project) -> None:
-    """After a merge an id may occur twice; a dep on it is content with one of them completed."""
+    """After a merge an id may occur twice; a dep on it is met if one of the two is completed."""
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(1), task(2, deps=[1])))
     assert call("task_list")["summary"]["ready"] == [1, 2]
 
@@ -106,7 +106,7 @@ ODD: list[dict[str, Any]] = [
 @pytest.mark.requirement("files.tolerated")
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_optional_values_are_answered(call: Client, project: Project, odd: dict[str, Any]) -> None:
-    """An odd optional value or a blank text is answered as it stands."""
+    """An odd optional value or a blank text is returned unchanged."""
     stored = {**task(1), **odd}
     project.put("state/tasks.json", tasks(stored))
     assert call("task_list")["tasks"] == [stored]

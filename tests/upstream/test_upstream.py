@@ -42,7 +42,7 @@ def test_page_lists_the_passing_fixtures(reasons: dict[str, str]) -> None:
 
 
 def test_page_names_the_server_of_the_list() -> None:
-    """The version in the name of the file is the one that the benchmark installs and the page is about."""
+    """The version in the file's name is the one that the benchmark installs and the page names."""
     from benchmarks.peers.packages import UPSTREAM, UPSTREAM_VERSION
 
     assert EXPECTED.name == f"{UPSTREAM.rpartition('/')[2]}-{UPSTREAM_VERSION}.yml"
@@ -86,7 +86,7 @@ def a_failure(*messages: str) -> dict[str, Any]:
 def test_reason_matches_the_recorded_failure(
     messages: tuple[str, ...], expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reason comes from a rule; where none fits, the list is not written."""
+    """The reason comes from a rule; without a matching rule the list is not written."""
     written = tmp_path / "list.yml"
     monkeypatch.setattr("tests.upstream.__main__.EXPECTED", written)
     result = tmp_path / "result.json"

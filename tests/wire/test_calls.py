@@ -113,7 +113,7 @@ def test_finished_calls_free_their_room(fake: FakeApp) -> None:
 
 
 def test_cancelled_waiting_call_is_not_run(talk: Talk, fake: FakeApp) -> None:
-    """A cancelled call that waits is neither run nor answered; the others are not disturbed."""
+    """A cancelled waiting call is not run and gets no response; the others are unaffected."""
     hold(talk, fake)
     talk.send(call(1, "echo", n=1), call(2, "echo", n=2), cancel(1))
     assert talk.ask(request("p", "ping")) == PING
@@ -145,7 +145,7 @@ def test_cancellation_of_unknown_id_is_ignored(talk: Talk, fake: FakeApp, params
 
 
 def test_late_cancellation_changes_nothing(talk: Talk, fake: FakeApp) -> None:
-    """A cancellation that comes too late changes nothing, for a later request of that id neither."""
+    """A late cancellation has no effect, not even on a later request with that id."""
     assert talk.ask(call(1, "echo"))["id"] == 1
     assert talk.ask(request("p", "ping")) == PING  # the SDK forgets a request a moment after its answer is out
     talk.send(cancel(1), call(1, "echo"))
@@ -154,7 +154,7 @@ def test_late_cancellation_changes_nothing(talk: Talk, fake: FakeApp) -> None:
 
 
 def test_line_that_triggers_a_bug_is_answered(fake: FakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that a defect of the server is met by is answered as such, and those after it as ever."""
+    """A line that triggers a defect of the server gets an internal error, and later lines are served."""
 
     def parse(line: bytes) -> Message | None:
         if line == b"defect":

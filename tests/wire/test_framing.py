@@ -85,7 +85,7 @@ def test_id_of_a_long_line_is_recovered(begin: bytes, end: bytes, id: object) ->
 
 @given(JSON_VALUES, st.integers(1, 40), st.data())
 def test_json_is_whole_only_at_its_end(value: object, size: int, data: st.DataObject) -> None:
-    """JSON is whole at its end and at no byte before, in whatever parts it comes."""
+    """JSON is recognized as whole at its end and at no earlier byte, in any chunks."""
     text = json.dumps({"value": value}, ensure_ascii=data.draw(st.booleans())).encode()
     cut = data.draw(st.integers(0, len(text)))
     nesting = Nesting()

@@ -61,7 +61,7 @@ def test_the_sdk_answers_under_the_id_too(monkeypatch: Patch, place: str, error:
 
 
 def test_the_sdk_writes_without_a_thread(monkeypatch: Patch) -> None:
-    """Where there is none to be had, the answer goes out all the same."""
+    """If no thread can be started, the response is sent nevertheless."""
     real = anyio.to_thread.run_sync
 
     async def refuse(act: Any, *args: Any, **named: Any) -> Any:

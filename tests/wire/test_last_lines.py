@@ -59,7 +59,7 @@ def test_call_begins_before_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_signal_while_no_more_is_read(tmp_path: Path) -> None:
-    """SIGTERM is noticed during a call also where no line is looked at, because as many wait as may."""
+    """SIGTERM is noticed during a call even if no line is read, because the queue is full."""
     asked = [initialize(), call("h", "hold"), *(call(number, "echo") for number in range(100))]
     (tmp_path / "input").write_bytes(b"".join(map(line, asked)))
     began, told = os.pipe()

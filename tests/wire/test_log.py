@@ -48,7 +48,7 @@ def test_astral_character_is_escaped_whole(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_log_without_stderr_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log that cannot be written stops nothing, nor does one whose text cannot be made."""
+    """A log that cannot be written, or a message that cannot be formatted, does not stop the server."""
     reads, writes = os.pipe()
     os.close(reads)
     before = log.divert(writes)  # no process reads it any more
@@ -67,7 +67,7 @@ def test_log_without_stderr_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
-    """The log goes to this pipe, whose writing end blocks."""
+    """Send the log to this pipe, whose writing end blocks."""
     reads, writes = os.pipe()
     before = log.divert(writes)
     yield reads, writes

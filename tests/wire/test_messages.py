@@ -147,7 +147,7 @@ def test_id_with_too_many_digits_is_unknown() -> None:
 
 
 def test_huge_number_becomes_infinite() -> None:
-    """Numbers that Python cannot hold do not spoil the message: they become infinite, for the tool to refuse."""
+    """A number that Python cannot hold becomes infinite, so that the tool refuses it."""
     assert sys.get_int_max_str_digits() == 4300
     message = parse(framed('{{"a":{},"b":-{},"c":1e400,"d":{},"e":7}}'.format("9" * 5000, "1" * 4301, "1" * 4300)))
     assert message is not None

@@ -26,7 +26,7 @@ LISTED = [initialize(), request("l", "tools/list"), request("m", "tools/list")]
     ids=["once", "input is there", "a call comes first"],
 )
 def test_list_prepares_calls_once(messages: list[object], at_hand: bool, count: int) -> None:
-    """The list makes ready for calls, once, after its answer and with no input at hand; not if a call came first."""
+    """After the response to the list, without waiting input, calls are prepared once; not if a call came first."""
     fake = FakeApp()
     with patch.object(Source, "is_ready", return_value=at_hand):  # not as soon as this thread comes to write
         talk = Talk(fake.as_app(), serve)

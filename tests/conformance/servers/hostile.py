@@ -58,7 +58,7 @@ def large_files(count: int) -> None:
 
 
 def deep(levels: int, beside: int) -> None:
-    """Folders with long names in one another, each with others beside the one that leads on."""
+    """Make nested folders with long names, each with other folders beside the next one."""
     STATE.mkdir(parents=True, exist_ok=True)
     fd = os.open(STATE, os.O_RDONLY)
     for _ in range(levels):

@@ -67,7 +67,7 @@ def child(environment: dict[str, str] | None, *, session: bool) -> int:
 
 
 def orphan() -> int:
-    """A process in a session of its own, whose parent is gone."""
+    """Start a process in a session of its own, whose parent has ended."""
     script = f"import subprocess; print(subprocess.Popen({PAUSE!r}, start_new_session=True, stdout=2).pid)"
     return int(subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True).stdout)
 
@@ -97,7 +97,7 @@ def swap(path: str, to: str) -> None:
 
 
 def daemon() -> int:
-    """A process in a session of its own, without our environment, whose parent is gone."""
+    """Start a process in a session of its own, without our environment, whose parent has ended."""
     script = f"import subprocess; print(subprocess.Popen({PAUSE!r}, start_new_session=True, stdout=2, env={{}}).pid)"
     return int(subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True).stdout)
 

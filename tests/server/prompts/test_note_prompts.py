@@ -59,7 +59,7 @@ def test_text_with_tags_is_written_by_the_model(ask: Asker, name: str, file: str
 
 
 def test_cut_words_decide_nothing(ask: Asker, project: Project) -> None:
-    """Where a client gave the first words only, neither place nor merging nor sameness is stated by them."""
+    """If a client passed the first words only, the prompt states neither place nor merging nor equality by them."""
     project.put("memory/pattern-nfs.md", "<!-- tags: nfs -->\nOn NFS\n")
     text = ask.prompt("m", name="On", text="NFS")
     assert "Here may be only its first words, and the whole sentence decides where it belongs" in text

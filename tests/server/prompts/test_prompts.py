@@ -152,7 +152,7 @@ def test_note_deleted_without_a_question_is_proposed_too(ask: Asker, project: Pr
 
 
 def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -> None:
-    """A rule goes where [rule:…] would put it, in the user's words."""
+    """A rule has the place that [rule:…] would choose, and the user's words."""
     begun = ask.prompt("rule", text="No sleeps", name="general")
     assert 'it begins ".nexus/rules/general.md". `nexus-mcp act` does it safely, for this message, ' in begun
     assert "without the fence:\n\n```\n[rule:g" in begun
@@ -215,7 +215,7 @@ def test_unknown_prompt_or_argument_is_refused(ask: Asker, name: str, arguments:
 def test_words_in_wrong_arguments_become_the_users_text(
     ask: Asker, project: Project, name: str, typed: str, words: str
 ) -> None:
-    """Words that a client gave to the wrong argument are the user's own words again, as far as it gave them."""
+    """Words in a wrong argument become a part of the user's text again."""
     project.put("state/plan.json", plan(1, issues=[issue(2, "B")]))
     (page,) = ask.pages("prompts/list", "prompts")
     arguments = next(prompt["arguments"] for prompt in page if prompt["name"] == name)
@@ -238,7 +238,7 @@ def test_own_skill_has_a_prompt(ask: Asker, project: Project) -> None:
 def test_broken_catalog_entry_spoils_no_other_prompt(
     ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broken file of the project's own catalog spoils no other prompt; the log names it."""
+    """A broken file of the project's own catalog affects no other prompt; the log names it."""
     (before,) = ask.pages("prompts/list", "prompts")
     plan = ask.prompt("plan")
     project.put("skills/release/meta.yml", "id: [")

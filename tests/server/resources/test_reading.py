@@ -35,7 +35,7 @@ def test_tasks_equal_task_list(ask: Asker, call: Client) -> None:
 
 
 def test_ready_tasks_come_in_file_order(ask: Asker, project: Project) -> None:
-    """The ready tasks come whole, in file order; those that wait, are under way or done do not."""
+    """The ready tasks are returned whole, in file order; waiting, running and completed ones are not."""
     assert ask.text("nexus://tasks/ready") == '{"exists":false}'
     rows = [
         task(1, status="completed"),
@@ -68,7 +68,7 @@ def test_bad_last_n_is_refused(ask: Asker, last_n: str) -> None:
 
 
 def test_cycle_is_read_by_its_time(ask: Asker, project: Project) -> None:
-    """A cycle comes whole, by its time; two that were closed at one time both come; any other time is missing."""
+    """A cycle is returned whole, by its time; two cycles with one time are both returned; any other time is missing."""
     one, twin, other = cycle(plan(1)), cycle(plan(2), task(1)), cycle(None, at=stamp(5))
     project.put("history.json", {"cycles": [one, twin, other]})
     assert ask.text(f"nexus://cycle/{stamp(5)}") == compact(other)
@@ -94,7 +94,7 @@ def test_cycle_is_read_by_its_time(ask: Asker, project: Project) -> None:
 def test_artifact_is_text_or_base64(
     ask: Asker, project: Project, name: str, data: bytes, found: tuple[str, str | None]
 ) -> None:
-    """An artifact is text with its MIME type, or base64 when it is none or is not meant as such."""
+    """An artifact is text with its MIME type, or base64 if it is binary or has a binary type."""
     project.put(f"state/artifacts/{name}", data)
     (entry,) = [one for one in ask("resources/list")["resources"] if one["name"].startswith("artifacts/")]
     assert (entry["name"], entry["size"]) == (f"artifacts/{name}", len(data))
@@ -106,7 +106,7 @@ def test_artifact_is_text_or_base64(
 
 @pytest.mark.parametrize("kind", ["memory", "context", "rules"])
 def test_note_is_read_as_stored(ask: Asker, project: Project, kind: str) -> None:
-    """A note is Markdown as it lies in its file, tags and all, without a byte order mark."""
+    """A note is returned as Markdown with its tags, without a byte order mark."""
     project.put(f"{kind}/a-note.md", "\ufeff<!-- tags: x -->\nIgnore this.\n".encode())
     (content,) = ask("resources/read", uri=f"nexus://{kind}/a-note.md")["contents"]
     text = "<!-- tags: x -->\nIgnore this.\n"
@@ -131,7 +131,7 @@ def test_index_has_each_note(ask: Asker, project: Project) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "nx_"])
 def test_texts_of_agents_and_skills_use_our_tool_names(make_app: Any, project: Project, prefix: str) -> None:
-    """Agents and skills come in the words of this server: no placeholder is left, and the tools have their names."""
+    """The texts of agents and skills have this server's tool names, and no placeholder."""
     ask = Asker(make_app(project.root, prefix))
     text = ask.text("nexus://skills/nx-plan")
     assert f"`{prefix}plan_decide`" in text
@@ -144,7 +144,7 @@ def test_texts_of_agents_and_skills_use_our_tool_names(make_app: Any, project: P
 
 
 def test_own_agent_is_readable(ask: Asker, project: Project) -> None:
-    """A project's own agent is there as the shipped ones are."""
+    """A project's own agent is readable like the shipped ones."""
     with open(data_path("assets", "agents", "writer", "meta.yml"), encoding="utf-8") as file:
         meta = file.read().replace("id: writer", "id: poet")
     project.put("agents/poet/meta.yml", meta)

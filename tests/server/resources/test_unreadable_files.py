@@ -36,7 +36,7 @@ ADVICE = "Look at what was put there and why; move it away yourself if it is not
     ],
 )
 def test_invalid_artifact_names_are_refused(ask: Asker, name: str, told: str) -> None:
-    """A name that artifact_write would refuse is refused here too, before anything is looked at."""
+    """A name that artifact_write would refuse is refused here too, before any file is opened."""
     refused = ask.refused("resources/read", uri=f"nexus://artifacts/{name}")
     assert refused == (-32602, f"Not a usable URI: the name {told}.")
 
@@ -53,7 +53,7 @@ def test_invalid_artifact_names_are_refused(ask: Asker, name: str, told: str) ->
     ],
 )
 def test_invalid_note_names_are_refused(ask: Asker, kind: str, name: str, told: str) -> None:
-    """A note lies in its folder, and is called as notes are."""
+    """A note has to be in its folder, and to have the name of a note."""
     assert ask.refused("resources/read", uri=f"nexus://{kind}/{name}") == (-32602, f"Not a usable URI: {told}.")
 
 

@@ -73,7 +73,7 @@ def test_every_change_of_a_file_is_noticed(
 
 
 def test_appearing_file_is_noticed(tmp_path: Path, watch: Poller, told: Told) -> None:
-    """A file need not be there, nor its folder."""
+    """The file and its folder may be absent at first."""
     watch.add(["folder/a"])
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a").write_bytes(b"")
@@ -160,7 +160,7 @@ def test_change_in_many_folders_is_noticed_by_their_times(tmp_path: Path) -> Non
 
 
 def test_unreadable_path_counts_as_unchanged(tmp_path: Path) -> None:
-    """A path that the system refuses is the same as long as it refuses it."""
+    """A path that the system refuses counts as unchanged as long as it is refused."""
     assert mark(str(tmp_path), "a\0b") == mark(str(tmp_path), "a\0b") != None  # noqa: E711
     assert mark(str(tmp_path), "x" * 300) == mark(str(tmp_path), "x" * 300)
 

@@ -1,4 +1,4 @@
-"""A search finds what a plain reference search finds; appending keeps every existing byte."""
+"""A search agrees with a plain reference search; appending keeps every existing byte."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def read(site: Site, *, fresh: bool = True) -> list[str]:
 
 
 def test_a_history_is_read_once(fast_path: Path) -> None:
-    """By the first process that needs it; by a later one never again, nor by the same."""
+    """Only the first process that needs the history reads it whole, once."""
     site = Site(fast_path, ours_of(MANY))
     assert read(site, fresh=False) == ["build after 0", "lines from 0"]
     assert read(site, fresh=False) == []

@@ -142,7 +142,9 @@ def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
 
 
 def test_written_history_is_known_at_once(fast_path: Path) -> None:
-    """The new history is looked at before its folder is synced: the less time there is to write to it unseen."""
+    """The new history is checked before its folder is synced, so that other programs have less time for an undetected
+    write.
+    """
     site = Site(fast_path, ours_of([CYCLE]))
     with site.archive() as archive:
         growth = Growth(archive, THEIRS)

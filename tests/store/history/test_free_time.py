@@ -34,7 +34,7 @@ def test_first_free_millisecond_is_found(runs: list[tuple[int, int]], start: int
 
 @pytest.mark.parametrize("odd", ["2026-01-02T03:04:58.abcZ", "2026-01-02T03:04:58+00:00", "\0" * 24, "x" * 24])
 def test_texts_that_are_no_stamps_fill_no_second(odd: str) -> None:
-    """A second is full when its thousand milliseconds are taken, not when a thousand texts begin as they do."""
+    """A second is full if its thousand milliseconds are taken, not if a thousand texts begin with it."""
     most = [at(ms) for ms in range(1000) if ms != 500]
     assert times.first_free(NOW, coded(*most, odd)) == at(500)
     many = [f"2026-01-02T03:04:58.{number:x}Z" for number in range(0xA00, 0xFFF)]
@@ -50,7 +50,7 @@ def test_a_run_of_many_milliseconds_takes_few_steps() -> None:
 
 
 def test_no_stamp_is_free_after_the_last_one() -> None:
-    """After the last stamp that there is none is free."""
+    """After the last possible stamp none is free."""
     last = "9999-12-31T23:59:59.999Z"
     assert times.first_free(last, coded(last)) == last
 

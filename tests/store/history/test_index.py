@@ -102,7 +102,7 @@ def test_each_cycle_may_have_a_layout_of_its_own(data: st.DataObject, made: list
     ],
 )
 def test_odd_cycle_makes_the_file_unreadable(inner: str, quick_from: int) -> None:
-    """A member that is there twice, a number that is none, a depth that nothing reads: on the quick way, too."""
+    """A repeated field, a malformed number or too deep nesting makes the file unreadable, also by the quick check."""
     cycle = '\n    {\n      "schema_version": "0.5",\n      %s\n    }'
     good = cycle % '"branch": "say \\": [{"'
     file = f'{{\n  "cycles": [{good},{cycle % inner},{good}\n  ]\n}}\n'.encode()

@@ -13,7 +13,7 @@ from tests.store.history.test_cache import MANY, read
 
 
 def test_texts_are_made_anew_where_the_history_is_no_longer_for_all(fast_path: Path) -> None:
-    """They have the words of it, those to come as well."""
+    """After the history became private its texts are written again with its permissions, and later ones, too."""
     site = Site(fast_path, ours_of(MANY))
     site.path.chmod(0o644)
     read(site)
@@ -71,7 +71,7 @@ def test_texts_of_another_writer_are_copied_first(fast_path: Path) -> None:
 
 
 def test_processes_do_not_take_the_texts_from_each_other(fast_path: Path) -> None:
-    """A process whose file of texts is gone uses the file that another process began in its place."""
+    """A process whose file of texts was removed uses the file that another process began in its place."""
     site = Site(fast_path, ours_of(MANY[:5]))
     read(site, fresh=False)
     (old,) = (site.state / "cache").glob("*.texts")

@@ -45,7 +45,7 @@ def laid_out(value: Json, layout: dict[str, Any]) -> bytes:
 
 
 def edited(value: Json, rnd: random.Random) -> Json:
-    """The value after a change as tools and people make them: rows added, gone, changed or in another order."""
+    """Return the value after a usual change: rows added, removed, changed or reordered."""
     rows = list(value["tasks"])
     for _ in range(rnd.randint(1, 2)):
         at = rnd.randint(0, len(rows))
@@ -69,7 +69,7 @@ _NEW = {"id": 7, "title": "n", "context": "c", "status": "pending", "deps": [], 
 
 
 def spoilt(data: bytes, rnd: random.Random) -> bytes:
-    """The bytes after a slip of the keyboard: some gone, some others there."""
+    """Return the bytes after a typing error: some bytes removed, some inserted."""
     for _ in range(rnd.randint(1, 2)):
         at = rnd.randrange(len(data) + 1)
         data = data[:at] + rnd.choice(_PIECES) + data[at + rnd.choice([0, 0, 1, 1, 2, 30]) :]

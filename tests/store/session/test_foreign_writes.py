@@ -88,7 +88,7 @@ LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
 def test_change_begun_during_a_read_is_completed(
     call: Client, project: Project, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
-    """A journal that comes while a file is read is completed, and the file is read again."""
+    """A journal that appears while a file is read is completed, and the file is read again."""
     opened, after = LOOKS[tool]
     call("task_close")
     call("plan_start", topic="T", issues=["a"], research_summary="")

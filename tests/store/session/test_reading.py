@@ -39,7 +39,7 @@ def known_as(data: bytes, known: Document | None) -> tuple[Any, Document | None]
 
 
 def check_texts(found: Document) -> None:
-    """Each text that is known of a row is the one that the file gets, and the frame is that of the file."""
+    """Check that each known text of a row is the one in the file, and that the frame is that of the file."""
     order = schemas.load(KIND.schema)
     for row in found.value["tasks"]:
         if row.text:
@@ -60,7 +60,7 @@ def prepared(data: bytes) -> Document | None:
 
 
 def exact(value: Any) -> str:
-    """JSON text in which order of members, 1 and 1.0 differ, as they do in an answer."""
+    """Return JSON text in which field order, 1 and 1.0 differ, as in an answer."""
     return json.dumps(value)
 
 

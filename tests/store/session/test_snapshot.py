@@ -83,7 +83,7 @@ def both(root: Path) -> tuple[Any, Any]:
 
 
 def half_closed(root: Path) -> None:
-    """A close that stops with plan.json gone, tasks.json there, and its journal."""
+    """Make a close that stopped after removing plan.json, with tasks.json and its journal left."""
     real = Folder.unlink
 
     def unlink(folder: Folder, name: str) -> None:
@@ -136,7 +136,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("place", range(1, PLACES + 1))
 @pytest.mark.parametrize("order", [list(CHANGES), list(reversed(CHANGES))])
 def test_later_change_is_never_seen_without_the_earlier_one(begun: Path, place: int, order: list[str]) -> None:
-    """A later change is not seen without an earlier one, in whichever order they come."""
+    """No reader sees a later change without an earlier one, in either order of the two."""
     with meddling({place: lambda: [call(begun, tool, **CHANGES[tool]) for tool in order]}):
         assert both(begun) in ((("Topic", "pending"), ["Do"]), (("Topic", "decided"), ["Do", "Then"]))
     assert both(begun) == (("Topic", "decided"), ["Do", "Then"])
@@ -208,7 +208,7 @@ SHOWING: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("show", SHOWING)
 def test_plan_and_tasks_are_shown_of_one_moment(begun: Path, show: str) -> None:
-    """No plan is shown whose tasks are not, when a close comes between the two."""
+    """If a close happens between the two reads, plan and tasks are still of one moment."""
     closes: Iterator[Act] = iter([lambda: call(begun, "task_close")])
     real = Folder.read
 
