@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Harness
 
 HARNESSES = {"claude-code": "claude_code", "codex": "codex", "opencode": "opencode"}
-"""Harness id → module in this folder, which has the harness as HARNESS."""
+"""Harness id → module in this folder with the constant HARNESS."""
 
 
 def load(name: str) -> Harness:

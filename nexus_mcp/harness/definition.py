@@ -30,7 +30,9 @@ SHARED_FOLDERS = (".claude/skills", ".agents/skills")
 
 
 class Site(NamedTuple):
-    """Where an installation goes: its scope, the project folder, and the environment that names the user's folders."""
+    """The place of an installation: its scope, the project folder, and the environment that names the user's
+    folders.
+    """
 
     scope: str
     root: str
@@ -67,7 +69,7 @@ class Site(NamedTuple):
         return os.path.join(self.root, ".nexus", "state", "install") if self.scope == PROJECT else self.record_folder
 
     def key(self, path: str) -> str:
-        """Return the path as the record has it: relative to the project, absolute in user scope."""
+        """Return the path in the form of the record: relative to the project, absolute in user scope."""
         return os.path.relpath(path, self.root).replace(os.sep, "/") if self.scope == PROJECT else path
 
     def path(self, key: str) -> str:
@@ -130,7 +132,7 @@ class Spliced(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The pointer as the record has it; an item of an array ends with `/-`."""
+        """The pointer in the form of the record, where that of an array item ends with `/-`."""
         parts = [part.replace("~", "~0").replace("/", "~1") for part in self.pointer]
         return "".join(f"/{part}" for part in parts) + ("/-" if self.is_item else "")
 

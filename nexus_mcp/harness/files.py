@@ -44,7 +44,7 @@ class Found:
 def look(path: str, within: str = "") -> Found:
     """Read the file at the absolute `path`, which may be missing. Raise InstallRefused unless it can be replaced.
 
-    Links are followed. With `within`, the project folder, they may not lead out of it: a project must not make us
+    Links are followed. With `within`, the project folder, links may not lead out of it: a project must not make us
     change the user's own files.
     """
     real = os.path.realpath(path)
@@ -110,7 +110,7 @@ def make_folders(path: str) -> list[str]:
 
 
 def remove_folders(paths: list[str]) -> None:
-    """Remove those of the folders that are empty, the deepest first."""
+    """Remove the empty ones of these folders, the deepest first."""
     for path in sorted(paths, key=len, reverse=True):
         with suppress(OSError):
             os.rmdir(path)

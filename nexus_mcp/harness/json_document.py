@@ -37,7 +37,7 @@ class JsonDocument:
             raise Unsuitable("is not an object")
 
     def finish(self) -> str:
-        """Return the edited text. Raise Unreadable if its value is not that of the edits."""
+        """Return the edited text. Raise Unreadable if its value differs from the edited value."""
         if jsonc.parse(self._text) != self.value:
             raise Unreadable("cannot be changed safely: its layout is unusual")
         return self._text
@@ -186,7 +186,7 @@ class JsonDocument:
         return line if line.strip(" \t") == "" and self._text.find("\n", 0, start) >= 0 else None
 
     def _unit(self) -> str:
-        """Return one level of indent, as the first member of the file has it."""
+        """Return one level of indent: that of the file's first member."""
         return self._margin(jsonc.start_of(self._text, jsonc.start_of(self._text) + 1)) or _INDENT
 
     def _written(self, *, new: Any, margin: str | None, is_inline: bool, key: str | None = None) -> str:

@@ -6,8 +6,8 @@ no decision itself.
 A report: {"id": N, "event": ONE OF EVENTS, "session": ID, "parent": ID, "agent": NAME, …its fields}. `parent` is the
 session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has it,
 because this process may be a new one, and OpenCode reports the beginning of a session only once. The answer: {"id": N}
-with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (the turn goes on, with this
-text).
+with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (text with which the turn
+continues).
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ class _Work:
         if is_item:
             index = self._index(current, known["hash"])
             if index < 0:
-                return  # our entry is gone; the present one belongs to the user
+                return  # our entry was removed; the present one belongs to the user
             is_edited = marks.value_digest(current[index]) != known["hash"]
             if is_edited and self._refuses(EDITED, what):
                 return

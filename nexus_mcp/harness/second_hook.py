@@ -114,7 +114,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _is_program(line: str) -> bool:
-    """Return whether the first word of a command line is a program that is there."""
+    """Return whether the first word of a command line is an existing program."""
     import shlex
     import shutil
 

@@ -1,6 +1,7 @@
 """Compose the texts of generated files: roles of agents and skills, with placeholders resolved.
 
-A skill in a folder that several harnesses read names our tools plainly, and ends with a chapter for each of them.
+A skill in a folder that several harnesses read names our tools plainly, and ends with a chapter for each of these
+harnesses.
 """
 
 from __future__ import annotations

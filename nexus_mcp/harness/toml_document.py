@@ -45,7 +45,7 @@ class TomlDocument:
         self._newline = "\r\n" if "\r\n" in text else "\n"
 
     def finish(self) -> str:
-        """Return the edited text. Raise Unreadable if its value is not that of the edits."""
+        """Return the edited text. Raise Unreadable if its value differs from the edited value."""
         if _parse(self._text) != self.value:
             raise Unreadable("cannot be changed safely: its layout is unusual")
         return self._text

@@ -63,7 +63,7 @@ def harness_of(value: object, workspace: Workspace) -> str:
     try:
         return check_harness_id(value if isinstance(value, str) else "")
     except UsageError as error:
-        # Not the text of the error: it quotes the value, and failures are logged in a file.
+        # The text of the error is not logged, because it quotes the value.
         taken = "artifacts, cache or lock"
         problem = f"harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not {taken}"
         raise InvalidArguments([problem]) from error

@@ -61,7 +61,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _give_carried(ctx: EventContext, session: str) -> None:
-    """Give the main session the warnings about a subagent that ended within this call."""
+    """Send the main session the warnings about a subagent that ended within this call."""
     from nexus_mcp.lifecycle.session_memory import SessionMemory
 
     memory = SessionMemory(ctx, session)

@@ -5,9 +5,9 @@ process. If the file is lost, the model only gets more text than needed. An entr
 
 - skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
   at its start;
-- HINTED: the first message of the session has passed, so no hints of skills are given any more;
-- DIGESTS: digests of the texts that the model has, since a compaction or the start; by: which event gave them after a
-  compaction;
+- HINTED: the first message of the session has passed, so no more hints of skills are sent;
+- DIGESTS: digests of the texts that the model has, since a compaction or the start; by: the event that sent them after
+a compaction;
 - CARRIED: warnings of events whose answer the harness drops, for the next event that reaches the model;
 - STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
 
@@ -109,7 +109,7 @@ class SessionMemory:
             _change(self._ctx, lambda entries: [one for one in entries if one["session_id"] != self._session])
 
     def select_new(self, parts: Mapping[str, str]) -> list[str]:
-        """Return the non-empty parts that the model does not have, and a line about each that is gone; note both.
+        """Return the non-empty parts that the model does not have, and a line about each removed part; record both.
 
         Without a session id, or in a project where no session started, the model gets all parts until the first
         compaction.

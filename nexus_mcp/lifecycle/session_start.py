@@ -36,7 +36,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     try:
         kept = agents.begin(ctx.store, ctx.harness_id, session, reset=reset)
     except NexusError:
-        if source == COMPACT:  # give the readable parts anyway
+        if source == COMPACT:  # send the readable parts nevertheless
             _give(ctx, session)
         raise
     if kept:

@@ -21,8 +21,8 @@ _RUN = "nx-run"
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Block the end of a turn if all tasks are completed and the cycle is open.
 
-    With `gates.nonstop` in .nexus/config.yml also if the skill nx-run is active and tasks are left. A turn that goes on
-    because of a hook already (`stop_hook_active`) is never blocked.
+    With `gates.nonstop` in .nexus/config.yml also if the skill nx-run is active and tasks are left. A turn that already
+    continues because of a hook (`stop_hook_active`) is never blocked.
     """
     tasks = tasks_of(ctx)
     if not tasks:
@@ -37,7 +37,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if not reason or memory.fields.get(STOPPED) == state:
         return {}
     memory.note({STOPPED: state, HELD: "yes"})
-    if memory.save():  # else the model would be asked at each end
+    if memory.save():  # without the record the model would be asked at each end of a turn
         ctx.decide(BLOCK, reason)
     return {}
 

@@ -127,7 +127,7 @@ class CallQueue:
             with self._lock:
                 size = job.size
                 self._forget(job)
-                del job  # free its values before their room is released
+                del job  # free the values of the call before its room in the queue is released
                 self._give_room(size)
 
     def warm_up(self) -> bool:

@@ -270,7 +270,7 @@ def _do_nothing() -> None:
 def _unread_bytes(fd: int) -> int | None:
     """Return the bytes written and not read yet; None where the system does not report it.
 
-    A pipe can be written again only after a page of it was read, which takes a slow reader long.
+    A full pipe becomes writable only after the reader has read a page of it, which takes a slow reader long.
     """
     try:
         import fcntl

@@ -150,7 +150,7 @@ class _Working:
         self._keys = {key for entry in records.entries if (key := key_of(entry)) is not None}
 
     def records(self) -> Records:
-        """Return the records as they are now."""
+        """Return the present records."""
         return Records(self._entries, self._extras, self._seen)
 
     def apply(self, event: Event) -> bool:
@@ -254,7 +254,7 @@ def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[
     if exact:
         return lines[exact[-1]], exact[-1]
     last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
-    # An agent that was in the tracker and is not there now was still recorded.
+    # An agent that was removed from the tracker counts as recorded.
     there = Records(entries, _extras(last), {}).pairs()
     lost = {line["id"] for line in lines if line["kind"] == SPAWN and _pair(line) not in there}
     events = [event for event in last["events"] if event not in lost]

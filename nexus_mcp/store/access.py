@@ -31,7 +31,8 @@ _TRIES = 5  # to create the folders of a first write, while other failing writer
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait` and `in_all` as for Deadline.
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait` and `in_all` are the limits `seconds`
+    and `in_all` of Deadline.
 
     `meanwhile` is called once with `.nexus/state`, before the wait, when another process holds the lock. `swept` is
     whether this process has deleted the leftovers of dead processes, and no change of its own has failed since.
@@ -68,7 +69,9 @@ class Access:
 
     @contextmanager
     def recovered_state(self) -> Iterator[Folder | None]:
-        """Return `.nexus/state`, after completing an interrupted change. Takes no lock otherwise."""
+        """Return `.nexus/state`, after completing an interrupted change. Without an interrupted change it takes no
+        lock.
+        """
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
                 with self._completed(nexus, state):
@@ -202,8 +205,8 @@ class Locked:
         was written.
 
         Leftovers are deleted if a writer may have died: the first time (again after a power cut), and when the lock was
-        not released. New folders are synced unless the mark in the lock file says that they are; `.nexus` is synced if
-        this call added an entry to it. Raises StorageError, PathRefused.
+        not released. New folders are synced unless the mark in the lock file says that they were synced; `.nexus` is
+        synced if this call added an entry to it. Raises StorageError, PathRefused.
         """
         held = self.held
         self._wrote_ignore = write_gitignore(self.nexus, held)

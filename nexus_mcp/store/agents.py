@@ -167,7 +167,7 @@ def write(
     if data != found.data:
         atomic.put(own, TRACKER, data, held.check)
     if found.size and (not is_needed or found.bad or found.size > agents_extension.TIDY_FROM):
-        with suppress(NexusError, OSError):  # the file stays as it is, and the next lock holder tries again
+        with suppress(NexusError, OSError):  # the file keeps its size, and the next lock holder tries again
             agents_extension.tidy(own, fold if is_needed else None, frozenset(found.events))
 
 
@@ -227,7 +227,7 @@ NOTED_AFTER_S = 3600.0
 
 
 def touch(store: Store, harness_id: str, session: str, records: Records) -> None:
-    """Store the time of an event of a session, unless one of this hour is stored. Never raises.
+    """Store the time of an event of a session, unless a time within the last hour is stored. Never raises.
 
     A session that has not begun, and has no agent, is skipped.
     """

@@ -1,6 +1,6 @@
 """Replace files atomically: readers see the old bytes or the new ones, and a reported change survives a power cut.
 
-Also the file operations for this: read and copy ranges of open files, exchange two names in one step.
+This module also has the file operations for that: read and copy ranges of open files, exchange two names in one step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 _NO_COPY_RANGE = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
-"""Errors of a kernel or file system that cannot copy in this way; they say nothing about the disk."""
+"""Errors of a kernel or file system that cannot copy in this way; they are no errors of the disk."""
 
 
 class Shrunk(OSError):
@@ -245,7 +245,7 @@ def confirm_file(folder: Folder, name: str) -> None:
 def set_aside(folder: Folder, name: str, as_: str) -> str:
     """Rename the file `name` to `as_`, with a number before its suffix if that is taken; return its new name.
 
-    If there are MOST_ASIDE such files already, it replaces the last one: the first ones show how the trouble began.
+    If there are MOST_ASIDE such files already, it replaces the last one: the first ones show how the damage began.
     Raises as `put` does.
     """
     stem, dot, suffix = as_.rpartition(".")

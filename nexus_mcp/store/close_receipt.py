@@ -64,7 +64,7 @@ class Receipt:
         self.undelivered()
 
     def delivered(self) -> None:
-        """Remove the receipt: the answer is out. If the removal fails, one answer may be repeated."""
+        """Remove the receipt, because the answer was delivered. If the removal fails, one answer may be repeated."""
         if fcntl is None:
             self.undelivered()  # Windows does not remove an open file
         try:
@@ -146,8 +146,8 @@ def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
 
 
 def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True) -> list[tuple[Any, Receipt]]:
-    """Return (journal, receipt) of each close whose process is gone; they are held now. Raises StorageError,
-    PathRefused.
+    """Return (journal, receipt) of each close whose process has ended; the receipts are now held by this process.
+    Raises StorageError, PathRefused.
 
     A file with the name of a receipt that nexus-mcp did not write is skipped and stays. Without `whole` the journal
     may be None: a large file that begins like a journal is not parsed.
@@ -251,6 +251,6 @@ def _lock_free(state: Folder, name: str) -> int | None:
 def _lock_on_windows(fd: int) -> None:
     import msvcrt
 
-    # Locks are mandatory on Windows, so the byte is beyond the end, where no reader reads.
+    # Locks are mandatory on Windows, so the locked byte is beyond the end of the file, where no process reads.
     os.lseek(fd, journal.HISTORY_LIMIT, os.SEEK_SET)
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]

@@ -80,7 +80,7 @@ def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
 
 
 def decode_text(data: bytes, file: str, advice: str = "") -> str:
-    """Return `data` as text. Raises StateError if it is empty or not UTF-8; `advice` as for `parse_guarded`."""
+    """Return `data` as text. Raises StateError if it is empty or not UTF-8; `advice` is that of `parse_guarded`."""
     if not data.strip():
         raise StateError(file, "is empty", next_step=advice)
     try:

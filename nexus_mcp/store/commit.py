@@ -69,7 +69,7 @@ def write_one(
 ) -> None:
     """Replace a file in `folder`, or remove it for None, and add the entry. Raises as Replacement.put does.
 
-    `read` is its name, and the file as it was read; `forward` as for Replacement.
+    `read` is (the file's name, the file as the change read it); `forward` is that of Replacement.
 
     The name of a file in `state` is synced after the lock is released, so that other processes need not wait for the
     disk. Every later change syncs that folder, too, before its response is sent, so a power cut cannot keep it and undo
@@ -104,7 +104,7 @@ def _entry_for(change: Transaction) -> entries.Entry | None:
 def write_journaled(
     nexus: Folder, state: Folder, change: Transaction, held: HeldLock, answer: dict[str, Any] | None
 ) -> str | None:
-    """Carry out a change through the journal; as `carry_out`."""
+    """Carry out a change through the journal. Returns and raises the same as `carry_out`."""
     entry = _entry_for(change)
     try:
         record = journal.record(change.cycle, change.writes, answer, entry)

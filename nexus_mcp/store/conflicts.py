@@ -86,7 +86,7 @@ def is_settled(folder: Folder, name: str) -> bool:
 def sweep(folder: Folder) -> None:
     """Remove the temporary files that a crash left in this folder; keep a file that another program saved as a copy.
 
-    Needs the lock, so that no temporary file of a living process is there. Raises StorageError.
+    Needs the lock: under it no other process has a temporary file in the folder. Raises StorageError.
     """
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
@@ -262,8 +262,8 @@ def sweep_all(nexus: Folder, state: Folder, *, notes: bool) -> None:
 def sweep_artifacts(state: Folder) -> None:
     """Remove temporary files below the artifacts. Only under the lock, and before the change prepares its own.
 
-    Links are not followed; it ends after `MOST_SWEPT_FOLDERS` folders, and goes `DEPTH` deep. Never raises: the change
-    does not need it.
+    Links are not followed; the sweep ends after `MOST_SWEPT_FOLDERS` folders and at `DEPTH` levels. Never raises: the
+    change does not need it.
     """
     left = [MOST_SWEPT_FOLDERS]
     _sweep_child(state, paths.ARTIFACTS, DEPTH, left)

@@ -105,7 +105,7 @@ class Folder:
         seen = self.look(name)
         if seen is not None and not stat.S_ISDIR(seen.st_mode):
             raise refusal(shown, seen.st_mode, "a folder")
-        if AT:  # a moment ago this was a link or a file
+        if AT:  # another process replaced a link or a file by this folder
             raise PathRefused(shown, "is not a plain folder", next_step=ADVICE)
         return None if seen is None else Folder(path, shown, None)
 

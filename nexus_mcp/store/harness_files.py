@@ -132,7 +132,7 @@ def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) ->
 
 
 def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[int, dict[str, Any]]:
-    """Return (the number of the note's line, that of a new line if there is none; its new value)."""
+    """Return (the number of the note's line, or of a new line; the line's new value)."""
     fields = {"path": path, "last_accessed_ts": now, "access_count": 1, "last_agent": agent}
     spelt = encode_utf8(compact(path))
     for number in reversed(range(len(lines))):

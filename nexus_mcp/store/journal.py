@@ -1,8 +1,8 @@
 """Change several files at once: all of them or none, also across a crash.
 
-`state/txn.json` is the commit point. Once it is there the change happens: it is applied at once, or the next lock
-holder rolls it forward. It holds the new cycle with its time fixed; for each file a digest of the bytes before and
-after, and the new bytes; and the entry of the operation log. Applying it twice does no harm.
+`state/txn.json` is the commit point. Once it exists, the change is certain: this process applies it at once, or the
+next lock holder rolls it forward. It holds the new cycle with its time fixed; for each file a digest of the bytes
+before and after, and the new bytes; and the entry of the operation log. Applying it twice does no harm.
 
 Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts. Each journal is
 of the first version that can hold it, so that an older nexus-mcp can complete the closes of a newer one.
@@ -179,9 +179,9 @@ def digest(data: bytes | None) -> str | None:
 def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth | None, prepared: Prepared) -> list[str]:
     """Write the files of the journal `change`. Return the names of copies of files that other programs saved meanwhile.
 
-    `growth` is the history's append from which its prepared file was made, under this lock. After a crash it is None,
-    and `prepared` is empty. The journal itself stays. Raises OSError, Unsynced or a NexusError; then it can be applied
-    again later.
+    `growth` describes the append to the history, from which the prepared history file was made under the same lock.
+    After a crash it is None, and `prepared` is empty. The journal itself stays. Raises OSError, Unsynced or a
+    NexusError; then it can be applied again later.
     """
     if change["cycle"] is not None:
         _apply_cycle(nexus, state, change["cycle"], growth, prepared.get(HISTORY, ("", None))[0])
@@ -266,7 +266,9 @@ _DISK_ADVICE = "Check the free space and the permissions of .nexus, then call ag
 
 
 class JournalGone(NotAppliedYet):
-    """The commit point was passed, something failed, and the journal is not there any more: no call can complete it."""
+    """The commit point was passed, a later step failed, and the journal was removed: no call can complete the
+    change.
+    """
 
     LOOK = (
         "Look before you repeat it: history_search shows whether the cycle is there, plan_status and task_list show "

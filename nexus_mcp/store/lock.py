@@ -126,7 +126,7 @@ def acquire(
 ) -> HeldLock:
     """Take the workspace lock in the folder `state`, and hold it to the end of a `with` block.
 
-    `meanwhile` is called once if another call has it. Without flock neither that nor `stopped` is called. Raises
+    `meanwhile` is called once if another call has it. Without flock neither `meanwhile` nor `stopped` is called. Raises
     LockTimeout after `wait` seconds, with the holder's pid, WaitStopped if `stopped()` becomes true while waiting, and
     StorageError if the file cannot be locked at all. The end of the block raises the errors of `afterwards`.
     """
@@ -331,7 +331,7 @@ class _WaitThread:
         self._called = _new_locked()
 
     def call(self, waiter: Waiter) -> None:
-        """Wait for this one next. Only for the caller that took the thread out of `_idle`, or created it."""
+        """Wait for this one next. Only the caller that took the thread out of `_idle`, or created it, may call this."""
         self._waiter = waiter
         self._called.release()
 

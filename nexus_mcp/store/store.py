@@ -172,7 +172,7 @@ class Store:
     def preview(self, make: Make, by: By) -> dict[str, Any]:
         """Return the answer that `change` would give now. Nothing is written; an interrupted change is completed first.
 
-        The lock is held, because otherwise a file could be read after a change, and the log before its entry.
+        This holds the lock: without it another change could fall between the reads of the log and of a file.
         """
         with (
             self._access.looking() as (nexus, state, completed),
@@ -185,7 +185,7 @@ class Store:
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         """Make a change whose answer is stored until it was delivered; return (answer, its receipt).
 
-        `is_answer` checks a stored answer, which comes from a file: could `make` have returned it?
+        `is_answer` returns whether `make` could have returned a stored answer, which comes from a file.
         """
         return self._change(make, by, is_answer)
 

@@ -166,7 +166,7 @@ class Transaction:
                     return None, False
                 self.originals[name] = read(folder, last, journal.SESSION_LIMIT)
         data = self.originals[name].data
-        return (None if data is ... else data), True  # a file that was read whole
+        return (None if data is ... else data), True  # session files and artifacts are read whole
 
     def restore(self, name: str, data: bytes | None) -> None:
         """Request the old content `data` for the file at the path `name`, or its removal for None.

@@ -123,7 +123,8 @@ def _number_in(text: str) -> Any:
     if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
         return None
     try:
-        # Too many digits for Python: as infinity it is refused by its size, as it is when sent as a number.
+        # Python refuses this many digits. As infinity the number is refused by its size, like one that was sent as a
+        # number.
         return strict_decoder(float, _int_or_infinity).decode(text)
     except ValueError:
         return None

@@ -109,8 +109,8 @@ class Tool:
     def definition(self, prefix: str = "") -> Schema:
         """Return the tool as `tools/list` shows it (MCP `Tool`), with `prefix` before its name.
 
-        Every session pays for this text: the title stands once, where all clients look for it, and the schema of
-        answers has only the parts that clients use. The budgets: docs/tokens.md.
+        Every session pays tokens for this text: so the title is only in the place that all clients read, and the schema
+        of answers has only the parts that clients use. The budgets: docs/tokens.md.
         """
         return {
             "name": prefix + self.name,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """Answer with the plan as it is on disk now."""
+    """Return the present plan from the disk."""
     current = ctx.store.plan()
     if current is None:
         return {"active": False}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """Answer with the list as it is on disk now."""
+    """Return the present task list from the disk."""
     current = ctx.store.tasks()
     if current is None:
         return {"exists": False}

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.packages.definition import Package
 
 PACKAGES = {"claude": "claude_plugin", "codex": "codex_plugin", "mcpb": "mcpb_bundle"}
-"""Package id → module in this folder, which has the package as PACKAGE."""
+"""Package id → module in this folder with the constant PACKAGE."""
 
 
 def load(name: str) -> Package:

@@ -36,7 +36,9 @@ LISTS = {
     "resourcesListChanged": "notifications/resources/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
 }
-"""Lists that can change while a server runs, by their name in a filter of 2026-07-28. The list of tools cannot."""
+"""Lists that can change while a server runs, by their name in a filter of 2026-07-28. The list of tools cannot
+change.
+"""
 _LISTED = ("memory", "context", "rules", "agents", "skills", "state/artifacts")
 _PATHS = {
     "resourcesListChanged": tuple(f"{folder}{NAMES}" for folder in _LISTED),

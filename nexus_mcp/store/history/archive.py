@@ -39,7 +39,7 @@ _CHANGED = "it was changed meanwhile"
 
 
 class Archive:
-    """The history in the folder `nexus` as it is now. Close it, or use it in `with`.
+    """The present history in the folder `nexus`. Close it, or use it in `with`.
 
     `state` is the folder for its cache, `memory` the memory of this process. Raises StateError if the file is no
     history, PathRefused, StorageError.

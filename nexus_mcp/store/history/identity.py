@@ -48,7 +48,7 @@ def is_settled(identity: Identity) -> bool:
 def is_apart(identity: Identity) -> bool:
     """Return whether any write from now on would change `identity`, even within the tick of the last one.
 
-    A write sets both times to the tick, and here they differ, as `set_apart` leaves them. Only a program that sets a
+    A write sets both times to the same tick; `set_apart` makes them differ. Only a program that sets a
     time itself could make them look the same.
     """
     return os.name == "posix" and identity[3] != identity[4]

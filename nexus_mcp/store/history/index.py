@@ -43,9 +43,9 @@ class Index:
     `opening` is the offset after the bracket that opens the array of cycles, `closing` that of the bracket that closes
     it. `highest` is the highest plan id, 0 for none. `version` is the file's `schema_version`, in an object of its own.
 
-    The index is of the file with this `identity`; `settled` as identity.is_settled says; `tail` is a checksum of its
-    last bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that of the
-    first `checked` bytes of that file, which may have more lines: of cycles that are gone.
+    The index is of the file with this `identity`; `settled` is the result of identity.is_settled; `tail` is a checksum
+    of its last bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that
+    of the first `checked` bytes of that file, which may also have lines of removed cycles.
     """
 
     __slots__ = (
@@ -125,7 +125,7 @@ class Index:
         return array("Q", bytes(self.records))[_TEXT_AT // 8 :: NUMBERS][: self.lined]
 
     def add_line(self, size: int) -> None:
-        """Add the line of the next cycle without one; it has this many bytes."""
+        """Add the line of the next cycle without a line; `size` is its number of bytes."""
         end = self.lines_end + size
         struct.pack_into("=Q", self.records, self.lined * RECORD.size + _TEXT_AT, end)
         self.lined += 1

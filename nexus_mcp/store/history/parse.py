@@ -56,7 +56,7 @@ class Window:
         self._text = None
 
     def begin_at(self, offset: int) -> None:
-        """Continue at an `offset` in the file, wherever that is."""
+        """Continue at any `offset` in the file."""
         self.at = self.begin = offset
         self.data = b""
         self.more()

@@ -232,7 +232,7 @@ class TextWriter:
         if self._failed:
             return
         with suppress(OSError):
-            identity.set_apart(self._fd)  # else the next searches would check all of it again
+            identity.set_apart(self._fd)  # without this the next searches would check the whole file again
         index = self._index.copy()
         for size in self._sizes:
             index.add_line(size)
@@ -264,7 +264,7 @@ def open_writer(cache: Cache, index: Index) -> TextWriter | None:
     """Return a writer for the lines that `index` lacks; None if they cannot be stored. Raises one of cache.UNUSABLE.
 
     It appends to the file that `index` names. If that file has more (another process appends to it, or died doing so),
-    or has lines of cycles that are gone, it is copied: bytes to which an index refers are never overwritten.
+    or has lines of removed cycles, it is copied: bytes to which an index refers are never overwritten.
     """
     size = index.lines_end
     if size and index.checked == size and fcntl is not None:
