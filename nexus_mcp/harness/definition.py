@@ -157,7 +157,7 @@ class Double(NamedTuple):
 
 
 class Harness(Protocol):
-    """One harness: the constant HARNESS of a module of its own, which the table HARNESSES lists."""
+    """One harness. Each has its own module with the constant HARNESS; the table HARNESSES lists the modules."""
 
     id: str
     title: str

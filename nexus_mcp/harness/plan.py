@@ -228,7 +228,9 @@ class _Work:
         self._record.disown(key, self._harness)
 
     def restore(self, path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> None:
-        """Plan to take our entries out of a file: by its bytes from before if nothing else changed since."""
+        """Plan to take our entries out of a file: restore the bytes from before the installation if nothing else
+        changed since, else edit the file.
+        """
         key = self._site.key(path)
         rows = [self._record.entries[key][pointer] for pointer in pointers]
         try:

@@ -64,7 +64,7 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -
     """Deny or block a tool as far as the readable fields of the payload allow.
 
     `fields` has values of any type for NAMES; `is_whole` says that the payload has no other ones. An unknown agent may
-    be any agent, so every tool that any agent is denied is denied. An unreadable input may name any file.
+    be any agent, so it is denied each tool that some agent may not use. An unreadable input may name any file.
     """
     catalog = catalog_of(ctx)
     known = {name: text for name in (*_WHO, "session_id") if (text := _word(fields.get(name)))}

@@ -1,10 +1,10 @@
 """The tool `hook` of `serve --hook-tool`: a harness calls it as a hook, which is faster than a process for each event.
 
 It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
-model no advantage when it forges them. A forged message of the user, or a forged start of an agent, would give it one.
-Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and Codex, which
-share their names. The fields of a native payload may also be separate arguments, because harnesses fill in values only
-at the first level.
+model no advantage when it forges them. A forged user message, or a forged start of an agent, would give it an
+advantage. Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and
+Codex, which share their names. The fields of a native payload may also be separate arguments, because harnesses fill in
+values only at the first level.
 """
 
 from __future__ import annotations

@@ -289,8 +289,9 @@ def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]
     """Return how many bytes, at most `most`, both have in common: at their beginning ("big") or at their end
     ("little").
 
-    It compares slices, each twice as long as the one before, because comparing single bytes is slow. It reads the first
-    two slices that differ as numbers in this `order`: the highest bit that differs is in the first byte that differs.
+    It compares slices, each twice as long as the one before, because comparing single bytes is slow. The first pair of
+    different slices is read as two numbers in this `order`: their highest different bit lies in the first different
+    byte.
     """
     low, step = 0, 256
     while low < most:

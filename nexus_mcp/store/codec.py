@@ -218,7 +218,8 @@ def without_surrogates(text: str) -> str:
 
 
 KEY, CONSTANT, NUMBER, DIGITS, DEPTH = "key", "constant", "number", "digits", "depth"
-# Possessive: without that a long string costs a hundred bytes a character, and one that never ends quadratic time.
+# Possessive quantifiers: with greedy ones a long string takes a hundred bytes of memory per character, and an
+# unterminated one quadratic time.
 _LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++'  # compiled only after an error
 
 

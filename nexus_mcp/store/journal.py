@@ -336,7 +336,8 @@ def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
 
 
 def _confirm_journal(state: Folder) -> None:
-    """Sync the journal's name, which must last as long as its change: its process may have died before the sync.
+    """Sync the journal's name, because the process that wrote the journal may have died before the sync: the name must
+    last as long as the change.
 
     Raises NotAppliedYet.
     """

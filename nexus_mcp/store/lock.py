@@ -64,8 +64,8 @@ class HeldLock:
     written here before.
 
     `orderly` is False until the folders above it are synced and leftovers of a dead holder are deleted. Until then the
-    file gets back the mark that it had, for the next holder. `afterwards` is called once: after the release and before
-    the folder is closed, unless `end` was called before.
+    release restores the earlier mark of the file, for the next holder. `afterwards` is called once: after the release
+    and before the folder is closed, unless `end` was called before.
     """
 
     __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly")

@@ -19,7 +19,7 @@ ARTIFACTS = "artifacts"
 
 
 def is_place(name: str) -> bool:
-    """Return whether `name`, which may come from a file, is the path of such a file."""
+    """Return whether `name`, which may come from a file, is the path of a file that a change may touch."""
     from nexus_mcp.state import artifact_name
 
     folder, _, rest = name.partition("/")

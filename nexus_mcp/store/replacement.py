@@ -394,8 +394,9 @@ class Replacement:
         """Replace the file if names cannot be exchanged: check as late as possible, rename, and keep later writes in
         place.
 
-        The old file first gets a second name, so that a save in place is not lost, whatever fails or dies from then on.
-        A file that another program renames to that name right before our rename is lost. Raises as `install` does.
+        The old file first gets a second name, so that a save in place is not lost, even if a later step fails or the
+        process dies. A file that another program renames to that name right before our rename is lost. Raises as
+        `install` does.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""

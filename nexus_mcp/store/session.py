@@ -93,7 +93,7 @@ class SessionCache:
         self._documents: dict[str, Document] = {}
 
     def read(self, state: Folder | None, name: str) -> Document | None:
-        """Return plan.json or tasks.json as it is now, None if absent. Raises StateError, PathRefused, StorageError."""
+        """Return the present plan.json or tasks.json, None if absent. Raises StateError, PathRefused, StorageError."""
         return self.parse(name, _read_bytes(state, name))
 
     def parse(self, name: str, data: bytes | None) -> Document | None:

@@ -211,7 +211,9 @@ class Store:
         return self._access.innermost(".nexus", "state", harness_id)
 
     def nexus(self) -> AbstractContextManager[Folder | None]:
-        """Open the folder `.nexus` as it is, None if absent: for the notes. Raises PathRefused, StorageError."""
+        """Open the folder `.nexus`, None if absent, and complete no interrupted change: for the notes. Raises
+        PathRefused, StorageError.
+        """
         return self._notes.innermost(".nexus")
 
     def history_folder(self) -> AbstractContextManager[Folder | None]:
@@ -229,7 +231,7 @@ class Store:
 
     @contextmanager
     def locked_nexus(self) -> Iterator[tuple[Folder, lock.HeldLock]]:
-        """Open `.nexus` itself in the same way: for the notes."""
+        """Open `.nexus` as `locked_state` opens `.nexus/state`: for the notes."""
         with self._notes.writing() as at:
             at.begin()
             yield at.nexus, at.held

@@ -234,7 +234,7 @@ def value_of(document: Document | None) -> dict[str, Any] | None:
 
 
 def read_history(nexus: Folder | None, state: Folder | None, memory: Memory) -> Archive:
-    """Return history.json as it is now, to be closed. Raises StateError, PathRefused, StorageError."""
+    """Return the present history.json; the caller closes it. Raises StateError, PathRefused, StorageError."""
     from nexus_mcp.store.history.archive import Archive  # imported late: start-up does not need it
 
     return Archive(nexus, state, memory)

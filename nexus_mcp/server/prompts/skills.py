@@ -138,7 +138,7 @@ def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
 
 
 def _hint(ctx: ReadContext, name: str) -> str:
-    """Return the advice that the skill's tag would get in a message; "" when nothing is in the way."""
+    """Return the advice that the skill's tag would get in a message; "" when no step has to come first."""
     tags = ctx.catalog().vocabulary["tags"]
     tag = next((tag for tag in tags if tags[tag].get("skill") == name), None)
     try:

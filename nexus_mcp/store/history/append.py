@@ -179,7 +179,7 @@ class Copied(Original):
         return conflicts.temporary(name, (size, self._tail), conflicts.END, new, older)
 
     def saved_since(self) -> None:
-        """Return None: nothing is known of writes in place after the file lost its name."""
+        """Return None: later writes in place to the file without a name are not detected."""
 
 
 def _seen(nexus: Folder) -> os.stat_result | None:
