@@ -309,7 +309,7 @@ def encode(message: dict[str, Any]) -> tuple[bytes, bool]:
 def _dump(message: dict[str, Any]) -> bytes:
     result = message.get("result")
     if isinstance(result, dict) and not isinstance(result.get("structuredContent", {}), dict):
-        # Results of tools may have parts that are JSON text already
+        # Results of tools may have parts that are JSON text already.
         from nexus_mcp.server.response_json import message as rendered
 
         return rendered(message)
