@@ -25,7 +25,7 @@ def test_a_list_names_its_first_items_and_counts_the_rest(items: list[str], text
 
 
 def test_lines_end_with_the_number_of_the_rest() -> None:
-    """There is no last line when all are shown."""
+    """If all lines are shown, there is no last line with a number."""
     assert list_first([1, 2, 3], 2) == ["1", "2", "and 1 more"]
     assert list_first([1, 2], 2) == ["1", "2"]
 

@@ -58,7 +58,7 @@ def ended(ground: Ground, at: int, stdin: str, *words: str) -> subprocess.Comple
 
 @pytest.mark.parametrize("at", [1, 100])
 def test_a_hook_ends_at_once(ground: Ground, at: int) -> None:
-    """It parses no further, and answers nothing."""
+    """The hook stops parsing, and prints no answer."""
     stdin = compact({"tool": "Edit", "agent_name": "gardener"})
     done = ended(ground, at, stdin, "hook", "pre_tool_use", "--harness-id", "claude-code")
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, "", "")

@@ -14,7 +14,7 @@ from tests.cli.support import COMMAND, LIMIT, environment, every_command
 
 
 def needed(command: Command) -> list[str]:
-    """As many words as the command needs, ones that it may take."""
+    """Return valid arguments for the command, as many as it requires."""
     if command.argument is None:
         return []
     known = list(command.argument.choices)[:1]

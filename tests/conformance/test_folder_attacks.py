@@ -22,7 +22,7 @@ STATE = act("mkdir", path=".nexus/state")
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a run makes its folder, and leaves none."""
+    """Return the folder in which a run makes its own folder; check that the run removes it."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -111,7 +111,7 @@ def test_fixture_may_write_in_git() -> None:
 
 
 def test_deep_tree_fails_and_is_deleted(temporary: Path) -> None:
-    """Folders nested without measure are a failure, and are deleted."""
+    """Very deeply nested folders are a failure, and are deleted."""
     message = "the target left a tree of more than 64 nested folders"
     assert outcome(done(act("deep", path=".nexus/state", folders=3000))) == ("failed", [("process", "", message)])
     assert list(temporary.iterdir()) == []

@@ -18,7 +18,7 @@ NO_GIT: dict[str, Any] = {"git": False}
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a run makes its folder."""
+    """Return the folder in which a run makes its own folder."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

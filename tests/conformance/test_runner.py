@@ -23,7 +23,7 @@ Failures = list[tuple[str, str, str]]
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a run makes its folder, and leaves none."""
+    """Return the folder in which a run makes its own folder; check that the run removes it."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

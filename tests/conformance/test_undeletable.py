@@ -37,7 +37,7 @@ IMMUTABLE = "it may be immutable: check with lsattr"
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a run makes its folder."""
+    """Return the folder in which a run makes its own folder."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

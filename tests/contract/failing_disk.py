@@ -91,7 +91,7 @@ def settle(project: Project) -> None:
 
 
 def steps(project: Project, client: Client, tool: str) -> int:
-    """How many changes of the disk a call makes. Leaves the project settled again."""
+    """Return the number of changes of the disk that a call makes; the project has no pending change afterwards."""
     settle(project)
     with disk(0, lambda _: None) as seen:
         answer = client.app.call(tool, SMALLEST[tool])

@@ -126,7 +126,7 @@ def test_receipt_of_a_dead_process_is_reported(bare: Project) -> None:
 
 
 def test_looking_takes_no_marker(bare: Project) -> None:
-    """Looking at the marker of a close leaves it where it can be answered from, once."""
+    """After doctor has read the receipt of a close, the next close still returns its answer, once."""
     whole_cycle(bare.root, close=False)
     App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
     assert codes(bare.root) == codes(bare.root) == ["unanswered-close"]

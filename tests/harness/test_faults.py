@@ -36,7 +36,7 @@ def every_answer(event: str) -> list[dict[str, Any]]:
 
 
 def test_fault_01_context_fits(project: Project) -> None:
-    """Whatever starts together, an answer has at most 9 000 characters, and names where the rest is."""
+    """For any texts that start together, an answer has at most 9 000 characters, and names the place of the rest."""
     project.put("state/tasks.json", tasks(*(task(number) for number in range(1, 300))))
     message = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "[plan] [run] [sync] x"}
     text = send(project, "claude-code", message)["hookSpecificOutput"]["additionalContext"]

@@ -33,7 +33,9 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.requirement("agents.extension")
 @pytest.mark.usefixtures("_no_wait")
 def test_events_without_the_lock_count_at_once(tell: Teller, project: Project) -> None:
-    """They are recorded beside the tracker, count at once, and are in the tracker after the next event."""
+    """Events without the lock are recorded beside the tracker, count at once, and are in the tracker after the next
+    event.
+    """
     spawn(tell, "s1", "a1", "engineer")
     with locked(project):
         assert spawn(tell, "s1", "a2", "Explore")["resumed"] is False

@@ -89,7 +89,9 @@ def test_edits_of_state_are_denied_to_everyone(
 
 @pytest.mark.requirement("pre_tool_use.guard")
 def test_agents_edit_only_notes_below_nexus(tell: Teller, ready: Project) -> None:
-    """Below .nexus/ a named or unknown agent edits notes alone; the session edits settings and artifacts for a task."""
+    """Below .nexus/ a named or unknown agent may edit notes only; the main session may edit settings and artifacts if
+    there is a task.
+    """
     rows = [
         ("src/a.py", "allow", "allow", "block"),
         (".nexus/memory/a.md", "allow", "allow", "allow"),

@@ -20,7 +20,7 @@ from tests.support import Json, Project, task, tasks
     ],
 )
 def test_both_ends_of_a_move_must_be_exempt(tell: Teller, source: str, destination: str | None, expected: str) -> None:
-    """Of a file that is moved both ends have to be exempt."""
+    """A move of a file is exempt only if both its old and its new path are."""
     moved: Json = {"source": source, "destination": destination}
     assert decision(tell, **CLAUDE, tool="mcp__files__move_file", tool_input=moved) == expected
 

@@ -85,7 +85,7 @@ def test_repair_of_any_conflict_has_both_sides(tmp_path: Path, monkeypatch: pyte
 
 
 def test_empty_side_conflicts_with_markers(tmp_path: Path) -> None:
-    """A side that is an empty file is a conflict with markers all the same."""
+    """An empty file as one side is a conflict with markers, too."""
     for ours, theirs in ((b"", RIGHT), (LEFT, b"")):
         paths = files(tmp_path, BASE, ours, theirs)
         assert "is empty" in drive(*paths)

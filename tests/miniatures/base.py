@@ -150,7 +150,9 @@ def failed(answer: Answer) -> bool:
 
 
 def shown(answer: Answer, value: Json) -> Answer:
-    """The answer with another value in both places. In place, because what follows its delivery hangs on it."""
+    """Replace the value in both places of the answer. The answer is changed in place, because its delivery actions
+    belong to it.
+    """
     answer.result["structuredContent"] = value
     answer.result["content"] = [{"type": "text", "text": compact(value)}]
     return answer
@@ -191,7 +193,7 @@ def answering(edit: Callable[[Json, Call], Json]) -> Deviation:
 
 
 def saving(path: Callable[[Call], Path], edit: Callable[[Json, Call], Json]) -> Deviation:
-    """The correct server, that leaves something else in a file after each success."""
+    """Return the correct server, which writes another content to a file after each success."""
 
     def deviation(call: Call) -> Answer:
         answer = call.right()

@@ -115,7 +115,7 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def test_accepted_survivors_are_mutants() -> None:
-    """Every row of accepted.py speaks of a mutant that there is."""
+    """Every row of accepted.py names an existing mutant."""
     sources = {module: (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8") for module in SERVED}
     changes = [(module, mutation.change) for module in SERVED for mutation in mutations(sources[module])]
     idle = [

@@ -22,7 +22,7 @@ _NOW = 1 << 62  # of the clock that stands still: nothing is older
 
 @contextmanager
 def stopped() -> Iterator[None]:
-    """The clock that files get their times from stands still, so that nothing is settled but what was dated apart."""
+    """Stop the clock from which files get their times, so that only a file whose time was set apart is settled."""
     real, dated = os.utime, set[int]()
 
     def utime(of: Any, *rest: Any, **named: Any) -> None:

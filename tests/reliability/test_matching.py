@@ -30,7 +30,7 @@ def test_second_line_with_the_same_id_may_be_answered_first() -> None:
 
 
 def test_missing_extra_and_early_answers_are_detected() -> None:
-    """An answer that never came, one too many, and one before its turn are found."""
+    """A missing response, a surplus one, and one before its turn are detected."""
     assert "never came" in _told(GREETED, REFUSED, PONG)[0]
     assert "is owed to no line" in _told(GREETED, REFUSED, PONG, LOOKED, LOOKED)[0]
     assert "is owed to no line" in _told(GREETED, PONG, LOOKED, REFUSED)[0]

@@ -84,7 +84,7 @@ def test_checkpoint_of_other_code_is_discarded(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_torn_checkpoint_is_ignored(checkpoints: Path) -> None:
-    """A checkpoint that a crash cut off is none."""
+    """A checkpoint that a crash truncated is ignored."""
     whole = run(SUITE, 1, quick=False, resume=True)
     whole.path.write_bytes(whole.path.read_bytes()[:-40])
     said: list[int] = []

@@ -43,7 +43,7 @@ def test_page_has_every_prompt(ask: Asker) -> None:
 
 
 def test_page_has_the_bounds_of_the_code() -> None:
-    """The bounds that the page names are those that hold."""
+    """The limits on the page are those of the code."""
     text = " ".join(PAGE.split())
     assert f"Lists come in pages of {SIZE}." in text
     assert f"| note, artifact | {LIMIT >> 20} MiB | It is not read. |" in text

@@ -31,7 +31,7 @@ def parsed() -> Any:
 
 
 def test_folder_named_like_a_receipt_is_skipped(tmp_path: Path) -> None:
-    """A folder that is called like a marker is in no call's way."""
+    """A folder with the name of a receipt does not fail a call."""
     answered(tmp_path, "task_add", TASK)
     (tmp_path / ".nexus/state/closed-abc.json").mkdir()
     for total in (1, 2):

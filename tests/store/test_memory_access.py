@@ -35,7 +35,7 @@ def read(project: Project, clock: Clock, path: str = NOTE, agent: str = "tester"
 
 
 def test_first_read_creates_line_and_folder(project: Project, clock: Clock) -> None:
-    """The first read of a note makes its line, and whatever folder is missing."""
+    """The first read of a note creates its line, and the missing folders."""
     assert read(project, clock) == line(at=clock.stamp())
     assert project.get(FILE) == spelt(line(at=clock.stamp()))
     assert project.get(".gitignore") == b"state/\n"

@@ -37,7 +37,7 @@ from nexus_mcp.store.history.frame import HistoryFile
     ids=lambda broken: repr(broken[:30]),
 )
 def test_file_that_is_no_history_is_refused(broken: bytes) -> None:
-    """Anything but an object whose cycles is an array of objects is refused, by name."""
+    """A file that is no object with an array of objects as its cycles is refused, with its name."""
     with pytest.raises(StateError, match=r"history\.json"):
         HistoryFile(broken)
 

@@ -46,7 +46,7 @@ def ending(number: int) -> tuple[list[bytes], list[bytes]]:
 
 
 class _Ids:
-    """Ids that no two requests share, and that no argument of a tool looks like."""
+    """Unique ids of requests, which also differ from all arguments of tools."""
 
     def __init__(self, number: int) -> None:
         self._next = 1_000_000 * (number + 1)

@@ -15,7 +15,7 @@ _LONG_S = 60.0
 
 
 def play(ground: Ground, rng: random.Random, _: str, __: int) -> None:
-    """A restricted agent is denied, the session itself never allowed for want of time."""
+    """Check that at the deadline a restricted agent is denied, and the main session is not allowed."""
     ground.lay("the time for parsing is over")
     ground.put("agents/unread/meta.yml", OWN.replace("gardener", "unread"))
     ground.put("agents/unread/body.md", "x")

@@ -71,7 +71,7 @@ class Ground:
         return bool(self._tally.failures)
 
     def is_denied(self, agent: str, tool_input: object = None, before: Callable[[], object] = bool) -> None:
-        """An agent that may not edit files does not, whatever lies in the project, or is in its patch."""
+        """Check that an agent that may not edit files is denied, with any files in the project and any patch."""
         given = {"file_path": "src/a.py"} if tool_input is None else tool_input
         answer = self.hook("pre_tool_use", {"tool": "Write", "agent_name": agent, "tool_input": given}, before)
         if answer is not None and answer.get("decision") != "deny":

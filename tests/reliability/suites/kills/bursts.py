@@ -98,7 +98,9 @@ class Client:
                 self.due = time.monotonic() + self.fate.delay
 
     def end(self, *, kill: bool) -> bool:
-        """See the server off, which has to be killed unless its output has ended; whether a SIGKILL ended it."""
+        """Wait for the end of the server, and kill it unless its output has ended; return whether a SIGKILL
+        ended it.
+        """
         messages, killed = self.server.end(kill=kill)
         self.book.take(messages)
         if not killed and not self.ending:

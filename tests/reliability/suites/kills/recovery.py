@@ -46,7 +46,7 @@ def settle(root: Path, book: Book, reader: Reader, tally: Tally, unique: Iterato
 
 
 def _retried(root: Path, book: Book, observer: Observer, tally: Tally) -> list[str]:
-    """A close that a crash kept the answer of is answered when it is repeated, once, and adds no second cycle."""
+    """Check that a repeated close returns the answer that a crash kept, once, and adds no second cycle."""
     before = read(root)
     if before.plan or before.tasks or not before.cycles or before.cycles[-1]["completed_at"] in book.closed():
         return []

@@ -67,7 +67,8 @@ class Fault:
 
 
 def check(case: Case, model: Model, before: list[Outcome], ended: Ended, fault: Fault | None) -> None:
-    """Hold the answer against the files, then go on until everything is settled. `fault` None: it must succeed.
+    """Compare the answer with the files, then make calls until no change is pending. With `fault` None the call must
+    succeed. `before` are the possible files when the call was made. Raises Wrong.
 
     `before` is what there may have been when the call was made. Raises Wrong.
     """

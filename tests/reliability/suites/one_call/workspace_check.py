@@ -91,7 +91,7 @@ def settle(root: Path, model: Model, outcomes: Iterable[Outcome], at: int) -> No
 
 
 def _told(found: Files) -> str:
-    """How much there is, in words."""
+    """Return the amount of data as text for a message."""
     history, plan, tasks = found
     try:
         cycles = 0 if history is None else len(json.loads(history)["cycles"])

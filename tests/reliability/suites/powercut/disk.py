@@ -43,7 +43,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Size:
-    """The file `node` cut, or filled with zeros, to `size` bytes."""
+    """The operation that truncates the file `node`, or fills it with zeros, to `size` bytes."""
 
     node: int
     size: int

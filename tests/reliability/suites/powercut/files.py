@@ -32,7 +32,7 @@ def put_tree(root: Path, tree: Tree) -> Iterator[None]:
 
 
 def tree_of(root: Path) -> Tree:
-    """All that is below a folder."""
+    """Return all entries below a folder."""
     return {path.relative_to(root).as_posix(): None if path.is_dir() else path.read_bytes() for path in root.rglob("*")}
 
 

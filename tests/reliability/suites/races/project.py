@@ -75,7 +75,8 @@ class Ground:
             return file.read()
 
     def trespasses(self) -> list[str]:
-        """Everything outside that is not as it was, and everything new beside `.nexus`.
+        """Return the changes outside of the project, and the new entries beside `.nexus`. A new file that was removed
+        again changed the time of its folder.
 
         A file that is new, even if it went again, shows in the time of its folder.
         """
