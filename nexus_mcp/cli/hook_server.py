@@ -13,7 +13,8 @@ from nexus_mcp.cli import exits
 from nexus_mcp.cli.hook_event import NATIVE, Unusable, host_of, parse_params, write_line
 from nexus_mcp.cli.workspace_options import HARNESS_ID, workspace_from
 from nexus_mcp.errors import UsageError
-from nexus_mcp.harness.opencode_dialect import LIMIT, Sessions
+from nexus_mcp.harness.dialect import LIMIT
+from nexus_mcp.harness.opencode_dialect import Sessions
 from nexus_mcp.lifecycle.definition import DENY, UNREADABLE, own_fault
 from nexus_mcp.lifecycle.guard import answer_event
 

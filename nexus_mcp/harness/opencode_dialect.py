@@ -12,7 +12,7 @@ continues).
 
 from __future__ import annotations
 
-from nexus_mcp.harness.dialect import text_of
+from nexus_mcp.harness.dialect import LIMIT, text_of
 from nexus_mcp.lifecycle.definition import BLOCK, DENY
 
 TYPE_CHECKING = False
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
     Ask = Callable[[str, Json], Json]
 
-LIMIT = 16_000
-"""Characters of a context; OpenCode delivers it whole."""
 _GAP = "\n\n"
 MOST_SESSIONS = 10_000
 """Sessions that are kept in memory; beyond that the oldest are forgotten."""

@@ -251,7 +251,8 @@ def test_context_of_a_request_is_given_until_something_keeps_it(project: Project
 
 def test_contexts_that_exceed_the_limit_together_come_one_after_another() -> None:
     """Waiting contexts are never truncated: the first texts that fit are sent, the others with the next event."""
-    from nexus_mcp.harness.opencode_dialect import LIMIT, Sessions
+    from nexus_mcp.harness.dialect import LIMIT
+    from nexus_mcp.harness.opencode_dialect import Sessions
 
     long, short = "a" * (LIMIT - 10), "b" * 20
 

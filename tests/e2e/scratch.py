@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = Path(sys.executable).with_name("nexus-mcp")
-_WAIT_S = 30
+_WAIT_S = 120
 _IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
 
 
@@ -95,7 +95,7 @@ def _bytes_below(base: Path) -> dict[str, bytes]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds. Raise AssertionError if it does not within half a minute."""
+    """Wait until a condition holds. Raise AssertionError if it does not within _WAIT_S seconds."""
     end = time.monotonic() + _WAIT_S
     while not condition():
         assert time.monotonic() < end, f"{condition} did not hold within {_WAIT_S} s"

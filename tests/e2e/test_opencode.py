@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.harness.opencode_dialect import LIMIT
+from nexus_mcp.harness.dialect import LIMIT
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.model.server import Model, Request
 from tests.e2e.opencode import ID, OpenCode
@@ -192,7 +192,7 @@ def test_contexts_stay_below_the_limit(compacted: Run) -> None:
     assert "Not listed here: 450 in .nexus/memory/." in agent
     parts = [part for request in compacted.requests for part in own_texts(request)]
     longest = max(parts, key=len)
-    assert 10_000 < len(longest) <= LIMIT
+    assert 7_000 < len(longest) <= LIMIT
 
 
 def own_texts(request: Request) -> list[str]:
