@@ -182,11 +182,13 @@ class Sessions:
             _bound(self._waiting)
 
     def _context(self, session: str, answer: Json) -> Json:
-        own = text_of(answer, LIMIT) if answer else ""
-        texts = [*self._waiting.pop(session, []), *([own] if own else [])]
-        if not texts:
+        own = [text] if answer and (text := text_of(answer, LIMIT)) else []
+        waiting = self._waiting.pop(session, [])
+        if not waiting and not own:
             return {}
-        text, rest = _split(texts)
+        text, rest = _split([*waiting, *own])
+        if rest and own:  # this event comes first: a tag in the message may start a skill
+            text, rest = _split([*own, *waiting])
         if rest:
             self._waiting[session] = rest
         return {"context": text}

@@ -250,7 +250,7 @@ def test_context_of_a_request_is_given_until_something_keeps_it(project: Project
 
 
 def test_contexts_that_exceed_the_limit_together_come_one_after_another() -> None:
-    """Waiting contexts are never truncated: the first texts that fit are sent, the others with the next event."""
+    """Nothing is truncated: the text of the event itself comes first, and the waiting ones with the next event."""
     from nexus_mcp.harness.dialect import LIMIT
     from nexus_mcp.harness.opencode_dialect import Sessions
 
@@ -262,8 +262,8 @@ def test_contexts_that_exceed_the_limit_together_come_one_after_another() -> Non
 
     sessions = Sessions(ask)
     root = {"session": "r", "parent": ""}
-    assert sessions.handle({"event": "message", **root, "prompt": "x"}) == {"context": long}
-    assert sessions.handle({"event": "after", **root, "tool": "bash"}) == {"context": short}
+    assert sessions.handle({"event": "message", **root, "prompt": "x"}) == {"context": short}
+    assert sessions.handle({"event": "after", **root, "tool": "bash"}) == {"context": long}
     assert sessions.handle({"event": "after", **root, "tool": "bash"}) == {}
 
 
