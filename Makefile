@@ -91,6 +91,7 @@ upstream: env
 # Goes on where it was stopped; installs what it needs (strace, atheris). The figures: docs/reliability.md.
 torture: env
 	$(BIN)/python -m tests.reliability $(SUITES) --seed $(or $(SEED),1)
+	$(if $(SUITES),,$(BIN)/python -m pytest tests/test_schemas.py --hypothesis-profile long)
 
 # Peers come from npm, into .cache/. The last whole result is in benchmarks/results: docs/performance.md.
 bench: bench-env

@@ -46,8 +46,7 @@ _PATH_EVENTS = {
 
 def _hear_signals() -> None:
     """Restore the signal handling that a shell changes for background commands, as nohup does: tests send these signals
-    to processes. An ignored signal stays ignored in every process begun from here; a handled one is back at its default
-    there.
+    to processes.
 
     An ignored signal stays ignored in every process begun from here; a handled one is back at its default there.
     """
@@ -74,6 +73,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 # How long an example takes depends on what else the machine does.
 hypothesis.settings.register_profile("nexus", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+# The long form of a test that takes the number of its examples from the profile.
+hypothesis.settings.register_profile("long", hypothesis.settings.get_profile("nexus"), max_examples=2400)
 hypothesis.settings.load_profile("nexus")
 
 
