@@ -142,7 +142,7 @@ def earlier_faults(answer: Answer) -> list[Assertion]:
 
 
 def end_checks(postcondition: Asserts, reply: Reply) -> list[Assertion]:
-    """Return the outcomes for the last of several answers against the postcondition; its step has judged it already."""
+    """Return the outcomes of the postcondition for the last answer; the assertions of its step come separately."""
     found = _without("schema", answer_checks(postcondition, reply))
     return found if _asserts_error(postcondition) else _without("error", found)
 
