@@ -143,7 +143,7 @@ def test_verdicts_equal_those_of_the_reference(name: str, schema: dict[str, Any]
     """
     reference = Draft202012Validator(schema)
 
-    @settings(max_examples=settings.default.max_examples // 4, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=settings().max_examples // 4, deadline=None, derandomize=True, database=None)
     @given(instances(schema))
     def same(value: Any) -> None:
         kept = copy.deepcopy(value)
