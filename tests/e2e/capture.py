@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -19,18 +18,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.e2e import claude_code, codex, opencode
-from tests.e2e.__main__ import NOT_RUN, get_programs, words_without_network
+from tests.e2e.__main__ import ROOT
 from tests.e2e.claude_code import ClaudeCode
-from tests.e2e.clients import NEEDED, RUNTIME, cache_folder, listed
+from tests.e2e.clients import cache_folder, listed
 from tests.e2e.codex import Codex
 from tests.e2e.cycle import tool
+from tests.e2e.isolated import given_programs, run_isolated
 from tests.e2e.model.script import Turn
 from tests.e2e.model.server import Model
 from tests.e2e.opencode import OpenCode
 from tests.e2e.running import Running
 from tests.e2e.scratch import PROGRAM, Scratch
 
-ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- capture: make captures -->", "<!-- /capture -->"
 _BLOCK = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
@@ -207,29 +206,14 @@ def shown(words: Sequence[str]) -> str:
 
 def main(names: list[str]) -> int:
     """Write the captures of the clients that are named, of all by default."""
-    if unknown := [name for name in names if name not in HARNESSES]:
-        print(f"No client {unknown[0]}; there are {', '.join(HARNESSES)}.", file=sys.stderr)
-        return 2
-    if "NEXUS_E2E_PROGRAMS" in os.environ:
-        programs = json.loads(os.environ["NEXUS_E2E_PROGRAMS"])
-        for client, program in programs.items():
-            with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
-                block = capture(client, Path(program), Path(folder))
-            page = page_of(client)
-            page.write_text(with_capture(page.read_text(encoding="utf-8"), block), encoding="utf-8")
-            print(f"{page.relative_to(ROOT)} has a new capture.")
-        return 0
-    clients = listed()
-    needed = {id: clients[name] for id, name in NEEDED.items()}
-    programs, missing = get_programs(clients[RUNTIME], needed, [clients[name] for name in names or HARNESSES])
-    for fault in missing:
-        print(f"Not run: {fault}", file=sys.stderr)
-    if not programs:
-        return NOT_RUN
-    env = {**os.environ, "NEXUS_E2E_PROGRAMS": json.dumps(programs)}
-    words = [*words_without_network(), sys.executable, "-m", "tests.e2e.capture"]
-    code = subprocess.run(words, cwd=ROOT, env=env, check=False).returncode
-    return code or (NOT_RUN if missing else 0)
+    programs = given_programs()
+    for client, program in programs.items():
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
+            block = capture(client, program, Path(folder))
+        page = page_of(client)
+        page.write_text(with_capture(page.read_text(encoding="utf-8"), block), encoding="utf-8")
+        print(f"{page.relative_to(ROOT)} has a new capture.")
+    return 0 if programs else run_isolated("tests.e2e.capture", names, HARNESSES)
 
 
 if __name__ == "__main__":
