@@ -38,9 +38,11 @@ _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToo
 """Events whose additionalContext reaches a model."""
 _SILENT = ("SessionEnd", "PreCompact", "PostCompact")
 """Events whose answer the harness drops, or expects in another form."""
-# Reports and notices of the harnesses begin with an element whose name has a hyphen, such as <task-notification>.
-_NOTICE = r"\s*<([a-z]+(?:-[a-z]+)+)[\s>/]"  # compiled only for a message
-_REPORT = "task-notification"
+# Reports and notices of the harnesses begin with an element whose name has a hyphen or an underscore, such as
+# <system-reminder>; a message from a channel begins with <channel>. Invisible characters before it do not count.
+_NOTICE = r"[\s\ufeff\u200b-\u200f\u2060]*<(?:[a-z]+(?:[-_][a-z0-9]+)+|channel|tick)[\s>/]"
+# The report of a subagent, wherever it stands: the harness may put words before it.
+_REPORT = r"<task[-_]notification\b"
 
 
 def _session(payload: Payload) -> Params:
@@ -128,10 +130,12 @@ def origin_of(payload: Payload) -> str:
     if payload.get("agent_id"):
         return "agent"
     prompt = payload.get("prompt")
-    found = re.match(_NOTICE, prompt) if isinstance(prompt, str) else None
-    if found is None:
-        return "user" if payload.get("source", "user") == "user" else "system"
-    return "agent" if found[1] == _REPORT else "system"
+    text = prompt if isinstance(prompt, str) and "<" in prompt else ""
+    if text and re.search(_REPORT, text, re.IGNORECASE):
+        return "agent"
+    if text and re.match(_NOTICE, text, re.IGNORECASE):
+        return "system"
+    return "user" if payload.get("source", "user") == "user" else "system"
 
 
 def render(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:

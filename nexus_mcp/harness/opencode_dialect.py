@@ -12,7 +12,7 @@ continues).
 
 from __future__ import annotations
 
-from nexus_mcp.harness.dialect import LIMIT, text_of
+from nexus_mcp.harness.dialect import LIMIT, origin_of, text_of
 from nexus_mcp.lifecycle.definition import BLOCK, DENY
 
 TYPE_CHECKING = False
@@ -72,9 +72,11 @@ class Sessions:
         if _is_unknown(report):  # the message may be the task of a subagent
             origin = "system"
         prompt = _text(report, "prompt")
-        # `opencode run` puts the words between quotation marks.
+        # `opencode run` puts the words between quotation marks, and a backslash before those that are in them.
         if len(prompt) > 1 and prompt.startswith('"') and prompt.endswith('"'):
-            prompt = prompt[1:-1]
+            prompt = prompt[1:-1].replace('\\"', '"')
+        if origin == "user":
+            origin = origin_of({"prompt": prompt})
         return self._context(session, self._ask("user_message", {**_of(session), "prompt": prompt, "origin": origin}))
 
     def command(self, report: Json) -> Json:

@@ -54,6 +54,36 @@ def test_fault_02_report_of_a_subagent_has_no_tags(project: Project) -> None:
     assert not (project.nexus / "memory").exists()
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "\ufeff<task-notification>",
+        "<TASK-NOTIFICATION>",
+        "A notice of the harness:\n<task-notification id='x'>",
+        "<task_notification>",
+        "<channel source='telegram'>",
+        "<system-reminder>",
+        "<ide_selection>",
+    ],
+)
+def test_fault_02_other_reports_and_notices_have_no_tags(project: Project, head: str) -> None:
+    """However a report or notice begins, its [m] makes no note in any dialect."""
+    text = f"{head}\n\n[m] note: Locks are slow."
+    for name in ("claude-code", "codex"):
+        send(project, name, {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": text})
+    report = {"event": "message", "session": "r", "parent": "", "prompt": text}
+    Sessions(lambda event, params: answer_event(event, params, Workspace(str(project.root), "opencode"), HOST)).handle(
+        report
+    )
+    assert not (project.nexus / "memory").exists()
+
+
+@pytest.mark.parametrize("text", ["<div> is wrong", "a < b", "if x <task then", "List<string> x"])
+def test_fault_02_words_of_the_user_about_elements_are_the_users(text: str) -> None:
+    """A message that only speaks of an element keeps its tags."""
+    assert origin_of({"prompt": text}) == "user"
+
+
 def test_fault_03_text_of_a_command_has_no_tags(project: Project) -> None:
     """OpenCode reports the expanded text of a command as a message, and `opencode run` quotes the typed text."""
     asked: list[dict[str, Any]] = []
@@ -69,6 +99,8 @@ def test_fault_03_text_of_a_command_has_no_tags(project: Project) -> None:
     sessions.handle({"event": "message", "session": "r", "prompt": '"[m] note: typed"'})
     assert [(one["origin"], one["prompt"][0]) for one in asked] == [("command", "["), ("user", "[")]
     assert len([*(project.nexus / "memory").iterdir()]) == 1
+    sessions.handle({"event": "message", "session": "r", "prompt": '"say \\"yes\\" now"'})
+    assert asked[-1]["prompt"] == 'say "yes" now'
 
 
 def test_fault_04_warnings_of_subagents_reach_the_lead(project: Project) -> None:
