@@ -40,6 +40,23 @@ def leads_to(program: str, path: str) -> bool:
     return False
 
 
+def is_own_program(word: str, root: str) -> bool:
+    """Return whether `word` names this installation, or a nexus-mcp outside of the project folder `root`.
+
+    A project that was cloned may name any program, and may hold one of this name.
+    """
+    import shutil
+
+    if word == own_command()[0]:
+        return True
+    if os.path.basename(word) != NAME or (os.sep in word and not os.path.isabs(word)):
+        return False
+    found = shutil.which(word)
+    if found is None:  # nothing would start
+        return True
+    return os.path.isabs(found) and not os.path.realpath(found).startswith(os.path.join(os.path.realpath(root), ""))
+
+
 def shell_line(words: Iterable[str]) -> str:
     """Return the words quoted for a shell; words with special characters in the $'\\x1b' form of bash and zsh."""
     return " ".join(map(_shell_word, words))

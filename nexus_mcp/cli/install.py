@@ -145,6 +145,8 @@ def _install(values: Values, name: str) -> int:
         del named[FAST_HOOKS.name]
     options = {**known, **named}
     _drop_gone_command(values, options)
+    if CHECK.name not in values and COMMAND_WORD.name not in named and site.scope == "project":
+        _check_recorded(options.get(COMMAND_WORD.name, ""), site.root)
     request = _request(values, site, harness, options)
     print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
     if CHECK.name in values or DRY_RUN.name in values:
@@ -205,6 +207,18 @@ def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
     if word and COMMAND_WORD.name not in values and CHECK.name not in values and shutil.which(word) is None:
         print(f"{printable(word)}, which the last installation named, is not there any more.")
         del options[COMMAND_WORD.name]
+
+
+def _check_recorded(word: str, root: str) -> None:
+    """Raise UsageError for a recorded --command that is no nexus-mcp: the record may come with a cloned project."""
+    from nexus_mcp.program import is_own_program
+
+    if word and not is_own_program(word, root):
+        problem = (
+            f".nexus/generated.json names the command {printable(word)}, which is no nexus-mcp outside of the project."
+        )
+        step = f"If you trust it, add --command {printable(word)}; else name another one with --command."
+        raise UsageError(problem, next_step=step)
 
 
 def _refuse_fast_hooks(values: Values, harness: Harness) -> None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
-from nexus_mcp.harness.definition import HOOKS, PARTS, SCOPES, SERVER, SERVER_NAME, pointer_of
+from nexus_mcp.harness.definition import HOOKS, PARTS, SCOPES, SERVER, SERVER_NAME, USER, pointer_of
 from nexus_mcp.harness.installing import read_record
 from nexus_mcp.log import printable
+from nexus_mcp.program import is_own_program, own_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,7 +181,18 @@ def _scope(harness: Harness, site: Site) -> dict[str, Any]:
     except InstallRefused as error:
         return {"parts": [], "notices": error.faults, "answers": None}
     words = _server_words(site, record, harness.id) if SERVER in parts else []
+    if words and not _may_start(words, site):
+        notices.append(f"The server was not started: {printable(words[0])} is no nexus-mcp outside of the project.")
+        words = []
     return {"parts": parts, "notices": notices, "answers": _answers(words, site.root) if words else None}
+
+
+def _may_start(words: list[str], site: Site) -> bool:
+    """Return whether the command of a server may be started: a cloned project may name any program in its files."""
+    own = own_command()
+    if site.scope == USER or words[: len(own) + 1] == [*own, "serve"]:
+        return True
+    return words[1:2] == ["serve"] and is_own_program(words[0], site.root)
 
 
 def _server_words(site: Site, record: Record, harness: str) -> list[str]:
@@ -203,6 +215,7 @@ def _answers(words: list[str], root: str) -> bool:
             text=True,
             timeout=_WAIT_S,
             cwd=root,
+            env={**os.environ, "PYTHONSAFEPATH": "1"},  # no module of the project
             check=False,
         )
     except (OSError, subprocess.SubprocessError):
