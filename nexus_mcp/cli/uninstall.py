@@ -34,10 +34,12 @@ def run(values: Values) -> int:
 
 def _uninstall(values: Values, name: str) -> int:
     from nexus_mcp.harness import load
-    from nexus_mcp.harness.installing import plan_without, read_record, uninstall
+    from nexus_mcp.harness.installing import forget, plan_without, read_record, uninstall
 
     site, harness = site_of(values), load(name)
     if not read_record(site).parts(name):
+        if DRY_RUN.name not in values:
+            forget(site, harness)
         print(f"Nothing is installed for {harness.title} in {site.scope} scope.")
         return exits.OK
     if DRY_RUN.name in values:

@@ -87,16 +87,20 @@ def read_settings(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def missing_folders(path: str) -> list[str]:
+    """Return the folder `path` and those above it that do not exist, the deepest first."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    return missing
+
+
 def make_folders(path: str) -> list[str]:
     """Make the folder `path` and those above it; return the new ones, the uppermost first. Raise InstallRefused."""
-    missing = []
-    at = path
-    while not os.path.isdir(at):
-        missing.append(at)
-        at = os.path.dirname(at)
     made = []
     try:
-        for folder in reversed(missing):
+        for folder in reversed(missing_folders(path)):
             with suppress(FileExistsError):
                 os.mkdir(folder)
                 made.append(folder)

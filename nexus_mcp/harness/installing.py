@@ -14,11 +14,11 @@ from nexus_mcp.harness import record as records
 from nexus_mcp.harness.carry_out import carry_out
 from nexus_mcp.harness.definition import HOOKS, PROJECT, USER, Harness, Request, Site
 from nexus_mcp.harness.files import Interference
-from nexus_mcp.harness.plan import Plan, plan_install, plan_removal
+from nexus_mcp.harness.plan import ABSENT, SAME, Change, Plan, plan_install, plan_removal
 from nexus_mcp.harness.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from nexus_mcp.harness.record import Record
 
@@ -75,8 +75,12 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
             plan.record.folders += above
         plan.record.installed[harness.id] = {"nexus_mcp": __version__, "options": options}
         copies = vault.copy(plan.copies)
-        vault.write(rows)
-        _finish(site, plan)
+        try:
+            vault.write(rows)
+            _finish(site, plan, _announce(site, harness, plan))
+        except BaseException:
+            vault.write(old) if old else vault.delete()  # what was not installed must leave no copies of credentials
+            raise
         return Outcome(plan, copies)
 
     try:
@@ -103,8 +107,39 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
     return _locked(site, attempt)
 
 
-def _finish(site: Site, plan: Plan) -> None:
-    """Carry out the changes and write the record."""
+def forget(site: Site, harness: Harness) -> None:
+    """Delete the bytes that a killed installation left, if nothing is installed. Raise InstallRefused."""
+    if os.path.isdir(os.path.join(site.vault, harness.id)):
+        with _lock(site):
+            if not read_record(site).parts(harness.id):
+                Vault(site.vault, harness.id).delete()
+
+
+def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:
+    """Return the change that records the new entries, files and folders before they are written; [] without new ones.
+
+    So an uninstall after a kill between two files removes what was written. Recorded hashes stay: an entry that the
+    kill left as it was must not look edited by hand.
+    """
+    found = files.look(os.path.join(site.record_folder, records.NAME), site.within)
+    record, own = records.decode(found.data, site.shown(found.path)), plan.record
+    for row in plan.states:
+        key = site.key(row.path)
+        if row.state in (ABSENT, SAME) and row.key in own.entries.get(key, {}):
+            record.entries.setdefault(key, {})[row.key] = own.entries[key][row.key]
+            record.add_made(key, own.made.get(key, []))
+        elif row.state in (ABSENT, SAME) and key in own.files:
+            record.files[key] = own.files[key]
+    for change in plan.changes:
+        if change.data is not None:
+            record.folders += map(site.key, files.missing_folders(os.path.dirname(change.found.real)))
+    record.installed[harness.id] = own.installed[harness.id]
+    data = record.encode()
+    return [] if data == found.data or not plan.changes else [Change(found, data)]
+
+
+def _finish(site: Site, plan: Plan, before: Sequence[Change] = ()) -> None:
+    """Carry out the changes, those `before` first, and write the record."""
     path = os.path.join(site.record_folder, records.NAME)
 
     def finish(folders: list[str]) -> None:
@@ -116,7 +151,7 @@ def _finish(site: Site, plan: Plan) -> None:
                 files.make_folders(os.path.dirname(path))
             files.write(found, data)
 
-    carry_out(plan.changes, finish)
+    carry_out([*before, *plan.changes], finish)
 
 
 def _check_doubles(site: Site, harness: Harness, request: Request) -> None:

@@ -1,0 +1,82 @@
+"""An installation that is killed between two files: the next uninstall removes what was written."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.harness import HARNESSES, files
+from tests.forks import forked
+from tests.harness.test_install import FOREIGN, put, run, tree
+from tests.support import Project
+
+
+@pytest.mark.parametrize("words", [["uninstall"], ["install", "uninstall"]], ids=["at-once", "after-another"])
+@pytest.mark.parametrize("name", tuple(HARNESSES))
+def test_uninstall_after_a_kill_restores_the_bytes(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
+) -> None:
+    """The kill comes after 0, 1, 2, 3, 8 or 15 files; every file and folder is as before."""
+    monkeypatch.chdir(project.root)
+    put(project.root, FOREIGN)
+    before = tree(project.root)
+    write = files.write
+
+    def install_until(number: int) -> int:
+        done: list[Path] = []
+
+        def killing(found: files.Found, data: bytes | None) -> None:
+            if len(done) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            write(found, data)
+            done.append(Path(found.path))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "write", killing)
+            return run("install", name)
+
+    for number in (0, 1, 2, 3, 8, 15):
+        assert list(forked([number], install_until, 60.0)) == [(number, None)]
+        assert [run(word, name) for word in words] == [0] * len(words)
+        assert tree(project.root) == before
+
+
+def test_failed_installation_leaves_no_copies(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Some files hold credentials: after a refusal the home folder has nothing new, not even a stored copy."""
+    monkeypatch.chdir(project.root)
+    home = tmp_path / "home"
+    put(home, {".claude.json": b'{"token": "secret"}'})
+    before = tree(home)
+
+    def failing(found: files.Found, data: bytes | None) -> None:
+        raise files.Interference(found.path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write", failing)
+        assert run("install", "claude-code", "--scope", "user") == 1
+    assert "keeps changing" in capsys.readouterr().err
+    assert tree(home) == before
+
+
+def test_uninstall_deletes_the_copies_of_a_killed_installation(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill before the first file leaves stored bytes without a record; uninstall deletes them, too."""
+    monkeypatch.chdir(project.root)
+    home = tmp_path / "home"
+    put(home, {".claude.json": b'{"token": "secret"}'})
+
+    def install_and_die(_number: int) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "write", lambda _found, _data: os.kill(os.getpid(), signal.SIGKILL))
+            return run("install", "claude-code", "--scope", "user")
+
+    assert list(forked([1], install_and_die, 60.0)) == [(1, None)]
+    assert list(home.rglob("before.json"))
+    assert run("uninstall", "claude-code", "--scope", "user") == 0
+    assert list(home.rglob("before.json")) == []
