@@ -16,7 +16,6 @@ from nexus_mcp.quoting import quoted, quoted_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
     from nexus_mcp.lifecycle.definition import EventContext
 
@@ -45,15 +44,12 @@ def logged_name(ctx: EventContext, path: str) -> str:
     return inside(own.state_root, os.path.join(own.root, path)) or os.path.join(own.root, path)
 
 
-def find_holder(ctx: EventContext, params: dict[str, Any], paths: Collection[str]) -> str:
+def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str:
     """Return the sentence about the first file that another running agent holds; "" when there is none.
 
-    The main session holds no file and may edit every file, because it leads the agents. If the log or the tracker is
-    unreadable, no agent holds a file.
+    Files that cannot be read hold nothing back.
     """
-    if "agent_id" not in params or not paths:
-        return ""
-    names = _running(ctx, params["agent_id"], params.get("session_id", ""))
+    names = _running(ctx, agent_id)
     if not names:
         return ""
     wanted = {logged_name(ctx, path): path for path in paths}
@@ -68,8 +64,10 @@ def find_holder(ctx: EventContext, params: dict[str, Any], paths: Collection[str
     return ""
 
 
-def _running(ctx: EventContext, agent_id: str, session: str) -> dict[str, str]:
-    """Return id → name of the running agents, without the caller."""
+def _running(ctx: EventContext, agent_id: str) -> dict[str, str]:
+    """Return id → name of the running agents, but for the one that asks: the tool log does not tell the sessions of
+    one id apart.
+    """
     from nexus_mcp.store.agents import read
 
     try:
@@ -78,10 +76,9 @@ def _running(ctx: EventContext, agent_id: str, session: str) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     for entry in records.entries:
-        other, is_own = entry.get("agent_id"), records.session_of(entry) in (session, "")
-        if entry.get("status") == _RUNNING and isinstance(other, str) and not (other == agent_id and is_own):
+        other = entry.get("agent_id")
+        if entry.get("status") == _RUNNING and isinstance(other, str) and other != agent_id:
             found[other] = next(iter(records.names_of(entry)), "")
-    found.pop(agent_id, None)
     return found
 
 

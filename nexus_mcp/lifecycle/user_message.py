@@ -77,7 +77,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
         if at in done:
             ctx.give(_describe_result(name, done[at]))
             continue
-        one = {**tag, **outcomes.with_warning(message, tag)}
+        one = outcomes.with_warning(message, tag)
         ctx.give(_describe(name, one))
         if one["outcome"] == "skill":
             skills[one["skill"]] = one["mode"], skill_text(catalog, ctx.harness_id, one)

@@ -12,6 +12,13 @@ _BLANKS = "a blank around a name or a status is nobody's promise"
 _LOG = "the log of hooks that failed is ours alone; tests/lifecycle/test_hook_failures.py looks at it"
 _SYSTEMS = "spellings of other systems; tests/lifecycle/test_file_kinds.py looks at them"
 _PLACES = "where else a path may lead; tests/lifecycle/test_nexus_guard.py looks at it"
+_HOST = "for an installed hook, whose host no fixture has; tests/lifecycle/test_budget.py and tests/harness look at it"
+_WORKTREE = (
+    "for a linked worktree, which no fixture has; tests/worktrees and tests/lifecycle/test_file_leases.py look at it"
+)
+_SESSIONS = "the times of sessions, hours apart; tests/lifecycle/test_sessions.py looks at them"
+_CONFLICTS = "what else git may leave in an index or a file; tests/lifecycle/test_merge_conflicts.py looks at it"
+_PROMPT = "for a prompt, which no fixture gets; tests/server looks at it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
 # Module, a pattern that the whole change matches, the reason.
@@ -126,7 +133,33 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"\(skill, mode\) != .*|'(skill|mode)' -> .*|f\"mode .*",
         _WORDS,
     ),
-    ("lifecycle/user_message", r"ctx\.context\.append\(f'The skill .*|' Run that .*|\*more left .*|f'Tell .*", _WORDS),
+    ("lifecycle/user_message", r"ctx\.give\(f'The skill .*|' Run that .*|\*more left .*|f'Tell .*|'act' -> .*", _WORDS),
+    ("lifecycle/user_message", r"400 -> .*|f'mode \{mode\}' if .*", _WORDS),
+    (
+        "lifecycle/user_message",
+        r".*(words\.strip|f', mode|_start_text|f\"Start the skill).*|words\[.* left out|memory\.note_skill.* left out",
+        _HOST,
+    ),
+    ("lifecycle/user_message", r"ctx\.warn\(warning\) left out", _HOST),
+    ("lifecycle/user_message", r"plan is None and tasks is None -> .*", _SAME),
+    ("lifecycle/turn_end", r"'yes' -> .*|return '' -> .*", _SAME),
+    ("lifecycle/turn_end", r"len\(tasks\) == 1 .*|1 -> [02]", _WORDS),
+    ("lifecycle/turn_end", r"'last_message' .*", "a param that the event takes for later, and does not use"),
+    ("lifecycle/session_start", r"10 -> .*|400 -> .*|'tasks' -> .*|tasks and tasks.*", _WORDS),
+    ("lifecycle/session_start", r"ctx\.give\(f\"This is a worktree .* left out", _WORKTREE),
+    ("lifecycle/session_start", r"ctx\.warn\(f'Whether files .* left out", _FAULT),
+    ("lifecycle/post_tool_use", r"True left out of \(\(\), True\)|True -> False", _SAME),
+    ("lifecycle/post_tool_use", r"touch\(.* left out|'session_id' -> .*", _SESSIONS),
+    ("lifecycle/post_tool_use", r".*(is_deaf|_give_carried|'agent_id' (not )?in params).*|'agent_id' -> .*", _HOST),
+    ("lifecycle/post_tool_use", r"ctx\.warn\(warning\) left out|memory\.save\(\) left out", _HOST),
+    ("lifecycle/pre_tool_use", r"50 -> .*", _LARGE),
+    ("lifecycle/settings", r"'edit' left out .*|.*(host\.limit|context_limit).*|return limit -> .*", _HOST),
+    ("lifecycle/file_leases", r"'warn' -> .*|return (''|\{\}|\[\]|False) -> return None", _SAME),
+    ("lifecycle/file_leases", r"200 -> .*", _WORDS),
+    ("lifecycle/file_leases", r"1800 -> .*|at >= since -> .*", "a second of half an hour, which no assertion can see"),
+    ("lifecycle/file_leases", r".*state_root.*", _WORKTREE),
+    ("briefing/progress", r".*(describe\(\)|'\\n'\.join\(lines\)).*|0 -> -1", _PROMPT),
+    ("briefing/progress", r"f\"\{_counted\('task'.*|'task' -> .*", _WORDS),
     ("lifecycle/definition", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),
     ("lifecycle/definition", r"'tool_input' -> .*", "a NUL in the input of a tool is nobody's promise"),
     ("lifecycle/guard", r"own is not None -> .*|error_log\.note.* left out|return workspace -> .*", _LOG),

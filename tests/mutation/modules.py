@@ -13,6 +13,7 @@ _COMPLETE = ("event agent_complete", "event subagent_complete")
 _RESUME, _START, _END = "event agent_resume", "event session_start", "event session_end"
 _MESSAGE, _COMPACT = "event user_message", "event context_compact"
 _BEFORE, _AFTER = "event pre_tool_use", "event post_tool_use"
+_TURN_END = "event turn_end"
 _TRACKED = (*_SPAWN, *_COMPLETE, _RESUME, _START, _END)
 _EVENTS = tuple(f"event {name}" for name in EVENTS)
 _GIVING = (_MESSAGE, _COMPACT, _START)
@@ -46,6 +47,11 @@ SERVED: dict[str, tuple[str, ...]] = {
     "lifecycle/nexus_files": (_BEFORE, _AFTER),
     "lifecycle/malformed_payload": (_BEFORE,),
     "lifecycle/session_context": (*_GIVING, _END),
-    "lifecycle/session_memory": (*_GIVING, _END),
+    "lifecycle/session_memory": (*_GIVING, _END, _TURN_END),
+    "lifecycle/settings": (_BEFORE, _TURN_END),
+    "lifecycle/file_leases": (_BEFORE,),
+    "lifecycle/merge_conflicts": (_BEFORE, _START),
+    "lifecycle/skill_hints": (_MESSAGE,),
+    "tags/actions/decide": (_MESSAGE,),
     "briefing/progress": _GIVING,
 }
