@@ -18,6 +18,7 @@ _WORKTREE = (
 )
 _SESSIONS = "the times of sessions, hours apart; tests/lifecycle/test_sessions.py looks at them"
 _CONFLICTS = "what else git may leave in an index or a file; tests/lifecycle/test_merge_conflicts.py looks at it"
+_OWN = "what agents.extension.jsonl, our own file, holds; tests/lifecycle/test_agents_extension.py looks at it"
 _PROMPT = "for a prompt, which no fixture gets; tests/server looks at it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
@@ -153,12 +154,89 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/post_tool_use", r".*(is_deaf|_give_carried|'agent_id' (not )?in params).*|'agent_id' -> .*", _HOST),
     ("lifecycle/post_tool_use", r"ctx\.warn\(warning\) left out|memory\.save\(\) left out", _HOST),
     ("lifecycle/pre_tool_use", r"50 -> .*", _LARGE),
+    ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked all the same"),
+    ("lifecycle/pre_tool_use", r"if isinstance\(error, NexusError\): .*", _FAULT),
+    ("lifecycle/pre_tool_use", r"conflicts is None or .*", _SAME),
+    ("lifecycle/merge_conflicts", r"(20|4|64|1) -> .*|.*(SOON|info\.st_size|S_ISREG).*", _LARGE),
+    (
+        "lifecycle/merge_conflicts",
+        r"'(\w+_HEAD|rebase-\w+)' .*|os\.close\(fd\) left out|(True|False) -> .*",
+        _CONFLICTS,
+    ),
+    (
+        "lifecycle/merge_conflicts",
+        r".*(_SIGNATURE|version|raise ValueError|high &|strip|end [+-]|_varint|byte).*",
+        _CONFLICTS,
+    ),
+    ("lifecycle/merge_conflicts", r"(\d+) -> .*|\d left out .*|return (False|Conflicts.*|\(value.*) -> .*", _CONFLICTS),
+    ("lifecycle/merge_conflicts", r"any\(\(os\.path\.lexists.*|at \+= 1 left out|(at|value) [+-] 1 -> .*", _CONFLICTS),
     ("lifecycle/settings", r"'edit' left out .*|.*(host\.limit|context_limit).*|return limit -> .*", _HOST),
     ("lifecycle/file_leases", r"'warn' -> .*|return (''|\{\}|\[\]|False) -> return None", _SAME),
     ("lifecycle/file_leases", r"200 -> .*", _WORDS),
     ("lifecycle/file_leases", r"1800 -> .*|at >= since -> .*", "a second of half an hour, which no assertion can see"),
     ("lifecycle/file_leases", r".*state_root.*", _WORKTREE),
-    ("briefing/progress", r".*(describe\(\)|'\\n'\.join\(lines\)).*|0 -> -1", _PROMPT),
+    ("briefing/progress", r".*(describe\(\)|'\\n'\.join\(lines\)|error\.fault).*|0 -> -1", _PROMPT),
+    ("lifecycle/agent_spawn", r"given_name\.strip\(\) -> .*", _BLANKS),
+    ("lifecycle/agent_spawn", r"part == 'notes' -> .*|'notes' -> .*", _HOST),
+    ("lifecycle/agent_identity", r"(256|80|3) -> .*|f'The tracker entry .*", _WORDS),
+    ("lifecycle/agent_identity", r"if session: .*|agents is not None .*", _SESSIONS),
+    ("lifecycle/agent_identity", r"session != ANONYMOUS .*|is_own and .*", _OWN),
+    ("lifecycle/agent_identity", r"if not is_quiet: .*", "one warning of a fault or two"),
+    (
+        "lifecycle/sources",
+        r"(5|20) -> .*|len\(tasks\) == 1 .*|1 -> .*|'task' -> .*|return f\".*|task\['(id|status)'\] (not|!=) .*",
+        _WORDS,
+    ),
+    ("state/agents", r"'(spawn|resume|complete)' -> .*", _OWN),
+    ("state/agents", r"(16|200) -> .*|.*MOST_NAMES( |$|…).*", _LARGE),
+    (
+        "state/agents",
+        r"'(\w+_at|T)' .*|10 -> .*|.*(_times\(|is_time\(|_SHORTEST_TIME|value\[10\]|before <=).*",
+        _SESSIONS,
+    ),
+    (
+        "state/agents",
+        r".*(self\.seen|self\._seen|records\.seen|max\(at|not in gone|for session in).*",
+        _SESSIONS,
+    ),
+    (
+        "state/agents",
+        r".*(FOLD|SEEN|line|fold|exact|checksum|'(seen|tracker|events|sessions|agents|id|kind|at)'|_REMEMBERED).*",
+        _OWN,
+    ),
+    (
+        "state/agents",
+        r".*(_needed|_pair|_has_|_are_texts|_EVENT_TEXTS|_session\(|records\.extras|lost|\*now|\*\*extra|\*events).*",
+        _OWN,
+    ),
+    (
+        "state/agents",
+        r".*(isinstance\(n, str\)|isinstance\(file|isinstance\(value).*|.* left out of \('session_id',.*",
+        _OWN,
+    ),
+    ("state/agents", r"if session: .*|self\.session_of\(entry\) == session -> .*", _SESSIONS),
+    ("state/agents", r"return \{\(entry\.get\('agent_id'\).*|'(agent_id|session_id|names|agent_name)' -> .*", _OWN),
+    (
+        "state/agents",
+        r"key (not )?in (keys|there) .*|name in one .*|-1 .*|[01] -> .*|at \+ 1 -> .*|len\(self\._entries.*",
+        _OWN,
+    ),
+    ("state/agents", r"self\._own\[.* left out|working\.apply\(event\) left out", _OWN),
+    (
+        "state/agents",
+        r"'(last_message|files_touched)' .*|kind not in EVENTS .*|value is not None .*|extra and key .*",
+        _OWN,
+    ),
+    ("state/agents", r".*(_is_agent|isinstance\(agents|for one in fold|one\['agent_id'\]|isinstance\(one).*", _OWN),
+    (
+        "state/agents",
+        r".*next_after.*|self\._keys\.add.*|\(key := key_of.*",
+        "agents of one id that begin in one millisecond",
+    ),
+    ("state/agents", r"key is None or .*", _SAME),
+    ("state/agents", r"return True -> None|False -> True|.*'session_id'.*session.*", _OWN),
+    ("state/agents", r"isinstance\((name|agent_id), str\) and .*|return False -> return None|True -> False", _GUARD),
+    ("briefing/progress", r"'(file|s)' -> .*|number == 1 -> .*|return noun if .*", _WORDS),
     ("briefing/progress", r"f\"\{_counted\('task'.*|'task' -> .*", _WORDS),
     ("lifecycle/definition", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),
     ("lifecycle/definition", r"'tool_input' -> .*", "a NUL in the input of a tool is nobody's promise"),

@@ -1,4 +1,8 @@
-"""The modules that are mutated, and the tools and events that each of them serves."""
+"""The modules that are mutated, and the tools and events that each of them serves.
+
+Not among them are lifecycle/budget and host, because no fixture is an installed hook, and tags/, which commands and
+prompts share: tests/lifecycle and tests/tags check these.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +56,5 @@ SERVED: dict[str, tuple[str, ...]] = {
     "lifecycle/file_leases": (_BEFORE,),
     "lifecycle/merge_conflicts": (_BEFORE, _START),
     "lifecycle/skill_hints": (_MESSAGE,),
-    "tags/actions/decide": (_MESSAGE,),
     "briefing/progress": _GIVING,
 }
