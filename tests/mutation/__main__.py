@@ -41,11 +41,11 @@ def main(arguments: Sequence[str]) -> int:
                 killed.append(mutant)
             else:
                 survivors.append(mutant)
-                if not reason(mutant.module, mutant.change):
+                if not reason(mutant.module, mutant.change, mutant.function):
                     print(f"  {mutant.place}  {mutant.change}", flush=True)
         counts = f"{len(killed) - before[0]:4} killed {len(survivors) - before[1]:4} survived"
         print(f"{module:24} {counts}  ({len(of_it)} fixtures)", flush=True)
-    open_ = [mutant for mutant in survivors if not reason(mutant.module, mutant.change)]
+    open_ = [mutant for mutant in survivors if not reason(mutant.module, mutant.change, mutant.function)]
     counts = f"{len(killed)} mutants killed, {len(survivors)} survived, {len(open_)} of them unexplained"
     print(f"\n{counts}, in {(time.monotonic() - started) / 60:.1f} min")
     if not arguments:

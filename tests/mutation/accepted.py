@@ -19,7 +19,7 @@ _MORE = "more caution than the contract asks for; tests/tools/test_artifact_writ
 # The events of an agent, and the end of a session.
 _AGENTS = "lifecycle/(agent_.*|session_end)"
 
-# Module, a pattern that the whole change matches, the reason.
+# Module, or module:function; a pattern that the whole change matches; the reason.
 ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("tools/plan_start", r"0 -> -1", _SAME),
     ("tools/.*", r"1 -> [20]|'minLength' left out of .*filename.*|'minLength' left out of .*[Rr]elative.*", _SAME),
@@ -83,7 +83,13 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def reason(module: str, change: str) -> str:
-    """Why a mutant may survive, "" when it may not."""
-    found = (why for where, what, why in ACCEPTED if re.fullmatch(where, module) and re.fullmatch(what, change))
-    return next(found, "")
+def is_about(row: tuple[str, str, str], module: str, change: str, function: str = "") -> bool:
+    """Return whether a row explains this change."""
+    where, what, _ = row
+    places = (module, f"{module}:{function}")
+    return any(re.fullmatch(where, place) for place in places) and re.fullmatch(what, change) is not None
+
+
+def reason(module: str, change: str, function: str = "") -> str:
+    """Return why a mutant may survive, "" when it may not."""
+    return next((row[2] for row in ACCEPTED if is_about(row, module, change, function)), "")

@@ -19,12 +19,15 @@ _WORKTREE = (
 _SESSIONS = "the times of sessions, hours apart; tests/lifecycle/test_sessions.py looks at them"
 _CONFLICTS = "what else git may leave in an index or a file; tests/lifecycle/test_merge_conflicts.py looks at it"
 _OWN = "what agents.extension.jsonl, our own file, holds; tests/lifecycle/test_agents_extension.py looks at it"
+_SAME_MS = "two agents of one id that begin in one millisecond, or events of one agent that wait for the lock"
 _PROMPT = "for a prompt, which no fixture gets; tests/server looks at it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
-# Module, a pattern that the whole change matches, the reason.
+# Module, or module:function; a pattern that the whole change matches; the reason.
 ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/malformed_payload", r"'\w+' left out of \('harness_id', 'tool', .*", _NO_JSON),
+    ("lifecycle/malformed_payload:(outline|_members|_text)", r".*", _NO_JSON),
+    ("lifecycle/malformed_payload:", r"(300000|64) -> .*|False -> True", _NO_JSON),
     (
         "lifecycle/malformed_payload",
         r"'(harness_id|tool|agent_id|agent_name|session_id|tool_input|file)' -> .*",
@@ -157,19 +160,18 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked all the same"),
     ("lifecycle/pre_tool_use", r"if isinstance\(error, NexusError\): .*", _FAULT),
     ("lifecycle/pre_tool_use", r"conflicts is None or .*", _SAME),
-    ("lifecycle/merge_conflicts", r"(20|4|64|1) -> .*|.*(SOON|info\.st_size|S_ISREG).*", _LARGE),
+    ("lifecycle/merge_conflicts:", r"\d+ -> .*", _LARGE),
+    ("lifecycle/merge_conflicts:", r"'(\w+_HEAD|rebase-\w+)' .*", _CONFLICTS),
     (
-        "lifecycle/merge_conflicts",
-        r"'(\w+_HEAD|rebase-\w+)' .*|os\.close\(fd\) left out|(True|False) -> .*",
+        "lifecycle/merge_conflicts:find_conflicts",
+        r"return Conflicts\(root, .*|False -> True|_LARGEST if .*",
         _CONFLICTS,
     ),
-    (
-        "lifecycle/merge_conflicts",
-        r".*(_SIGNATURE|version|raise ValueError|high &|strip|end [+-]|_varint|byte).*",
-        _CONFLICTS,
-    ),
-    ("lifecycle/merge_conflicts", r"(\d+) -> .*|\d left out .*|return (False|Conflicts.*|\(value.*) -> .*", _CONFLICTS),
-    ("lifecycle/merge_conflicts", r"any\(\(os\.path\.lexists.*|at \+= 1 left out|(at|value) [+-] 1 -> .*", _CONFLICTS),
+    ("lifecycle/merge_conflicts:may_be_conflicted", r"return False .*|False -> True|any\(.*|1 -> 0", _CONFLICTS),
+    ("lifecycle/merge_conflicts:has_markers", r"False -> True", _LARGE),
+    ("lifecycle/merge_conflicts:_read", r"(True|0) -> .*|not stat.*|info.*|os\.close.*", _LARGE),
+    ("lifecycle/merge_conflicts:(_unmerged|_varint)", r".*", _CONFLICTS),
+    (r"lifecycle/session_context:give", r"ctx\.give\(f'The skill .* left out|name == 'notes' .*|'notes' -> .*", _HOST),
     ("lifecycle/settings", r"'edit' left out .*|.*(host\.limit|context_limit).*|return limit -> .*", _HOST),
     ("lifecycle/file_leases", r"'warn' -> .*|return (''|\{\}|\[\]|False) -> return None", _SAME),
     ("lifecycle/file_leases", r"200 -> .*", _WORDS),
@@ -187,55 +189,30 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"(5|20) -> .*|len\(tasks\) == 1 .*|1 -> .*|'task' -> .*|return f\".*|task\['(id|status)'\] (not|!=) .*",
         _WORDS,
     ),
-    ("state/agents", r"'(spawn|resume|complete)' -> .*", _OWN),
-    ("state/agents", r"(16|200) -> .*|.*MOST_NAMES( |$|…).*", _LARGE),
     (
-        "state/agents",
-        r"'(\w+_at|T)' .*|10 -> .*|.*(_times\(|is_time\(|_SHORTEST_TIME|value\[10\]|before <=).*",
-        _SESSIONS,
-    ),
-    (
-        "state/agents",
-        r".*(self\.seen|self\._seen|records\.seen|max\(at|not in gone|for session in).*",
-        _SESSIONS,
-    ),
-    (
-        "state/agents",
-        r".*(FOLD|SEEN|line|fold|exact|checksum|'(seen|tracker|events|sessions|agents|id|kind|at)'|_REMEMBERED).*",
+        "state/agents:",
+        r"'(spawn|resume|complete|fold|seen)' .*|200 -> .*|'\w+' left out of \('session_id'.*|'\w+' -> .*",
         _OWN,
     ),
+    ("state/agents:", r"16 -> .*", _LARGE),
+    ("state/agents:", r"'\w+_at' .*", _SESSIONS),
+    ("state/agents:Records.names_of", r"isinstance\(name, str\) and .*", _GUARD),
+    ("state/agents:Records.names_for", r".*MOST_NAMES.*|'names' -> .*", _LARGE),
+    ("state/agents:Records.pairs", r".*", _OWN),
+    ("state/agents:(Records.(last_event|with_seen|ended)|_times|is_time)", r".*", _SESSIONS),
+    ("state/agents:Records.without", r"key in keys .*|one not in gone .*", _OWN),
+    ("state/agents:Records.apply_all", r".* left out", _OWN),
+    ("state/agents:_Working.__init__", r"\(key := .*|\*\*records\.seen .*", _SAME_MS),
+    ("state/agents:_Working.apply", r"'(kind|at)' -> .*|return False -> .*", _OWN),
+    ("state/agents:_Working.apply", r"if session: .*|self\._seen\[.*|max\(at.*", _SESSIONS),
+    ("state/agents:_Working._begin", r".*(self\._keys|next_after|self\._own|len\().*|1 -> [02]|'at' -> .*", _SAME_MS),
+    ("state/agents:_Working._name", r"key is None or .*|'agent_name' -> .*", _SAME),
+    ("state/agents:key_of", r"isinstance\(agent_id, str\) and .*", _GUARD),
     (
-        "state/agents",
-        r".*(_needed|_pair|_has_|_are_texts|_EVENT_TEXTS|_session\(|records\.extras|lost|\*now|\*\*extra|\*events).*",
+        r"state/agents:(is_line|select_lines|is_event|_find_base|merge|_known_events|make_\w+|is_needed|_\w+)",
+        r".*",
         _OWN,
     ),
-    (
-        "state/agents",
-        r".*(isinstance\(n, str\)|isinstance\(file|isinstance\(value).*|.* left out of \('session_id',.*",
-        _OWN,
-    ),
-    ("state/agents", r"if session: .*|self\.session_of\(entry\) == session -> .*", _SESSIONS),
-    ("state/agents", r"return \{\(entry\.get\('agent_id'\).*|'(agent_id|session_id|names|agent_name)' -> .*", _OWN),
-    (
-        "state/agents",
-        r"key (not )?in (keys|there) .*|name in one .*|-1 .*|[01] -> .*|at \+ 1 -> .*|len\(self\._entries.*",
-        _OWN,
-    ),
-    ("state/agents", r"self\._own\[.* left out|working\.apply\(event\) left out", _OWN),
-    (
-        "state/agents",
-        r"'(last_message|files_touched)' .*|kind not in EVENTS .*|value is not None .*|extra and key .*",
-        _OWN,
-    ),
-    ("state/agents", r".*(_is_agent|isinstance\(agents|for one in fold|one\['agent_id'\]|isinstance\(one).*", _OWN),
-    (
-        "state/agents",
-        r".*next_after.*|self\._keys\.add.*|\(key := key_of.*",
-        "agents of one id that begin in one millisecond",
-    ),
-    ("state/agents", r"key is None or .*", _SAME),
-    ("state/agents", r"return True -> None|False -> True|.*'session_id'.*session.*", _OWN),
-    ("state/agents", r"isinstance\((name|agent_id), str\) and .*|return False -> return None|True -> False", _GUARD),
     ("briefing/progress", r"'(file|s)' -> .*|number == 1 -> .*|return noun if .*", _WORDS),
     ("briefing/progress", r"f\"\{_counted\('task'.*|'task' -> .*", _WORDS),
     ("lifecycle/definition", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),

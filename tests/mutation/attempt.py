@@ -30,12 +30,13 @@ _FIRST = 1
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mutated module, without `.py`; `source` is its text."""
+    """A mutated module, without `.py`; `source` is its text, `function` the function that has the change."""
 
     module: str
     line: int
     change: str
     source: str
+    function: str = ""
 
     @property
     def place(self) -> str:
@@ -47,7 +48,7 @@ def mutants(module: str, change: str = "") -> Iterator[Mutant]:
     source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
     for mutation in mutations(source):
         if change in ("", mutation.change):
-            yield Mutant(module, mutation.line, mutation.change, ast.unparse(mutation.tree))
+            yield Mutant(module, mutation.line, mutation.change, ast.unparse(mutation.tree), mutation.function)
 
 
 def concerned(module: str, fixtures: Sequence[Fixture]) -> list[Fixture]:

@@ -16,16 +16,20 @@ _SHOWN = 70
 
 @dataclass(frozen=True)
 class Mutation:
-    """`change` is the changed code: "a == b -> a != b". `tree` is the changed module."""
+    """`change` is the changed code: "a == b -> a != b". `tree` is the changed module. `function` is the function that
+    the code is in: "run" or "Records.apply"; "" outside of all.
+    """
 
     line: int
     change: str
     tree: ast.Module
+    function: str = ""
 
 
 def mutations(source: str) -> Iterator[Mutation]:
     """Every mutation of a module, in the order of its text."""
     tree = ast.parse(source)
+    functions = dict(_functions(tree))
     for parent, name, index, node in _places(tree):
         for operator in OPERATORS:
             for changed in operator(node):
@@ -34,9 +38,22 @@ def mutations(source: str) -> Iterator[Mutation]:
                     ast.copy_location(part, node if hasattr(node, "lineno") else parent)
                 _put(parent, name, index, changed)
                 try:
-                    yield Mutation(line, _change(node, changed), tree)
+                    yield Mutation(line, _change(node, changed), tree, functions.get(line, ""))
                 finally:
                     _put(parent, name, index, node)
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield each line of a function with its name; a function in a function belongs to the outer one."""
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            methods = [
+                (f"{statement.name}.{one.name}", one) for one in statement.body if isinstance(one, ast.FunctionDef)
+            ]
+        else:
+            methods = [(statement.name, statement)] if isinstance(statement, ast.FunctionDef) else []
+        for name, one in methods:
+            yield from ((line, name) for line in range(one.lineno, (one.end_lineno or one.lineno) + 1))
 
 
 def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
