@@ -27,6 +27,13 @@ _GUARD = "a guard against faults of our own, which no event reaches"
 ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/malformed_payload", r"'\w+' left out of \('harness_id', 'tool', .*", _NO_JSON),
     ("lifecycle/malformed_payload:(outline|_members|_text)", r".*", _NO_JSON),
+    ("lifecycle/malformed_payload:decide", r"len\(identity\.names\) == 1 .*|1 -> [02]", _WORDS),
+    ("lifecycle/malformed_payload:decide", r"ctx\.decision != DENY .*|ask_gate\(.* left out", _HOST),
+    (
+        "lifecycle/malformed_payload:decide",
+        r"not is_whole or any.*|any\(\(fields.*|fields\.get\(one\) is not None .*",
+        "a tool that edits is denied before that, because some agent of the catalog may not use it",
+    ),
     ("lifecycle/malformed_payload:", r"(300000|64) -> .*|False -> True", _NO_JSON),
     (
         "lifecycle/malformed_payload",
@@ -157,6 +164,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/post_tool_use", r".*(is_deaf|_give_carried|'agent_id' (not )?in params).*|'agent_id' -> .*", _HOST),
     ("lifecycle/post_tool_use", r"ctx\.warn\(warning\) left out|memory\.save\(\) left out", _HOST),
     ("lifecycle/pre_tool_use", r"50 -> .*", _LARGE),
+    ("lifecycle/pre_tool_use", r"tool left out of \[tool, PROGRAMS.*", "no agent of the catalog is denied a shell"),
     ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked all the same"),
     ("lifecycle/pre_tool_use", r"if isinstance\(error, NexusError\): .*", _FAULT),
     ("lifecycle/pre_tool_use", r"conflicts is None or .*", _SAME),
