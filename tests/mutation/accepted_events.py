@@ -34,6 +34,25 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"not is_whole or any.*|any\(\(fields.*|fields\.get\(one\) is not None .*",
         "a tool that edits is denied before that, because some agent of the catalog may not use it",
     ),
+    ("lifecycle/malformed_payload:_deny_if_limited", r"0 -> .*|f'Which tool .*", _WORDS),
+    ("lifecycle/session_memory:", r"'(held|stopped|hinted|carried)' -> .*", _OURS),
+    ("lifecycle/session_memory:", r"4000 -> .*", _HOST),
+    ("lifecycle/session_memory:SessionMemory.(carry|take_carried)", r".*", _HOST),
+    (
+        "lifecycle/guard:begin",
+        r"True -> False",
+        "waits for the lock; tests/lifecycle/test_waiting_time.py looks at them",
+    ),
+    (
+        "lifecycle/guard:harness_of",
+        r"raise Invalid.* left out|problem left out .*",
+        "it fails all the same, in other words",
+    ),
+    (
+        "lifecycle/guard:answer_event",
+        r"deadline\.note.* left out",
+        "tests/lifecycle/test_deadline.py looks at the deadline",
+    ),
     ("lifecycle/malformed_payload:", r"(300000|64) -> .*|False -> True", _NO_JSON),
     (
         "lifecycle/malformed_payload",
