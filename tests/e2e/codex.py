@@ -70,6 +70,7 @@ class Codex:
         root = json.dumps(str(scratch.root))
         self.config.write_text(_CONFIG.format(model=name, url=model.url, key=_KEY, root=root))
         self._answers = scratch.home / "answers"
+        self._command: tuple[str, ...] = ()
 
     @property
     def env(self) -> dict[str, str]:
@@ -77,7 +78,7 @@ class Codex:
 
     def install(self, *words: str) -> str:
         """Install nexus-mcp with its own command."""
-        return self.scratch.nexus("install", ID, *words, env=self.env)
+        return self.scratch.nexus("install", ID, *self._command, *words, env=self.env)
 
     def install_watched(self, *words: str) -> str:
         """Install it by a script of the user, which stores the input and output of the hooks."""
@@ -86,7 +87,8 @@ class Codex:
         text = _WRAPPER.format(program=shlex.quote(str(PROGRAM)), folder=shlex.quote(str(self._answers)))
         wrapper.write_text(text)
         wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-        return self.install("--command", str(wrapper), *words)
+        self._command = ("--command", str(wrapper))
+        return self.install(*words)
 
     def uninstall(self, *words: str) -> str:
         """Uninstall it."""

@@ -16,6 +16,7 @@ from nexus_mcp.store.replacement import Replacement
 from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
 
 _PAUSE = 0.002
+_BETWEEN_FILES = 0.01
 _LATE = 0.03
 _PIECE = 256
 
@@ -56,8 +57,8 @@ def takes_no_lock(call: Call) -> Answer:
 def forgets_what_it_began(call: Call) -> Answer:
     """Changes one file after the other, and after a kill no call completes the rest."""
     _replace(call, journal, "read_pending", lambda _: None)
-    _replace(call, journal, "apply", _after_a_pause(journal.apply))
-    _replace(call, journal, "_apply_prepared", _after_a_pause(journal._apply_prepared))
+    _replace(call, journal, "apply", _after_a_pause(journal.apply, _BETWEEN_FILES))
+    _replace(call, journal, "_apply_prepared", _after_a_pause(journal._apply_prepared, _BETWEEN_FILES))
     return call.right()
 
 
@@ -92,9 +93,9 @@ def _replace(call: Call, module: ModuleType | type, name: str, value: object) ->
         call.memory[name].start()
 
 
-def _after_a_pause(function: Callable[..., Json]) -> Callable[..., Json]:
+def _after_a_pause(function: Callable[..., Json], pause_s: float = _PAUSE) -> Callable[..., Json]:
     def late(*arguments: object, **named: object) -> Json:
-        time.sleep(_PAUSE)
+        time.sleep(pause_s)
         return function(*arguments, **named)
 
     return late
