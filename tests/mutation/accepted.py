@@ -29,6 +29,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("tools/task_close", r"'s' -> 'sX'|len\(closed_tasks\) != 1 .*|now\.what \+= .* left out", _LOG),
     ("tools/history_search", r"True -> False|'default' left out of .*", "what is advertised, and zip's own guard"),
     ("tools/context", r"raise left out", _CRASH),
+    ("tools/arguments", r"100 -> \d+|.*(len\(unknown\)|\*more).*", _PROSE),
     ("tools/arguments", r"60 -> \d+|len\(name\) <= _SHOWN_NAME -> .*", _PROSE),
     ("tools/arguments", r"raise _Unfit\(f'must be an integer of at most.* left out|len\(digits\) <= .*", _SAME),
     ("state/artifact_name", r"\(?(847|\d{4,})\b.*|'(Cs|Zl|Zp|conin\$|conout\$|clock\$)' left out .*", _MORE),

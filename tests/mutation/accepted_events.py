@@ -38,6 +38,13 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/session_memory:", r"'(held|stopped|hinted|carried)' -> .*", _OURS),
     ("lifecycle/session_memory:", r"4000 -> .*", _HOST),
     ("lifecycle/session_memory:SessionMemory.(carry|take_carried)", r".*", _HOST),
+    ("lifecycle/nexus_files:kind_of", r"return STATE .*|index == 0 and .*", _PLACES),
+    ("lifecycle/nexus_files:parts", r"'\.?' left out .*", _PLACES),
+    ("lifecycle/nexus_files:strictest", r"max\(kinds.*|most == NOTE -> .*", _PLACES),
+    ("lifecycle/pre_tool_use:_is_denied", r"return False -> return None|0 -> -1", _SAME),
+    ("lifecycle/guard:answer_failure", r"harness_files\.log_hook_error.* left out", _LOG),
+    ("lifecycle/guard:answer_failure", r"False -> True", _NO_JSON),
+    ("lifecycle/guard:answer_failure", r"(if )?is_whole and .*|any\(\(params\.get.*", _FAULT),
     (
         "lifecycle/guard:begin",
         r"True -> False",
