@@ -40,9 +40,10 @@ PARTS = {
     "harness": (*RULES, "catalog", "lifecycle"),
     "merging": RULES,
     "doctor": (*RULES, "catalog", "knowledge", "tags", "merging", "harness"),
+    "views": RULES,
     "server": TABLES,
     "conformance": ("errors", "packaged", "schemas", "wording"),
-    "cli": (*TABLES, "merging", "doctor", "server", "conformance"),
+    "cli": (*TABLES, "merging", "doctor", "views", "server", "conformance"),
     "__main__": ("cli",),
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
-_LOOKS = 8  # reads of several files before the lock is taken
+LOOKS = 8  # reads of several files before the lock is taken
 _TRIES = 5  # to create the folders of a first write, while other failing writers remove them
 
 
@@ -83,12 +83,12 @@ class Access:
 
         Takes no lock unless a journal exists before or after. A read during a change may see a file from before it, but
         then the journal exists after the read: the change is completed, and `at` is called again. With `several` files,
-        `at` has to return the same value twice; after _LOOKS calls it gets the lock.
+        `at` has to return the same value twice; after LOOKS calls it gets the lock.
         """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
                 return at(nexus, state)
-            for _ in range(_LOOKS):
+            for _ in range(LOOKS):
                 if state.check_plain(journal.NAME):
                     break
                 found = at(nexus, state)

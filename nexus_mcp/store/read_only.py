@@ -1,0 +1,85 @@
+"""A store that never writes: for pages that show a project.
+
+Every other store completes an interrupted change when it reads, and caches the index of a long history. This one reads
+the files as they are, and reports an interrupted change as an error.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from nexus_mcp.errors import JournalError, StorageError
+from nexus_mcp.store import journal
+from nexus_mcp.store.access import LOOKS, Access
+from nexus_mcp.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Never, TypeVar
+
+    from nexus_mcp.store.access import Rehearse
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.workspace import Workspace
+
+    Found = TypeVar("Found")
+
+WAITING = "holds a change that was interrupted"
+_NEXT = "The next call of a tool, or nexus-mcp status, completes it."
+
+
+class ReadOnlyStore(Store):
+    """The files of one workspace, to read. Every call that would write raises StorageError."""
+
+    __slots__ = ()
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._access = self._notes = ReadOnlyAccess(workspace.state_root, 0.0, self._session.prepare)
+        if workspace.state_root != workspace.root:
+            self._notes = ReadOnlyAccess(workspace.root, 0.0)
+        self.deadline = self._access.deadline
+
+    def history(self, at: Callable[[Archive], Found]) -> Found:
+        """Return the result of `at` for history.json as it is now, without its cache on disk."""
+        from nexus_mcp.store.history.archive import look
+
+        return self._access.look(lambda nexus, _: look(self._memory, at, nexus, None))
+
+
+class ReadOnlyAccess(Access):
+    """The folders `.nexus` and `.nexus/state`, to read. It never gets the lock."""
+
+    __slots__ = ()
+
+    def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
+        """Return the result of `at`, as Access.look does. Raise JournalError while a change is interrupted or made."""
+        with self.folders() as (nexus, state):
+            if nexus is None or state is None:
+                return at(nexus, state)
+            for _ in range(LOOKS):
+                if state.check_plain(journal.NAME):
+                    continue
+                found = at(nexus, state)
+                if not state.check_plain(journal.NAME) and (not several or at(nexus, state) == found):
+                    return found
+            raise JournalError(state.show(journal.NAME), WAITING, next_step=_NEXT)
+
+    @contextmanager
+    def recovered_state(self) -> Iterator[Folder | None]:
+        """Return `.nexus/state` as it is, None if absent."""
+        with self.state() as state:
+            yield state
+
+    def locked(self) -> Never:
+        """Raise StorageError: this store only reads."""
+        raise StorageError(".nexus", "change", "it was opened to be read")
+
+    def writing(self, rehearse: Rehearse | None = None) -> Never:  # noqa: ARG002
+        """Raise StorageError, as `locked` does."""
+        self.locked()
+
+    def lock(self, state: Folder) -> Never:  # noqa: ARG002
+        """Raise StorageError, as `locked` does."""
+        self.locked()

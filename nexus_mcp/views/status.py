@@ -1,0 +1,130 @@
+"""The view `status`: the plan, the tasks, the agents that run, and the cycle that was closed last."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.state import plan as plans
+from nexus_mcp.views import VERSION, task_rows
+from nexus_mcp.views.agents import running_agents
+from nexus_mcp.views.faults import fault_row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypedDict, TypeVar
+
+    from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.views.agents import Agent
+    from nexus_mcp.views.cycles import CycleRow
+    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.workspace import Workspace
+
+    Found = TypeVar("Found")
+
+    class Status(TypedDict):
+        """See schemas/views/status.schema.json. `state_root` is "" unless the project uses the state of another
+        worktree. What could not be read is empty, and `faults` has the reason.
+        """
+
+        version: int
+        project: str
+        state_root: str
+        plan: dict[str, Any] | None
+        tasks: dict[str, Any] | None
+        agents: list[Agent]
+        cycles: int
+        last_cycle: CycleRow | None
+        faults: list[FaultRow]
+
+
+def status(store: Store, workspace: Workspace) -> Status:
+    """Return the status of the project. Never raises NexusError: an unreadable file is one of the `faults`."""
+    faults: list[FaultRow] = []
+    both = store.snapshot()
+    plan = _or_fault(both.plan, faults)
+    tasks = _or_fault(both.tasks, faults)
+    agents, unreadable = running_agents(store)
+    count, last = _or_fault(lambda: store.history(_last_cycle), faults) or (0, None)
+    return {
+        "version": VERSION,
+        "project": workspace.root,
+        "state_root": workspace.state_root if workspace.state_root != workspace.root else "",
+        "plan": None if plan is None else plan_view(plan),
+        "tasks": None if tasks is None else tasks_view(tasks),
+        "agents": agents,
+        "cycles": count,
+        "last_cycle": last,
+        "faults": [*faults, *unreadable],
+    }
+
+
+def plan_view(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return `id`, `topic`, `created_at`, `research_summary` and `issues` of a plan, with the number of pending and
+    decided issues.
+    """
+    return {
+        "id": plan["id"],
+        "topic": plan["topic"],
+        "created_at": plan["created_at"],
+        "research_summary": plan["research_summary"],
+        "pending": len(plans.pending(plan)),
+        "decided": len(plans.decided(plan)),
+        "issues": plan["issues"],
+    }
+
+
+def tasks_view(tasks: dict[str, Any]) -> dict[str, Any]:
+    """Return `goal`, `decisions`, the `counts` of each state, `cycles` (groups of ids that depend on each other), the
+    `critical_path` (ids) and the `rows` of a task list.
+    """
+    found = task_rows.rows(tasks["tasks"])
+    after = {row["id"]: row["deps"] for row in found}
+    unfinished = [row["id"] for row in found if row["state"] != task_rows.DONE]
+    return {
+        "goal": tasks["goal"],
+        "decisions": tasks["decisions"],
+        "counts": task_rows.counts(found),
+        "cycles": task_rows.cycles(after, dict.fromkeys(unfinished)),
+        "critical_path": task_rows.critical_path(after, dict.fromkeys(unfinished)),
+        "rows": found,
+    }
+
+
+def line(store: Store) -> str:
+    """Return the status on one line: `2/5 done · 1 running · 2 ready · 1 question`; parts of 0 are left out.
+
+    `no plan` without plan and tasks, and `unreadable: nexus-mcp doctor` if a file cannot be read. Only plan.json and
+    tasks.json are read, and no library is imported: a status bar calls this every few seconds.
+    """
+    both = store.snapshot()
+    try:
+        plan, tasks = both.plan(), both.tasks()
+    except NexusError:
+        return "unreadable: nexus-mcp doctor"
+    parts = []
+    if tasks is not None and tasks["tasks"]:
+        number = task_rows.counts(task_rows.rows(tasks["tasks"]))
+        parts.append(f"{number[task_rows.DONE]}/{number['total']} done")
+        parts += [f"{number[task_rows.RUNNING]} running"] if number[task_rows.RUNNING] else []
+        parts += [f"{number[task_rows.READY]} ready"] if number[task_rows.READY] else []
+    pending = 0 if plan is None else len(plans.pending(plan))
+    parts += [f"{pending} question{'s' * (pending != 1)}"] if pending else []
+    if not parts:
+        parts = ["no plan"] if plan is None else ["plan decided"]
+    return " · ".join(parts)
+
+
+def _last_cycle(archive: Archive) -> tuple[int, CycleRow | None]:
+    from nexus_mcp.views.cycles import cycle_row
+
+    count = len(archive)
+    return count, cycle_row(count, archive.cycle(count - 1)) if count else None
+
+
+def _or_fault(read: Callable[[], Found], faults: list[FaultRow]) -> Found | None:
+    try:
+        return read()
+    except NexusError as error:
+        faults.append(fault_row(error))
+        return None

@@ -1,0 +1,148 @@
+"""The view `timeline`: the changes in the operation log, and the plan and tasks as they were after each of them.
+
+The log holds deltas from the new bytes of a file to the old ones, so the walk goes from the present files back. The
+entry of a closed cycle has no old content: there the walk goes on with the plan and tasks in the cycle itself, if their
+bytes have the checksums that the entry before it recorded.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError, UndoRefused, UsageError
+from nexus_mcp.state import oplog, shapes
+from nexus_mcp.store import codec, paths, session
+from nexus_mcp.store import oplog as log_file
+from nexus_mcp.store.journal import SESSION_LIMIT
+from nexus_mcp.views import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from nexus_mcp.state.oplog import Entry, Line
+    from nexus_mcp.store.store import Store
+
+    Files = dict[str, bytes | None]
+
+
+def changes(store: Store, most: int | None = None) -> dict[str, Any]:
+    """Return `version`, `total`, `unreadable` (a number) and `changes`: the `most` newest, newest first.
+
+    A change has `line` (its number in the log, from 1), `id`, `at`, `tool`, `what`, `client`, `harness_id`, `files`
+    (names), `cycle` (the closing time of the cycle that it added, or None), `is_undone` and `is_permanent`. Raise
+    StateError, PathRefused, StorageError.
+    """
+    with store.state() as state:
+        lines = log_file.read(state)
+    undone = oplog.undone_ids(lines)
+    known = [(number, entry) for number, entry in reversed(lines) if entry is not None]
+    shown = known if most is None else known[:most]
+    return {
+        "version": VERSION,
+        "total": len(known),
+        "unreadable": len(lines) - len(known),
+        "changes": [_change(number, entry, entry["id"] in undone) for number, entry in shown],
+    }
+
+
+def _change(number: int, entry: Entry, is_undone: bool) -> dict[str, Any]:  # noqa: FBT001
+    return {
+        "line": number,
+        "id": entry["id"],
+        "at": entry["at"],
+        "tool": entry["tool"],
+        "what": entry.get("what", ""),
+        "client": entry["client"],
+        "harness_id": entry["harness_id"],
+        "files": [file["name"] for file in entry["files"]],
+        "cycle": entry.get("cycle"),
+        "is_undone": is_undone,
+        "is_permanent": oplog.is_permanent(entry),
+    }
+
+
+def state_after(store: Store, line: int) -> dict[str, Any]:
+    """Return the state as it was after the change in this line of the log: `line`, `at`, `plan` and `tasks`, each the
+    value of its file, None for no file. `unknown` names the files whose content the log does not hold.
+
+    Raise UsageError if no readable change has this line, or if the log does not reach back to it; StateError,
+    PathRefused, StorageError.
+    """
+    lines, now = _read(store)
+    if not any(number == line and entry is not None for number, entry in lines):
+        raise UsageError(f"The log has no change in line {line}.", next_step="nexus-mcp log lists the changes.")
+    for number, entry, files in _walk(store, lines, now):
+        if number == line:
+            plan, tasks = (_value(name, files.get(name)) for name in paths.SESSION)
+            unknown = [name for name in paths.SESSION if name not in files]
+            return {
+                **{"version": VERSION, "line": line, "at": entry["at"]},
+                **{"plan": plan, "tasks": tasks, "unknown": unknown},
+            }
+    raise UsageError(
+        f"The state after line {line} of the log is not known: the log lacks the old content of a later change.",
+        next_step="nexus-mcp history shows the closed cycles.",
+    )
+
+
+def reachable(store: Store) -> list[int]:
+    """Return the lines whose state `state_after` can show, newest first. Raise as it does."""
+    lines, now = _read(store)
+    return [number for number, _, _ in _walk(store, lines, now)]
+
+
+def _read(store: Store) -> tuple[list[Line], Files]:
+    """Return (the lines of the log, the present session files)."""
+    with store.state() as state:
+        lines = log_file.read(state)
+        return lines, {name: None if state is None else state.read(name, SESSION_LIMIT) for name in paths.SESSION}
+
+
+def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int, Entry, Files]]:
+    """Yield (line, entry, the files after it), newest first, until no file is known. An unknown file is left out."""
+    files = dict(now)
+    archived: Files = {}  # tasks.json as a cycle holds it, without goal and decisions: shown, but of other bytes
+    for number, entry in reversed(lines):
+        if entry is None:
+            return
+        changed = [file for file in entry["files"] if file["name"] in paths.SESSION]
+        for file in changed:
+            name = file["name"]
+            if name in files and oplog.mark(files[name]) != file["after"]:
+                del files[name]
+        yield number, entry, {**archived, **files}
+        archived = {}
+        if "cycle" in entry:
+            files, archived = _before_close(store, entry)
+            continue
+        for file in changed:
+            name = file["name"]
+            try:
+                files[name] = oplog.restore(file, files[name], entry)
+            except (KeyError, UndoRefused):  # unknown already, or the entry has no old content
+                files.pop(name, None)
+        if not files:
+            return
+
+
+def _before_close(store: Store, entry: Entry) -> tuple[Files, Files]:
+    """Return (the files before the close, as far as the cycle has their bytes; tasks.json as the cycle has it).
+
+    A cycle keeps neither goal nor decisions of tasks.json, so its bytes are known only if both were empty.
+    """
+    try:
+        found = store.history(lambda archive: archive.ended_at(entry["cycle"]))
+        plan, tasks = found[0].get("plan"), found[0].get("tasks")
+        files: Files = {paths.PLAN: None if plan is None else session.compose(paths.PLAN, plan).data}
+        rows = {"goal": "", "decisions": [], "tasks": tasks} if tasks else None
+        files[paths.TASKS] = None if rows is None else session.compose(paths.TASKS, rows).data
+    except (IndexError, TypeError, KeyError, ValueError, codec.Invalid, NexusError):  # a foreign or a lost cycle
+        return {}, {}
+    return files, {paths.TASKS: files[paths.TASKS]}
+
+
+def _value(name: str, data: bytes | None) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    shown = f".nexus/state/{name}"
+    return shapes.check(codec.decode(data, shown), session.KINDS[name].schema, shown)
