@@ -31,11 +31,11 @@ _TRIES = 5  # to create the folders of a first write, while other failing writer
 
 
 class Access:
-    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait` and `in_all` are the limits `seconds`
+    """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait` and `in_all` are the arguments `seconds`
     and `in_all` of Deadline.
 
-    `meanwhile` is called once with `.nexus/state`, before the wait, when another process holds the lock. `swept` is
-    whether this process has deleted the leftovers of dead processes, and no change of its own has failed since.
+    If another process holds the lock, `meanwhile` is called once with `.nexus/state` before the wait. `swept` is true
+    if this process has deleted the leftovers of dead processes and none of its own changes has failed since.
     """
 
     __slots__ = ("_meanwhile", "deadline", "root", "stopping", "swept")
@@ -50,7 +50,7 @@ class Access:
         self.swept = False
 
     def folders(self) -> Folders:
-        """Return (`.nexus`, `.nexus/state`), each None if absent, without completing an interrupted change. Raises
+        """Return (`.nexus`, `.nexus/state`), each None if absent, without completing an interrupted change. Raise
         PathRefused, StorageError.
         """
         return Folders(self.root, ".nexus", "state")
@@ -79,11 +79,12 @@ class Access:
             yield state
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """Return the result of `at` for the folders, while no change of several files is about to replace these files.
+        """Return the result of `at` for the two folders, as of a moment when no change of several files is half done.
 
-        Takes no lock unless a journal exists before or after. A read during a change may see a file from before it, but
-        then the journal exists after the read: the change is completed, and `at` is called again. With `several` files,
-        `at` has to return the same value twice; after LOOKS calls it gets the lock.
+        It takes no lock unless a journal exists before or after the call of `at`. A read during a change may see old
+        files and new ones, but then the journal exists after the read: the change is completed, and `at` is called
+        again. With `several`, `at` reads several files and has to return the same value twice in a row; after LOOKS
+        attempts `at` is called with the lock held.
         """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
@@ -119,21 +120,21 @@ class Access:
             yield nexus, state, completed
 
     def writing(self, rehearse: Rehearse | None = None) -> Locked:
-        """Return `locked()` with interrupted changes completed."""
+        """Return `locked()`, which then also completes an interrupted change."""
         return Locked(self, rehearse, completing=True)
 
     def locked(self) -> Locked:
-        """Return the folders with the lock, created if absent. An interrupted change may still wait."""
+        """Return a context manager that makes absent folders, takes the lock, and completes no interrupted change."""
         return Locked(self)
 
     def lock(self, state: Folder) -> lock.HeldLock:
-        """Return the lock. Raises as lock.acquire does."""
+        """Take the lock and return it. Raise the errors of `lock.acquire`."""
         return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
 
 
 class Folders:
-    """A context with the folders `names`, each inside the one before it, the first inside the folder `path`; None for
-    an absent one. Raises PathRefused, StorageError.
+    """A context manager that opens the folders `names`, each inside the one before it, the first inside the folder
+    `path`; None for an absent one. Raise PathRefused, StorageError.
     """
 
     __slots__ = ("_names", "_open", "_path")
@@ -155,13 +156,13 @@ class Folders:
 
 
 class Locked:
-    """A context for a writer: `nexus` and `state`, which are `.nexus` and `.nexus/state`, and `held`, the lock.
+    """A context manager for a writer. `nexus` is the folder `.nexus`, `state` is `.nexus/state`, `held` is the lock.
 
     It creates missing folders, and removes them if the block fails, so that a failed first call leaves nothing behind.
-    In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes interrupted
-    changes at its beginning; `completed` is the result of `roll_forward`. `has_receipts` is whether a close left a
-    receipt before: receipts are created under the lock only. Set `is_kept` once the change is written: then the new
-    folders and `.gitignore` stay even if a later step fails.
+    In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes an interrupted
+    change at its beginning; `completed` is then the result of `roll_forward`. `has_receipts` is whether a receipt
+    existed at the beginning: only the lock holder creates receipts. Set `is_kept` once the change is written: then the
+    new folders and `.gitignore` stay even if a later step fails.
     """
 
     held: lock.HeldLock
@@ -201,12 +202,11 @@ class Locked:
                 close_all(self._open)
 
     def begin(self) -> bool:
-        """Prepare the first write of a change, when nothing can refuse the change any more; return whether `.gitignore`
-        was written.
+        """Prepare the first write of a change, after all its checks; return whether `.gitignore` was written.
 
-        Leftovers are deleted if a writer may have died: the first time (again after a power cut), and when the lock was
-        not released. New folders are synced unless the mark in the lock file says that they were synced; `.nexus` is
-        synced if this call added an entry to it. Raises StorageError, PathRefused.
+        Leftovers are deleted if a writer may have died: on the first call in this process, and if the earlier lock
+        holder did not release the lock. New folders are synced unless the mark in the lock file says that they were
+        synced; `.nexus` is synced if this call added an entry to it. Raise StorageError, PathRefused.
         """
         held = self.held
         self._wrote_ignore = write_gitignore(self.nexus, held)
@@ -307,7 +307,7 @@ def _forget(nexus: Folder) -> None:
 def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
     """Write `.gitignore` if absent, as a part of the first write; return whether it was absent.
 
-    Its name is synced later together with the new folders. Raises StorageError, PathRefused.
+    Its name is synced later together with the new folders. Raise StorageError, PathRefused.
     """
     if nexus.check_plain(IGNORE):
         return False
@@ -333,13 +333,13 @@ def remove_gitignore(nexus: Folder) -> None:
             nexus.unlink(IGNORE)
 
 
-SOON = 16 << 20
-"""Bytes of the largest journal that a hook completes: larger ones take longer than a hook may wait."""
+HOOK_LIMIT = 16 << 20
+"""Largest journal that a hook completes, in bytes: a larger one takes longer than a hook may wait."""
 
 
 class Deadline:
-    """The time limit of waits: `seconds` for each wait for the lock, and `in_all` seconds from now on for all waits of
-    the call together.
+    """The time limit of waits: `seconds` for each wait for the lock. With `in_all`, all waits together may also end no
+    later than `seconds` from now.
     """
 
     __slots__ = ("_end", "seconds")
@@ -351,14 +351,14 @@ class Deadline:
     def at(self, state: Folder) -> float:
         """Return how many seconds to wait for the lock in this folder.
 
-        Raises JournalError if a pending change is too large for a call that limits all its waits together, as a hook
+        Raise JournalError if a pending change is too large for a call that limits all its waits together, as a hook
         does.
         """
         waiting = None if self._end is None else state.look(journal.NAME)
-        if waiting is not None and waiting.st_size > SOON:
+        if waiting is not None and waiting.st_size > HOOK_LIMIT:
             raise JournalError(
                 journal.SHOWN,
-                f"should hold a pending change, but is larger than the {SOON >> 20} MiB that a hook completes",
+                f"should hold a pending change, but is larger than the {HOOK_LIMIT >> 20} MiB that a hook completes",
                 next_step="Call a tool, such as task_list: it completes the change, or says what is wrong with it.",
             )
         return self.left()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 EVENT_WAIT_S = 0.5
-"""Seconds that an event of an agent waits for the lock. After that it is recorded without the lock, long before the
-hook's deadline.
+"""Seconds that a hook waits for the lock to record an event of an agent. After that it records the event without the
+lock, long before its deadline.
 """
 _LOOKS = 5
 _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
@@ -43,8 +43,8 @@ class Agents:
     agents.extension.jsonl. `is_sure` is False if a part of agents.extension.jsonl could not be read: then an agent
     without a known session may belong to any session. `data` is the tracker in bytes, `entries` its entries. `events`
     are the ids of the events in agents.extension.jsonl, `bad` is the number of its malformed lines, `size` its size in
-    bytes. `base` is the fold line (state/agents.py) of the tracker, made if events wait and agents.extension.jsonl has
-    no such line.
+    bytes. `base` is a new fold line (state/agents.py) of the tracker, made if events wait and the file has no such
+    line.
     """
 
     __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
@@ -62,7 +62,7 @@ class Agents:
 
 
 def read(store: Store, harness_id: str) -> Agents:
-    """Return the agents of all sessions of a harness. Raises PathRefused, StorageError for the
+    """Return the agents of all sessions of a harness. Raise PathRefused, StorageError for the
     folders above the files.
     """
     with store.own_as_it_is(harness_id) as own:
@@ -70,10 +70,10 @@ def read(store: Store, harness_id: str) -> Agents:
 
 
 def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
-    """Record an event of an agent: in the tracker, or beside it if the lock is not free in time.
+    """Record an event of an agent: in the tracker, or in agents.extension.jsonl if the lock is not free in time.
 
-    Return (the records after it, whether a text was truncated). For an unknown agent return None as the records, and
-    write nothing. Raises StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
+    Return (the records after the event, whether a text was truncated). For an unknown agent return None as the records,
+    and write nothing. Raise StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
     """
     event = {"id": os.urandom(8).hex(), **event}
     try:
@@ -90,7 +90,7 @@ def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None,
 def change(store: Store, harness_id: str, make: Callable[[Records], Records | None]) -> Records | None:
     """Replace the records by the result of `make`, and return it; write nothing if it returns None.
 
-    `make` may run twice. Raises as `record` does.
+    `make` may run twice. Raise the errors of `record`.
     """
     with store.state() as state:
         own = None if state is None else state.child(harness_id)
@@ -110,7 +110,7 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
 
 
 def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
-    """Append a line beside the tracker without the lock. Raises StateError, PathRefused, StorageError."""
+    """Append a line to agents.extension.jsonl without the lock. Raise StateError, PathRefused, StorageError."""
     with store.state_as_it_is() as state:
         if state is not None:  # the folder exists: a process has the lock in it, or a session has begun
             with state.make(harness_id, confirm=False)[0] as own:
@@ -127,7 +127,7 @@ def load(own: Folder, harness_id: str) -> Agents:
         lines, found.bad, found.size = agents_extension.read(own)
     except NexusError as error:
         found.extension_fault = error
-    # Read the tracker last: an event is removed from the file beside it only after it was written to the tracker.
+    # Read the tracker last: an event is removed from agents.extension.jsonl only after it was written to the tracker.
     try:
         found.data = own.read(TRACKER, SESSION_LIMIT)
         found.entries = [] if found.data is None else _entries(found, own.show(TRACKER))
@@ -147,7 +147,7 @@ def write(
     """Append to agents.extension.jsonl, then write the tracker. With `is_made` a tracker without agents is written,
     too; with `is_last` the tracker is removed.
 
-    Needs the lock. Raises as `record` does.
+    Needs the lock. Raise the errors of `record`.
     """
     data = found.data
     if is_last:
@@ -157,7 +157,7 @@ def write(
         data = data if is_same else _encoded(records.entries, own.show(TRACKER))
     checksum = checksum_of(data)
     fold = agents.make_fold(records, checksum, found.events)
-    # The ids of events stay as long as a session: a hook that was stopped during an append may append again.
+    # Keep the ids of events until the last session ends: a hook that was stopped during an append may append again.
     is_needed = agents.is_needed(records) or (bool(found.events) and not is_last)
     if is_needed or found.size:
         # The fold line of the present tracker is written first: if this process dies before the tracker is replaced,
@@ -223,7 +223,7 @@ def _encoded(entries: list[Entry], shown: str) -> bytes:
 OVER_AFTER_S = 24 * 3600.0
 """Seconds without an event after which a session is over."""
 NOTED_AFTER_S = 3600.0
-"""Seconds after which a session's next event is stored: storing each use of a tool would cost too much."""
+"""Smallest number of seconds between two stored events of a session: storing each use of a tool would cost too much."""
 
 
 def touch(store: Store, harness_id: str, session: str, records: Records) -> None:
@@ -240,7 +240,7 @@ def touch(store: Store, harness_id: str, session: str, records: Records) -> None
 def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
     """Create all folders; with `reset` remove the agents of the session, and of all sessions that are over.
 
-    Return the new path of a tracker that could not be read, from the project root; "" if there was none. Raises
+    Return the new path of a tracker that could not be read, from the project root; "" if there was none. Raise
     StateError, PathRefused and StorageError with nothing written, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
@@ -256,10 +256,10 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
 
 
 def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[str], str]:
-    """Remove the session's agents, and the tracker with the last session; create the record of reads if absent.
+    """Remove the session's agents, and after the last session the tracker; create memory-access.jsonl if absent.
 
     Return (the created files, the removed files, the new path of a tracker that could not be read, or ""), as paths
-    from the project root. Raises as `begin` does.
+    from the project root. Raise the errors of `begin`.
     """
     with own_folder(store, harness_id) as (own, held):
         is_made, there = not own.check_plain(ACCESS), own.check_plain(TRACKER)
@@ -291,7 +291,7 @@ def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
     """Return (the agents, the new path of a tracker that could not be read). Rename an unreadable
     agents.extension.jsonl, too.
 
-    Raises PathRefused, StorageError, NotConfirmed.
+    Raise PathRefused, StorageError, NotConfirmed.
     """
     found = load(own, harness_id)
     kept = ""

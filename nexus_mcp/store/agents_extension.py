@@ -1,9 +1,9 @@
 """Append to and shorten `.nexus/state/<harness id>/agents.extension.jsonl`.
 
 Hooks append without the workspace lock; only the lock holder shortens. After appending, a hook checks that the file
-still has its name, and otherwise appends again. The lock holder renames the file, begins a new one, and then reads the
-renamed one once more. So the lock holder reads every line, or its writer sees the rename. Readers read the renamed file
-first, so a lock holder may die anywhere. Nothing here is synced: a power cut ends all sessions.
+still has its name; if not, it appends again. The lock holder renames the file, begins a new one, and then reads the
+renamed one once more. So the lock holder reads a line, or the hook that wrote it sees the rename. Readers read the
+renamed file first, so the lock holder may die at any time. Nothing here is synced: a power cut ends all sessions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ restricted.
 TIDY_FROM = 1 << 14
 """Size in bytes from which the lock holder shortens the file."""
 LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
-"""Characters of a last message, and of the paths of the files touched, in an event that waits in the file."""
+"""Largest number of characters of a last message, and of all paths of touched files, in one event of the file."""
 _TRIES = 100
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
@@ -44,7 +44,7 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 def read(own: Folder) -> tuple[list[Line], int, int]:
     """Return (the lines, the number of malformed ones, the bytes) of both files, the renamed one first.
 
-    Raises StateError, PathRefused, StorageError.
+    Raise StateError, PathRefused, StorageError.
     """
     lines: list[Line] = []
     bad = size = 0
@@ -59,7 +59,7 @@ def read(own: Folder) -> tuple[list[Line], int, int]:
 
 
 def is_there(own: Folder) -> bool:
-    """Return whether such a file exists. Raises PathRefused for a link or a folder, StorageError."""
+    """Return whether the file or the renamed file exists. Raise PathRefused for a link or a folder, StorageError."""
     old, new = own.check_plain(OLD), own.check_plain(NAME)
     return old or new
 
@@ -67,8 +67,8 @@ def is_there(own: Folder) -> bool:
 def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
     """Append the lines, without waiting.
 
-    Raises StateError if the file would have more than `most` bytes, PathRefused, StorageError: then all or some of the
-    bytes may be in the file.
+    Raise StateError if the file would have more than `most` bytes, PathRefused, and StorageError, after which all or
+    some of the bytes may be in the file.
     """
     # The first newline ends a line that a crash truncated; readers skip blank lines.
     data = b"\n" + b"\n".join(encode_utf8(compact(line)) for line in lines) + b"\n"
@@ -88,7 +88,7 @@ def append(own: Folder, lines: Iterable[Line], most: int = READ_LIMIT) -> None:
 def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink > 1:
-        problem = "is not a plain file of one name"
+        problem = "must be a plain file without hard links"
         raise PathRefused(own.show(NAME), problem, next_step="Look at what was put there and why.")
     if info.st_size + len(data) > most:
         raise StateError(own.show(NAME), f"would grow beyond {most >> 20} MiB")
@@ -115,7 +115,7 @@ def shorten(event: Event) -> tuple[Event, bool]:
 def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
     """Shorten the file to the line `fold`, or remove it for None. Needs the lock, after the tracker has the `events`.
 
-    Malformed lines are kept, in a file beside it. Raises StateError, PathRefused, StorageError, OSError.
+    Malformed lines are kept, in a file beside it. Raise StateError, PathRefused, StorageError, OSError.
     """
     _absorb(own, events)
     try:

@@ -31,7 +31,7 @@ KEPT_LIMIT = 1 << 20
 def write(store: Store, filename: str, content: str, by: By) -> str:
     """Write `content` as UTF-8 to the artifact `filename`, replacing an older one; return its absolute path.
 
-    Raises PathRefused, StorageError with nothing written, NotConfirmed.
+    Raise PathRefused, StorageError with nothing written, NotConfirmed.
     """
     artifact_name.segments(filename, atomic.PREFIX)
     _check_encoding(filename)
@@ -66,10 +66,10 @@ def _check_encoding(filename: str) -> None:
 
 
 def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: bytes, noted: Noted) -> None:
-    """Put `data` in the place of the artifact. A save of another program from now on is kept as a copy beside it.
+    """Replace the artifact by `data`. If another program saves it from now on, keep that save as a copy beside it.
 
-    The call does not build on the old content, so it does not run again. Without a copy the save would be lost.
-    `names`: its path from `.nexus/state`, its name in `folder`, the id of the change.
+    The new content does not depend on the old one, so the call does not run again; without a copy the save would be
+    lost. `names` has the artifact's path from `.nexus/state`, its name in `folder`, and the id of the change.
     """
     place, name, id_ = names
     original = read_any(folder, name, KEPT_LIMIT)

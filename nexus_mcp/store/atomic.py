@@ -1,6 +1,6 @@
 """Replace files atomically: readers see the old bytes or the new ones, and a reported change survives a power cut.
 
-This module also has the file operations for that: read and copy ranges of open files, exchange two names in one step.
+This module also reads and copies ranges of open files, and exchanges two names in one step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 _NO_COPY_RANGE = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
-"""Errors of a kernel or file system that cannot copy in this way; they are no errors of the disk."""
+"""Errors of a kernel or file system that lacks copy_file_range, as opposed to errors of the disk."""
 
 
 class Shrunk(OSError):
@@ -34,7 +34,7 @@ class Shrunk(OSError):
 
 
 def read_range(fd: int, begin: int, end: int) -> bytes:
-    """Return the bytes of a file from `begin` to `end`. Raises OSError (Shrunk)."""
+    """Return the bytes of a file from `begin` to `end`. Raise OSError (Shrunk)."""
     parts = []
     while begin < end:
         part = read_at(fd, min(CHUNK, end - begin), begin)
@@ -46,7 +46,7 @@ def read_range(fd: int, begin: int, end: int) -> bytes:
 
 
 def copy_range(source: int, target: int, size: int) -> None:
-    """Write the first `size` bytes of the file `source` to `target`, at its position. Raises OSError (Shrunk).
+    """Write the first `size` bytes of the file `source` at the position of `target`. Raise OSError (Shrunk).
 
     The kernel copies if it can: as shared blocks, if the file system has them, or as one copy in its cache.
     """
@@ -86,7 +86,7 @@ _renameat2: list[Call | None] = []
 
 
 def exchange(folder: Folder, one: str, other: str) -> bool:
-    """Exchange the names `one` and `other` in `folder`; return False if names cannot be exchanged. Raises OSError."""
+    """Exchange the names `one` and `other` in `folder`; return False if names cannot be exchanged. Raise OSError."""
     if folder.descriptor is None:
         return False
     call = load_renameat2()
@@ -108,7 +108,7 @@ def load_renameat2() -> Call | None:
 
 
 def place(folder: Folder, temporary: str, name: str) -> None:
-    """Give the file `temporary` the name `name`, which no file may have yet. Raises FileExistsError, OSError.
+    """Give the file `temporary` the name `name`, which no file may have yet. Raise FileExistsError, OSError.
 
     This uses a hard link, which never replaces a file; on a file system without links, a check and a rename.
     """
@@ -128,7 +128,7 @@ def place(folder: Folder, temporary: str, name: str) -> None:
 
 
 def add_name(folder: Folder, name: str, other: str) -> bool:
-    """Give the file `name` a second name; return False if the file system has no links. Raises FileNotFoundError,
+    """Give the file `name` a second name; return False if the file system has no links. Raise FileNotFoundError,
     FileExistsError.
     """
     if folder.descriptor is None:
@@ -203,7 +203,7 @@ def replace(
     The change is durable when this returns. If `confirmed` is false, the caller has to sync the folder before the
     response is sent.
 
-    Raises OSError with the old file untouched, Unsynced after the rename, PathRefused if the target is a link or a
+    Raise OSError with the old file untouched, Unsynced after the rename, PathRefused if the target is a link or a
     folder. A failed fsync is never repeated on the same descriptor: the second one may report success for pages that
     were dropped.
     """
@@ -221,7 +221,7 @@ def replace(
 
 
 def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None) -> None:
-    """Replace the file `name` by `data`, or remove it for None. Raises StorageError, NotConfirmed, PathRefused."""
+    """Replace the file `name` by `data`, or remove it for None. Raise StorageError, NotConfirmed, PathRefused."""
     try:
         if data is None:
             if check is not None:
@@ -235,7 +235,7 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
 
 
 def confirm_file(folder: Folder, name: str) -> None:
-    """Sync the folder after its file `name` was replaced. Raises NotConfirmed."""
+    """Sync the folder after its file `name` was replaced. Raise NotConfirmed."""
     try:
         confirm(folder)
     except Unsynced as error:
@@ -243,10 +243,10 @@ def confirm_file(folder: Folder, name: str) -> None:
 
 
 def set_aside(folder: Folder, name: str, as_: str) -> str:
-    """Rename the file `name` to `as_`, with a number before its suffix if that is taken; return its new name.
+    """Rename the file `name` to `as_`, with a number before the suffix if that name is taken; return the new name.
 
-    If there are MOST_ASIDE such files already, it replaces the last one: the first ones show how the damage began.
-    Raises as `put` does.
+    If there are MOST_ASIDE such files already, the last one is replaced: the first ones show how the damage began.
+    Raise the errors of `put`.
     """
     stem, dot, suffix = as_.rpartition(".")
     number, free = 1, as_
@@ -262,13 +262,13 @@ def set_aside(folder: Folder, name: str, as_: str) -> str:
 
 
 def remove(folder: Folder, name: str) -> None:
-    """Remove the file `name`, durably. Raises OSError if the file is still there, Unsynced after its removal."""
+    """Remove the file `name`, durably. Raise OSError if the file is still there, Unsynced after its removal."""
     folder.unlink(name)
     confirm(folder)
 
 
 def sync(folder: Folder) -> None:
-    """Sync the folder, in which this call has changed nothing yet. Raises StorageError."""
+    """Sync the folder, in which this call has changed nothing yet. Raise StorageError."""
     try:
         folder.sync()
     except OSError as error:
@@ -276,7 +276,7 @@ def sync(folder: Folder) -> None:
 
 
 def confirm(folder: Folder) -> None:
-    """Sync the folder. Raises Unsynced."""
+    """Sync the folder. Raise Unsynced."""
     try:
         folder.sync()
     except OSError as error:
@@ -313,7 +313,7 @@ def prepare(
 
 
 def sync_file(folder: Folder, name: str) -> None:
-    """Sync the file `name`. Raises OSError, PathRefused."""
+    """Sync the file `name`. Raise OSError, PathRefused."""
     fd = folder.open(name, os.O_RDWR)
     try:
         _sync(fd)
@@ -331,14 +331,14 @@ def _sync(fd: int) -> None:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write `data` completely, even if the system takes a part at a time. Raises OSError, with some of it written."""
+    """Write `data` completely, even if the system takes a part at a time. Raise OSError, with some of it written."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def read_up_to(fd: int, start: int, most: int) -> bytes:
-    """Return the bytes of a file from `start` on, at most `most` of them. Raises OSError."""
+    """Return the bytes of a file from `start` on, at most `most` of them. Raise OSError."""
     parts = []
     while most > 0 and (part := read_at(fd, min(most, _PART), start)):
         parts.append(part)
@@ -348,7 +348,7 @@ def read_up_to(fd: int, start: int, most: int) -> bytes:
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """Read like os.pread, which Windows does not have: only one thread uses each descriptor of such files."""
+    """Read like os.pread. Without it (Windows) this moves the position: only one thread may use the descriptor."""
     if hasattr(os, "pread"):
         return os.pread(fd, size, offset)
     os.lseek(fd, offset, os.SEEK_SET)

@@ -1,8 +1,8 @@
-"""Keep the receipt of a close until its answer was delivered: `state/closed-<id>.json`, the applied journal itself.
+"""Keep the receipt of a close until its answer was delivered: the applied journal, renamed to `closed-<id>.json`.
 
-The receipt is removed once the answer was written out. If the process dies before, the receipt stays, and the next
-task_close that finds nothing open returns its answer, once: a client that retries gets its answer and no second cycle.
-A living process keeps its receipt locked, so that no other process treats it as abandoned.
+The receipt is removed once the answer was written out. If the process dies before that, the receipt stays. The next
+task_close that finds no open plan or task returns the answer in it, once: so a client that retries gets its answer and
+no second cycle. A living process keeps its receipt locked, so that no other process treats it as abandoned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_LEFT = 16
 """Limit of the receipts that a process holds at a time. Each change of plan or tasks removes older receipts, so there
 are few.
 """
-READ_ANYHOW = 1 << 20
+MAX_UNCHECKED_BYTES = 1 << 20
 """Bytes of all receipts together that are parsed without a check of their beginning. Beyond this limit only files that
 begin as a journal of nexus-mcp are parsed, up to journal.HISTORY_LIMIT bytes in all: no journal is larger (commit.py),
 so no close is overlooked.
@@ -50,7 +50,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 class Receipt:
-    """A receipt that this process holds until its answer was written to the client, or certainly never will be."""
+    """A receipt that this process holds until its answer was written to the client, or can no longer be written."""
 
     __slots__ = ("_fd", "_name", "_open_state")
 
@@ -73,7 +73,7 @@ class Receipt:
                     state.unlink(self._name)
         except (OSError, NexusError) as error:
             log.warning(f"could not remove {self._name}: {error}")
-        # Released only after the removal: in between, another close could take the receipt for an abandoned one.
+        # Unlock only after the removal: before it, another close could take the receipt for an abandoned one.
         self.undelivered()
 
     def undelivered(self) -> None:
@@ -98,7 +98,7 @@ class Receipts:
     def answer(self, history: Archive) -> dict[str, Any] | None:
         """Return the answer of the newest undelivered close, and take it over so that no other process returns it too.
 
-        A close whose cycle is no longer in `history` is skipped: git may have removed the cycle. Raises StorageError,
+        A close whose cycle is no longer in `history` is skipped: git may have removed the cycle. Raise StorageError,
         PathRefused.
         """
         newest_first = sorted(find_undelivered(self._state, self._open_state), key=_age)
@@ -117,7 +117,7 @@ def forget(state: Folder, open_state: OpenState, confirm: Callable[[], None]) ->
     """Remove the receipts that dead processes left: a write after the close shows that its client continued and will
     not repeat it. Needs the lock.
 
-    `confirm`, which may raise, first puts that write on disk, so that no power cut takes only the write.
+    `confirm`, which may raise, first syncs that write, so that a power cut cannot undo it and keep the removal.
     """
     try:
         left = find_undelivered(state, open_state, whole=False)
@@ -147,13 +147,13 @@ def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
 
 def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True) -> list[tuple[Any, Receipt]]:
     """Return (journal, receipt) of each close whose process has ended; the receipts are now held by this process.
-    Raises StorageError, PathRefused.
+    Raise StorageError, PathRefused.
 
     A file with the name of a receipt that nexus-mcp did not write is skipped and stays. Without `whole` the journal
     may be None: a large file that begins like a journal is not parsed.
     """
     found: list[tuple[Any, Receipt]] = []
-    anyhow, room = READ_ANYHOW, journal.HISTORY_LIMIT
+    unchecked, room = MAX_UNCHECKED_BYTES, journal.HISTORY_LIMIT
     names = [name for name in state.names() if name.startswith(journal.RECEIPT_PREFIX)]
     for name in sorted(filter(_id_in, names))[:MOST_FILES]:
         if len(found) == MOST_LEFT:
@@ -164,8 +164,8 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
         marker = Receipt(name, fd, open_state)
         try:
             size = os.fstat(fd).st_size
-            if size <= anyhow:
-                anyhow -= size
+            if size <= unchecked:
+                unchecked -= size
             elif size > room or not _begins_as_ours(name, fd):
                 marker.undelivered()
                 continue
@@ -185,8 +185,8 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
 
 
 def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
-    """Return the journal of a close in the bytes of the file `name`, None if that is no receipt.
-    `shown` is its path.
+    """Return the journal of a close in the bytes of the file `name`, None if the file is no receipt. `shown` is its
+    path for messages.
     """
     try:
         entry = decode(data, shown, JOURNAL_DEPTH)
@@ -219,7 +219,7 @@ def _begins_as_ours(name: str, fd: int) -> bool:
 def _lock_free(state: Folder, name: str) -> int | None:
     """Return a descriptor that locks the receipt; None if a living process has locked it, or no such plain file exists.
 
-    Raises StorageError, and PathRefused for a link. Only a lock error counts as held: an abandoned receipt that is
+    Raise StorageError, and PathRefused for a link. Only a lock error counts as held: an abandoned receipt that is
     taken for held would let a close happen twice.
     """
     try:
@@ -237,7 +237,7 @@ def _lock_free(state: Folder, name: str) -> int | None:
             if state.is_file(name, fd):
                 return fd
             # Its process delivered the answer and removed it after we had opened it.
-    except (BlockingIOError, PermissionError):  # the second on Windows
+    except (BlockingIOError, PermissionError):  # PermissionError: Windows
         pass
     except (OSError, NexusError) as error:
         close_fd(fd)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Session files are two levels deeper in the journal and in history.json, which must stay readable.
 SESSION_DEPTH = 64
 ARCHIVE_DEPTH = 128
-# In a journal a cycle is one level higher than in history.json.
+# In a journal a cycle is nested one level less deep than in history.json.
 JOURNAL_DEPTH = ARCHIVE_DEPTH - 1
 BOM = "\ufeff"
 MAX_DIGITS = 4300  # the most digits that Python turns into an int
@@ -31,7 +31,7 @@ MAX_DIGITS = 4300  # the most digits that Python turns into an int
 class Invalid(ValueError):
     """JSON that the grammar or Python's reader allows, and nexus-mcp does not.
 
-    The text is the reason. `kind` is the kind of fault that `locate` searches for, "" if the fault has no single place.
+    The message is the reason. `kind` is the fault that `locate` searches for, "" if it has no single place.
     """
 
     def __init__(self, problem: str, kind: str = "") -> None:
@@ -51,7 +51,7 @@ def _constant(_: str) -> NoReturn:
 
 
 def parse_finite(text: str) -> float:
-    """Return the number in `text`. Raises Invalid if no float can hold it."""
+    """Return the number in `text`. Raise Invalid if no float can hold it."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise Invalid("has a number that is too large", "number")
@@ -74,13 +74,13 @@ _quoted = json.encoder.encode_basestring
 
 
 def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
-    """Return the JSON value in `data`. Raises StateError with line and column; `file` is its name in the message."""
+    """Return the JSON value in `data`. Raise StateError with line and column; `file` is its name in the message."""
     text = decode_text(data, file).removeprefix(BOM)
     return parse_guarded(text, file, lambda: STRICT.decode(text), depth)
 
 
 def decode_text(data: bytes, file: str, advice: str = "") -> str:
-    """Return `data` as text. Raises StateError if it is empty or not UTF-8; `advice` is that of `parse_guarded`."""
+    """Return `data` as text. Raise StateError if it is empty or not UTF-8; `advice` is that of `parse_guarded`."""
     if not data.strip():
         raise StateError(file, "is empty", next_step=advice)
     try:
@@ -92,7 +92,7 @@ def decode_text(data: bytes, file: str, advice: str = "") -> str:
 
 
 def parse_guarded(text: str, file: str, parse: Callable[[], Any], depth: int, advice: str = "") -> Any:
-    """Return the result of `parse()`. Raises StateError for every way in which reading `text` can fail.
+    """Return the result of `parse()`. Raise StateError for every way in which reading `text` can fail.
 
     `advice` is the next step for a text that is no JSON, or has conflict markers; "" for the usual one.
     """
@@ -225,8 +225,8 @@ _LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++'  # compiled
 
 def locate(text: str, kind: str, depth: int) -> int | None:
     """Return the position of the first fault of this `kind`: a repeated KEY, a CONSTANT that is NaN or infinite, a
-    NUMBER that no float holds, an integer with too many DIGITS, or a container at a DEPTH below `depth` levels. Return
-    None if the text has no such fault, or stops being JSON before it.
+    NUMBER that no float holds, an integer with too many DIGITS, or a container nested more than `depth` levels deep
+    (DEPTH). Return None if the text has no such fault, or stops being JSON before it.
     """
     keys: list[set[str] | None] = []  # for each open container: the keys of an object, None for an array
     previous = ""

@@ -37,10 +37,10 @@ def carry_out(
 ) -> str | None:
     """Write the requests of `change`; return the name of the receipt with `answer`, None if there is none.
 
-    Only a change with a cycle stores its answer. Raises NotAppliedYet and NotConfirmed if files were changed, other
+    Only a change with a cycle stores its answer. Raise NotAppliedYet and NotConfirmed if files were changed, other
     errors if none was: StorageError, or ChangedMeanwhile if another program saved one of the files since it was read.
     """
-    # A change of one file needs no journal, except for an undo: if the process died before it added the undo's entry to
+    # A change of one file needs no journal, except for an undo. If the process died before it added the undo's entry to
     # the log, the log would not match the file, and every later undo would be refused. The journal contains the entry.
     if change.cycle is None and change.undoes is None and len(change.writes) <= 1:
         for name, (_, after) in change.writes.items():
@@ -67,20 +67,20 @@ def write_one(
     held: HeldLock | None = None,
     forward: str | None = None,
 ) -> None:
-    """Replace a file in `folder`, or remove it for None, and add the entry. Raises as Replacement.put does.
+    """Replace a file in `folder`, or remove it for None, and add the entry. Raise the errors of `Replacement.put`.
 
     `read` is (the file's name, the file as the change read it); `forward` is that of Replacement.
 
     The name of a file in `state` is synced after the lock is released, so that other processes need not wait for the
-    disk. Every later change syncs that folder, too, before its response is sent, so a power cut cannot keep it and undo
-    this one.
+    disk. Every later change syncs that folder, too, before its response is sent, so a power cut cannot undo this change
+    and keep a later one.
     """
     if folder is not state:
-        # An unsynced removal of a journal could be undone, and the old journal could overwrite the next change.
+        # A power cut could undo an unsynced removal of a journal, and the old journal could overwrite the next change.
         sync(state)
         conflicts.sweep(folder)
     copy = put_unsynced(folder, read, after, None if held is None else held.check, forward)
-    oplog.note(state, make_entry, [copy] if copy else ())  # every reader sees the change
+    oplog.note(state, make_entry, [copy] if copy else ())  # the change is visible now
     if held is None or folder is not state:
         atomic.confirm_file(folder, read[0])
     else:
@@ -90,7 +90,7 @@ def write_one(
 def _entry_for(change: Transaction) -> entries.Entry | None:
     """Return the entry for the journal; None if it cannot be made and is not required.
 
-    Raises StorageError.
+    Raise StorageError.
     """
     try:
         return change.entry()
@@ -104,14 +104,14 @@ def _entry_for(change: Transaction) -> entries.Entry | None:
 def write_journaled(
     nexus: Folder, state: Folder, change: Transaction, held: HeldLock, answer: dict[str, Any] | None
 ) -> str | None:
-    """Carry out a change through the journal. Returns and raises the same as `carry_out`."""
+    """Carry out a change through the journal. Return and raise the same as `carry_out`."""
     entry = _entry_for(change)
     try:
         record = journal.record(change.cycle, change.writes, answer, entry)
         recorded = encode(record)
     except (OSError, ImportError, MemoryError) as error:  # this loads a module, which may need a descriptor
         raise StorageError(journal.SHOWN, "make", f"{type(error).__name__}: {error}") from error
-    if len(recorded) > journal.HISTORY_LIMIT:  # no later call could read it to complete it
+    if len(recorded) > journal.HISTORY_LIMIT:  # no later call could read it and complete the change
         raise StateError(
             journal.SHOWN, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB", next_step=_smaller(change)
         )

@@ -1,8 +1,8 @@
 """Sweep temporary files of dead writers, and keep files that another program saved: `conflict-<id>-<name>`.
 
 A file that is exchanged for a new one has a temporary name for a moment. That name records a checksum of the file as
-the change read it. So the sweep after a crash can tell our own file, which it removes, from a save, which it keeps
-beside the file.
+the change read it. So the sweep after a crash knows whether another program saved the file: it keeps a saved file as a
+copy, and removes any other one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, older: str = "") -> str:
-    """Return a temporary name for the file `new` that will replace `name`, of which `known` was read.
+    """Return a temporary name for the file `new`, which will replace the file `name`. `known` is the mark of `name`.
 
     `older` is the present temporary name of `new`; its random digits are reused. `kind`: whether the checksum is of the
     WHOLE file or of its END; SAME: of the whole, and both files are equal.
@@ -55,19 +55,18 @@ def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, old
 
 
 def _fingerprint(info: os.stat_result) -> int:
-    """Return 32 bits that identify a file and its last write: another program may have saved the new file, too."""
+    """Return 32 bits that identify a file and its last write, to detect that another program saved the new file."""
     import zlib  # imported late: a shared library
 
     return zlib.crc32(b"%d %d %d" % (info.st_ino, info.st_size, info.st_mtime_ns))
 
 
-def is_settled(folder: Folder, name: str) -> bool:
-    """Return whether a temporary file of a dead process can be removed; a file that another program saved is first kept
-    as a copy.
+def is_removable(folder: Folder, name: str) -> bool:
+    """Return whether a temporary file of a dead process can be removed. If another program saved it, rename it to a
+    copy and return False.
 
     It can be removed if it is the unchanged new file (the names were not exchanged) or has the content that the change
-    had read. If the whole project was copied since, inodes say nothing, but the content may be the same. Raises
-    StorageError.
+    had read. In a copy of the project inodes differ, but the content may be the same. Raise StorageError.
     """
     parsed = _parse(name)
     if parsed is None:
@@ -84,14 +83,14 @@ def is_settled(folder: Folder, name: str) -> bool:
 
 
 def sweep(folder: Folder) -> None:
-    """Remove the temporary files that a crash left in this folder; keep a file that another program saved as a copy.
+    """Remove the temporary files that a crash left in this folder. A file that another program saved becomes a copy.
 
-    Needs the lock: under it no other process has a temporary file in the folder. Raises StorageError.
+    Needs the lock: while it is held, no other process has a temporary file in the folder. Raise StorageError.
     """
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
             try:
-                if is_settled(folder, name):
+                if is_removable(folder, name):
                     folder.unlink(name)
             except IsADirectoryError:
                 continue  # not ours
@@ -102,7 +101,7 @@ def sweep(folder: Folder) -> None:
 def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
     """Rename the file `held` to a copy of `name`; return the new name. Never replaces another file.
 
-    `id_` becomes part of the name. Raises StorageError, with nothing renamed, also if there are MOST copies.
+    `id_` becomes part of the name. Raise StorageError, with nothing renamed, also if there are MOST copies.
     """
     check_room(folder, name)
     copy = f"{PREFIX}{id_ or os.urandom(8).hex()}-{name}"
@@ -121,7 +120,7 @@ def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
 def add_name(folder: Folder, held: str, name: str) -> None:
     """Give the file `held` a second name, as a copy of `name`, unless there are MOST of them.
 
-    Never raises. On a file system without links there is no copy; the file itself gets its own name back.
+    Never raises. Without links there is no copy; the caller gives the file its own name back in any case.
     """
     with suppress(OSError, NexusError):
         check_room(folder, name)
@@ -130,8 +129,8 @@ def add_name(folder: Folder, held: str, name: str) -> None:
 
 
 def drop_twins(folder: Folder, is_same: Callable[[Folder, str], bool]) -> None:
-    """Remove the copies for which `is_same` is true: other names of the file on which a change was
-    built. Never raises.
+    """Remove the copies for which `is_same` is true: second names of a file whose content a change has used. Never
+    raises.
     """
     with suppress(OSError, NexusError):
         for name in folder.names():
@@ -158,7 +157,7 @@ def check_room(folder: Folder, name: str) -> None:
 
 
 def find_all(state: Folder) -> list[str]:
-    """Return the paths from the project root of the copies in `.nexus/state` and among its artifacts. Raises
+    """Return the paths from the project root of the copies in `.nexus/state` and among its artifacts. Raise
     StorageError.
     """
     found = [state.show(name) for name in state.names() if name.startswith(PREFIX)]
@@ -221,7 +220,7 @@ def _parse(name: str) -> tuple[str, Mark, str, int] | None:
 
 
 def mark(folder: Folder, name: str, kind: str) -> Mark | None:
-    """Return the mark of the file `name`, None if it is no plain file. Raises StorageError."""
+    """Return the mark of the file `name`, None if it is no plain file. Raise StorageError."""
     try:
         fd = folder.open(name, _READ)
     except (FileNotFoundError, PathRefused):
@@ -237,7 +236,7 @@ def mark(folder: Folder, name: str, kind: str) -> Mark | None:
 
 
 def mark_of(fd: int, kind: str) -> Mark:
-    """Return the mark of an open file: of all its bytes, or of its END. Raises OSError."""
+    """Return the mark of an open file: of all its bytes, or of its END. Raise OSError."""
     import zlib  # imported late: a shared library
 
     size, checksum = os.fstat(fd).st_size, 0
@@ -251,7 +250,7 @@ def sweep_all(nexus: Folder, state: Folder, *, notes: bool) -> None:
     """Remove temporary files in both folders, and with `notes` in the folders of the notes. Needs the lock.
 
     git tracks the folders of the notes and would also track a temporary file there, so a change of other files sweeps
-    them, too. Raises StorageError, but never for the folders of the notes: the change does not need them.
+    them, too. Raise StorageError, but never for the folders of the notes: the change does not need them.
     """
     sweep(nexus)
     sweep(state)
@@ -260,7 +259,8 @@ def sweep_all(nexus: Folder, state: Folder, *, notes: bool) -> None:
 
 
 def sweep_artifacts(state: Folder) -> None:
-    """Remove temporary files below the artifacts. Only under the lock, and before the change prepares its own.
+    """Remove temporary files below the artifacts. Needs the lock. Call it before the change prepares its own temporary
+    files.
 
     Links are not followed; the sweep ends after `MOST_SWEPT_FOLDERS` folders and at `DEPTH` levels. Never raises: the
     change does not need it.

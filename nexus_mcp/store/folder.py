@@ -1,8 +1,8 @@
 """Open folders and files below the project without following a link, and choose the permissions of new ones.
 
 If the platform supports it, every call uses a descriptor of the folder (openat and similar), so that another process
-cannot lead the call outside the project by replacing a folder with a link. Elsewhere lstat checks each step first. No
-open waits for a pipe. With O_NOATIME opening a file updates no access time: the next sync would wait for that write.
+cannot lead the call outside the project by replacing a folder with a link. Elsewhere lstat checks each step first.
+Opening never waits for a pipe. O_NOATIME prevents updates of access times: the next sync would wait for such a write.
 
 A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file in it gives the group the same
 permissions as the folder, whatever the umask is. No new file or folder gives a user permissions that its parent folder
@@ -41,11 +41,11 @@ class Folder:
 
     @classmethod
     def root(cls, path: str) -> Folder:
-        """Open the project folder. The caller has resolved the links on the way to it. Raises StorageError."""
+        """Open the project folder. The caller has resolved the links on the way to it. Raise StorageError."""
         try:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            # The path had no links; a link in it now was created since.
+            # When the caller resolved the path, it had no links: a link in it is newer.
             return cls(path, "", open_at(path, _FOLDER) if AT else None)
         except OSError as error:
             gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -61,10 +61,10 @@ class Folder:
     def close(self) -> None:
         if self.descriptor is not None and self.descriptor >= 0:
             close_fd(self.descriptor)
-            self.descriptor = -1  # an unsupported descriptor; None would mean the current folder
+            self.descriptor = -1  # never a valid descriptor; None would mean the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
-        """Return (the folder `name`, whether it is new); `confirm` syncs its name. Raises PathRefused, StorageError."""
+        """Return (the folder `name`, whether it is new); `confirm` syncs its name. Raise PathRefused, StorageError."""
         made, child = False, None
         try:
             with suppress(FileExistsError):
@@ -91,7 +91,7 @@ class Folder:
         return child, made
 
     def child(self, name: str) -> Folder | None:
-        """Return the folder `name` in this one, None if absent. Raises PathRefused, StorageError."""
+        """Return the folder `name` in this one, None if absent. Raise PathRefused, StorageError."""
         shown = self.show(name)
         path = f"{self.path}{name}" if self.path.endswith(os.sep) else f"{self.path}{os.sep}{name}"
         if AT:
@@ -110,14 +110,14 @@ class Folder:
         return None if seen is None else Folder(path, shown, None)
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """Return the bytes of the plain file `name`, None if absent. Raises as `hold` does."""
+        """Return the bytes of the plain file `name`, None if absent. Raise the errors of `hold`."""
         if (found := self.hold(name, limit)) is None:
             return None
         close_fd(found[1])
         return found[0]
 
     def hold(self, name: str, limit: int) -> tuple[bytes, int, os.stat_result] | None:
-        """Return (the bytes of the file `name`, its open descriptor, its stat before the read), None if absent. Raises
+        """Return (the bytes of the file `name`, its open descriptor, its stat before the read), None if absent. Raise
         StateError if it is larger than `limit` bytes, PathRefused, StorageError.
         """
         shown, fd = self.show(name), -1
@@ -129,7 +129,7 @@ class Folder:
             if info.st_size > limit:
                 raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1] and len(chunks[0]) != info.st_size:  # one byte more was requested: the file ends
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # a read of size + 1 that returns size is at the end
                 chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks), fd, info
         except BaseException as error:
@@ -142,7 +142,7 @@ class Folder:
             raise
 
     def open(self, name: str, flags: int, wanted: os.stat_result | Copy | None = None) -> int:
-        """Open the file `name` and return a descriptor. Raises PathRefused, StorageError, OSError.
+        """Open the file `name` and return a descriptor. Raise PathRefused, StorageError, OSError.
 
         With O_CREAT an absent file is created. `wanted` is the stat of a file whose permissions it gets, or the Copy
         that limits them, or None for the usual ones. An existing file keeps its permissions.
@@ -173,25 +173,25 @@ class Folder:
             raise
 
     def check_plain(self, name: str) -> bool:
-        """Return whether the file `name` exists. Raises PathRefused if it is a link, a folder or a special file."""
+        """Return whether the file `name` exists. Raise PathRefused if it is a link, a folder or a special file."""
         return self.plain(name) is not None
 
     def plain(self, name: str) -> os.stat_result | None:
-        """Return the stat of the file `name`, None if absent. Raises as `check_plain` does."""
+        """Return the stat of the file `name`, None if absent. Raise the errors of `check_plain`."""
         seen = self.look(name)
         if seen is not None and not stat.S_ISREG(seen.st_mode):
             raise refusal(self.show(name), seen.st_mode, "a file")
         return seen
 
     def rename(self, old: str, new: str) -> None:
-        """Rename `old` to `new`; readers see the old or the new file `new`, never none. Raises OSError."""
+        """Rename `old` to `new`; readers see the old or the new file `new`, never none. Raise OSError."""
         if AT:
             os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         else:
             os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
 
     def unlink(self, name: str) -> None:
-        """Remove the file `name`; a missing file is no error. Raises OSError."""
+        """Remove the file `name`; a missing file is no error. Raise OSError."""
         with suppress(FileNotFoundError):
             os.unlink(self._at(name), **self._dir_fd())
 
@@ -204,7 +204,7 @@ class Folder:
         return True
 
     def is_current(self) -> bool:
-        """Return whether this folder is still at its path. Raises StorageError if that cannot be checked."""
+        """Return whether this folder is still at its path. Raise StorageError if that cannot be checked."""
         if self.descriptor is None:
             return os.path.isdir(self.path)
         try:
@@ -216,7 +216,7 @@ class Folder:
 
     def is_file(self, name: str, fd: int, *, in_place: bool = False) -> bool:
         """Return whether the file `name` is still the one that is open as `fd`; with `in_place` this folder must be at
-        its path, too. Raises StorageError.
+        its path, too. Raise StorageError.
         """
         named = self.look(name) if not in_place or self.is_current() else None
         try:
@@ -225,7 +225,7 @@ class Folder:
             raise StorageError(self.show(name), "look at", reason(error)) from error
 
     def look(self, name: str) -> os.stat_result | None:
-        """Return the stat of the file, folder or link `name`, None if absent. Raises StorageError."""
+        """Return the stat of the file, folder or link `name`, None if absent. Raise StorageError."""
         try:
             return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False) if AT else os.lstat(self._at(name))
         except FileNotFoundError:
@@ -238,7 +238,7 @@ class Folder:
         return [self.look(name) for name in names]
 
     def names(self, most: int | None = None) -> list[str]:
-        """Return the names in this folder, at most `most` + 1 of them. Raises StorageError."""
+        """Return the names in this folder, at most `most` + 1 of them. Raise StorageError."""
         try:
             if most is None:
                 return os.listdir(self.descriptor if AT else self.path)
@@ -248,7 +248,7 @@ class Folder:
             raise StorageError(self.shown, "list", reason(error)) from error
 
     def sync(self) -> None:
-        """Make renames and removals in this folder durable. Raises OSError. Windows has no such call for folders."""
+        """Make renames and removals in this folder durable. Raise OSError. Windows has no such call for folders."""
         if self.descriptor is not None:
             os.fsync(self.descriptor)
 
@@ -277,7 +277,7 @@ _no_atime = [getattr(os, "O_NOATIME", 0)]
 
 
 def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> int:
-    """Open the file or folder `name` in the folder with the descriptor `within`. Raises OSError."""
+    """Open the file or folder `name` in the folder with the descriptor `within`. Raise OSError."""
     # Not with O_CREAT: on CIFS a new file may belong to another user, and would stay after the refused call.
     undated = 0 if flags & os.O_CREAT else _no_atime[0]  # read once: another thread may set it to 0 meanwhile
     try:
@@ -293,7 +293,7 @@ def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> 
 def open_folders(opened: list[Folder], path: str, *names: str) -> list[Folder | None]:
     """Return the project folder at `path`, the folder `names[0]` in it, and so on; None from the first absent one on.
 
-    Each folder is added to `opened` as soon as it is open. Raises PathRefused, StorageError.
+    Each folder is added to `opened` as soon as it is open. Raise PathRefused, StorageError.
     """
     last: Folder | None = Folder.root(path)
     found = [last]
@@ -345,7 +345,7 @@ def bits_of(info: os.stat_result) -> int:
 
 
 def bits_for(info: os.stat_result, group: int) -> int:
-    """Return the bits if the file belongs to `group`: another group gets the bits of all other users."""
+    """Return the bits for a copy that belongs to `group`: another group than the file's gets those of other users."""
     bits = bits_of(info)
     return bits if group == info.st_gid else bits & ~_GROUP | (bits << 3) & _GROUP
 
@@ -353,8 +353,8 @@ def bits_for(info: os.stat_result, group: int) -> int:
 class Copy:
     """Limits the permissions of a new file that contains text of other files to the permissions of those files.
 
-    Only the owner can read a `private` file, and the group if it may write in the folder: its members need the file to
-    recover an interrupted change.
+    Only the owner can read a `private` file, and the folder's group if it may write in the folder: the members of that
+    group need the file to recover an interrupted change.
     """
 
     __slots__ = ("_sources", "is_private")
@@ -394,10 +394,10 @@ def _create(folder: Folder, name: str, flags: int, wanted: os.stat_result | Copy
     return fd
 
 
-def _or_closed(folder: Folder, name: str, fd: int, settle: Callable[[], None]) -> int:
-    """Return the descriptor after `settle` has set its permissions; if that fails, remove the file."""
+def _or_closed(folder: Folder, name: str, fd: int, set_bits: Callable[[], None]) -> int:
+    """Return the descriptor after `set_bits` has set its permissions; if that fails, remove the file."""
     try:
-        settle()
+        set_bits()
     except BaseException:
         os.close(fd)
         with suppress(OSError):
@@ -431,7 +431,7 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
 
 
 def _keep(folder: Folder, fd: int, wanted: os.stat_result) -> None:
-    """Give the new file the bits `wanted`, and its group, unless the folder decides the group. Raises OSError,
+    """Give the new file the bits `wanted`, and its group, unless the folder decides the group. Raise OSError,
     StorageError.
     """
     info = os.fstat(fd)

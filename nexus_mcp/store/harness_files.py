@@ -34,7 +34,7 @@ TOOL_LOG = "tool-log.jsonl"
 
 
 def drop_old_tracker(store: Store) -> list[str]:
-    """Remove a tracker in `.nexus/state` itself, where old versions had it; return the removed paths. Raises
+    """Remove a tracker in `.nexus/state` itself, where old versions had it; return the removed paths. Raise
     PathRefused, StorageError, NotConfirmed.
     """
     with store.state() as state:
@@ -48,7 +48,7 @@ def drop_old_tracker(store: Store) -> list[str]:
 def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
     """Return (the readable lines of the tool log, the number of unreadable ones); None if there is no log.
 
-    Raises StateError, PathRefused, StorageError.
+    Raise StateError, PathRefused, StorageError.
     """
     with store.state() as state:
         lines = jsonl.lines(state, TOOL_LOG, SESSION_LIMIT)
@@ -87,7 +87,7 @@ def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
     """Add the lines; return False, and add none, if they are too long for tool calls.
 
     Takes the lock, so that no line of another writer is lost. No fsync: the log is advisory, and a power cut may take
-    its last lines. Raises StateError, PathRefused and StorageError with nothing added, NotConfirmed.
+    its last lines. Raise StateError, PathRefused and StorageError with nothing added, NotConfirmed.
     """
     data = b"\n".join(encode_utf8(compact(line)) for line in lines)
     if len(data) > TOOL_USE_MAX_BYTES:
@@ -106,9 +106,9 @@ SCHEMA = "state/memory-access"
 
 
 def note_read(store: Store, harness_id: str, path: str, agent: str) -> dict[str, Any]:
-    """Count one more read of the note at `path`, from the project root, by `agent`; return its new line.
+    """Count one more read by `agent` of the note at `path`, from the project root; return the note's new line.
 
-    All other lines stay byte for byte, even unreadable ones. Raises StateError, PathRefused and StorageError with
+    All other lines stay byte for byte, even unreadable ones. Raise StateError, PathRefused and StorageError with
     nothing written, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
@@ -116,7 +116,7 @@ def note_read(store: Store, harness_id: str, path: str, agent: str) -> dict[str,
 
 
 def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) -> dict[str, Any]:
-    """Try `note_read` once. Raises ChangedMeanwhile if another program saved the file."""
+    """Try `note_read` once. Raise ChangedMeanwhile if another program saved the file."""
     original = read(own, ACCESS, SESSION_LIMIT)
     data = original.content() or b""
     lines = data.split(b"\n")
@@ -161,7 +161,7 @@ ERROR_LOG = "hook-errors.jsonl"
 ERROR_LOG_OLD = "hook-errors.old.jsonl"
 ERROR_LOG_MAX_BYTES = 1 << 16
 ERROR_MAX_CHARACTERS = 1000
-"""Characters of a text, at most."""
+"""Largest length of a text, in characters."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -176,7 +176,7 @@ def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> No
 
 
 def _state(workspace: Workspace) -> Folder:
-    """Open `.nexus/state`. Raises FileNotFoundError if absent: a failure must not create a workspace."""
+    """Open `.nexus/state`. Raise FileNotFoundError if absent: a failure must not create a workspace."""
     with Folder.root(workspace.state_root) as root:
         nexus = root.child(".nexus")
         if nexus is None:

@@ -1,8 +1,8 @@
 """Change several files at once: all of them or none, also across a crash.
 
 `state/txn.json` is the commit point. Once it exists, the change is certain: this process applies it at once, or the
-next lock holder rolls it forward. It holds the new cycle with its time fixed; for each file a digest of the bytes
-before and after, and the new bytes; and the entry of the operation log. Applying it twice does no harm.
+next lock holder rolls it forward. It holds the new cycle with its final time, and the entry of the operation log. For
+each file it holds a digest of the bytes before and after, and the new bytes. Applying it twice does no harm.
 
 Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts. Each journal is
 of the first version that can hold it, so that an older nexus-mcp can complete the closes of a newer one.
@@ -81,7 +81,7 @@ def record(
 
 
 def read_pending(state: Folder) -> dict[str, Any] | None:
-    """Return the journal in `state`, None if there is none. Raises JournalError if this version cannot complete it."""
+    """Return the journal in `state`, None if there is none. Raise JournalError if this version cannot complete it."""
     try:
         data = state.read(NAME, HISTORY_LIMIT)
         if data is None:
@@ -180,7 +180,7 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
     """Write the files of the journal `change`. Return the names of copies of files that other programs saved meanwhile.
 
     `growth` describes the append to the history, from which the prepared history file was made under the same lock.
-    After a crash it is None, and `prepared` is empty. The journal itself stays. Raises OSError, Unsynced or a
+    After a crash it is None, and `prepared` is empty. The journal itself stays. Raise OSError, Unsynced or a
     NexusError; then it can be applied again later.
     """
     if change["cycle"] is not None:
@@ -205,8 +205,8 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
 def _apply_prepared(
     folder: Folder, name: str, file: dict[str, Any], id_: str, prepared: tuple[str, Original | None] | None
 ) -> list[str]:
-    """Call `_apply_file`, again if the file appeared or disappeared meanwhile. Raises ChangedMeanwhile if it always
-    does.
+    """Call `_apply_file`; call it again while the file appears or disappears meanwhile. Raise ChangedMeanwhile if that
+    does not end.
     """
     if prepared is not None and prepared[1] is not None:
         try:
@@ -233,7 +233,7 @@ def _apply_file(folder: Folder, name: str, file: dict[str, Any], id_: str) -> li
 
 def _apply_cycle(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Growth | None, temporary: str) -> None:
     if growth is not None and temporary:
-        if growth.is_due() and _is_installed(growth, temporary):
+        if growth.is_current() and _is_installed(growth, temporary):
             return
         nexus.unlink(temporary)  # git has written another history since: add the cycle to that one
     retry(lambda: _append(nexus, state, cycle))
@@ -254,7 +254,7 @@ def _append(nexus: Folder, state: Folder, cycle: dict[str, Any]) -> None:
 
     with Archive(nexus, state, Memory()) as past:
         if past.has(cycle):
-            # Its rename may not be on disk yet, and the other copies of the cycle are deleted next.
+            # The rename of history.json may not be on disk yet, and the other copies of the cycle are deleted next.
             atomic.confirm(nexus)
             return
         shapes.check_writable(past.version, SHOWN_HISTORY)
@@ -285,7 +285,7 @@ class JournalGone(NotAppliedYet):
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
-    """Complete the change in the journal, if there is one. Needs the lock. Raises JournalError.
+    """Complete the change in the journal, if there is one. Needs the lock. Raise JournalError.
 
     The completed change belongs to an earlier call, not to the caller. For a change without a cycle, return the entry,
     which shows whether it was an undo; else None.
@@ -328,7 +328,7 @@ def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
     try:
         for folder in folders:
             for name in folder.names():
-                if name.startswith(atomic.PREFIX) and conflicts.is_settled(folder, name):
+                if name.startswith(atomic.PREFIX) and conflicts.is_removable(folder, name):
                     found.append((folder, name))
     except StorageError as error:
         log.warning(error.fault)
@@ -339,7 +339,7 @@ def _confirm_journal(state: Folder) -> None:
     """Sync the journal's name, because the process that wrote the journal may have died before the sync: the name must
     last as long as the change.
 
-    Raises NotAppliedYet.
+    Raise NotAppliedYet.
     """
     try:
         atomic.confirm(state)
@@ -359,7 +359,7 @@ def finish(
     """Apply a journal that is on disk, then remove it, or rename it to the receipt of its answer.
 
     The entry that `make_entry` returns goes into the operation log while the journal is still there: if this process
-    dies before that, the next lock holder adds the entry. `growth` and `prepared` as for `apply`. Raises NotAppliedYet.
+    dies before that, the next lock holder adds the entry. `growth` and `prepared` as for `apply`. Raise NotAppliedYet.
     """
     from nexus_mcp.store import oplog
 
@@ -387,7 +387,7 @@ def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:
     """Return the error for an incomplete change: its text depends on whether the journal still exists."""
     try:
         there = state.is_current() and (is_applied or state.look(NAME) is not None)
-    except StorageError:  # unknown; the message is true as long as the file exists
+    except StorageError:  # unknown: assume that the journal is there
         there = True
     return (NotAppliedYet if there else JournalGone)(SHOWN, problem)
 

@@ -25,14 +25,14 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
     """Add `line`, and a newline, to the file `name`. Needs the lock. A truncated last line is ended first.
 
     Before a file grows beyond `limit` bytes, its older half is dropped; if no line of that half `is_ours`, the file is
-    set aside whole. Not synced: a power cut may take the last lines. Raises OSError, Unsynced and NexusError; then the
+    set aside whole. Not synced: a power cut may take the last lines. Raise OSError, Unsynced and NexusError; then the
     line is missing or truncated.
     """
     fd = folder.open(name, _FLAGS, PRIVATE)
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
-            problem = "is not a plain file of one name"
+            problem = "must be a plain file without hard links"
             raise PathRefused(folder.show(name), problem, next_step="Look at what was put there and why.")
         data = line + b"\n"
         if info.st_size and atomic.read_up_to(fd, info.st_size - 1, 1) != b"\n":
@@ -46,7 +46,7 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
         close_fd(fd)
     if not ours:
         aside = atomic.set_aside(folder, name, f"conflict-{name}")
-        log.warning(f"{folder.show(name)} was set aside as {aside}: it held nothing of ours")
+        log.warning(f"{folder.show(name)} was set aside as {aside}: it held no line of nexus-mcp")
         append(folder, name, line, limit)
         return
     # Synced, unlike a line: an unsynced rename may leave an empty file after a power cut. It happens rarely.
@@ -65,7 +65,7 @@ def lines(
     """Return (number, object) of each line of the file `name`, from 1; None as the object of a malformed line, and None
     for a missing file.
 
-    Blank lines are left out, and lines of less than `least` bytes are not parsed. Raises PathRefused, StorageError, and
+    Blank lines are left out, and lines of less than `least` bytes are not parsed. Raise PathRefused, StorageError, and
     StateError if the file has more than `limit` bytes.
     """
     data = None if folder is None else folder.read(name, limit)

@@ -1,18 +1,18 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
-With flock, where the platform has it (2 µs, and the kernel wakes a waiting process at once), the file stays after the
-release; only a first write that fails removes it, while holding it. After taking a lock, a process checks that its file
-is still the one that other processes open, so a removed file (git clean) never lets two holders in. Without flock,
-`filelock` polls.
+Where the platform has flock, locking takes 2 µs, and the kernel wakes a waiting process at once. The file stays after
+the release; only a first write that fails removes it, while it holds the lock. After taking a lock, a process checks
+that its file is still the one that other processes open, so a removed file (git clean) never lets two holders in.
+Without flock, `filelock` polls.
 
 Waiting processes are served nearly in order: a free lock goes to the first call that requests it, even while the kernel
-wakes waiting ones. A later call overtakes in about one turn of a hundred; no call was seen to starve
+wakes waiting ones. In about one turn of a hundred a later call overtakes an earlier one; no call was seen to starve
 (docs/decisions/0007).
 
 flock has no timeout, so a separate thread waits. A thread whose caller gave up cannot be interrupted: it keeps its
-place in the queue, and the next wait of this process for the same file takes over that place. So there are never more
-threads and descriptors than there were waits at once. An idle thread stays for IDLE seconds: starting one takes long
-enough to lose the place in the queue.
+place in the queue, and the next wait of this process for the same file takes over that place. So the number of threads
+and descriptors never exceeds the largest number of simultaneous waits. An idle thread stays for IDLE seconds: starting
+one takes long enough to lose the place in the queue.
 
 There is no weaker fallback: without the lock nothing is written. Each transaction opens a new descriptor, because a
 shared one would let two threads of a process hold the lock together.
@@ -51,7 +51,7 @@ WAIT_SECONDS = 10.0
 _SIZE = 48  # bytes of the content: a constant size saves work of the file system
 _CLEAN = b"settled "
 _STOP_CHECK_S = 0.1  # seconds between checks for a stop of the server
-# Errors of a file system without locks: no process can hold one there.
+# Errors of a file system without locks: no process can lock a file there.
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 
 
@@ -60,8 +60,7 @@ class Unlockable(StorageError):
 
 
 class HeldLock:
-    """The held lock: a context that releases it at its end. `created`: this process created its file, so nothing was
-    written here before.
+    """The held lock: a context manager that releases it. `created`: this process created its file.
 
     `orderly` is False until the folders above it are synced and leftovers of a dead holder are deleted. Until then the
     release restores the earlier mark of the file, for the next holder. `afterwards` is called once: after the release
@@ -105,7 +104,7 @@ class HeldLock:
         return self._fd is None or self._state.is_file(NAME, self._fd, in_place=True)
 
     def end(self) -> None:
-        """Call `afterwards` now. Raises its errors."""
+        """Call `afterwards` now. Raise its errors."""
         afterwards, self.afterwards = self.afterwards, None
         if afterwards is not None:
             afterwards()
@@ -126,9 +125,10 @@ def acquire(
 ) -> HeldLock:
     """Take the workspace lock in the folder `state`, and hold it to the end of a `with` block.
 
-    `meanwhile` is called once if another call has it. Without flock neither `meanwhile` nor `stopped` is called. Raises
-    LockTimeout after `wait` seconds, with the holder's pid, WaitStopped if `stopped()` becomes true while waiting, and
-    StorageError if the file cannot be locked at all. The end of the block raises the errors of `afterwards`.
+    `meanwhile` is called once if another call holds the lock. Without flock neither `meanwhile` nor `stopped` is
+    called. Raise LockTimeout after `wait` seconds, with the holder's pid, WaitStopped if `stopped()` becomes true while
+    waiting, and StorageError if the file cannot be locked at all. The end of the block raises the errors of
+    `afterwards`.
     """
     if fcntl is None:
         return acquire_with_filelock(state, wait)
@@ -154,7 +154,7 @@ def acquire(
 
 
 def open_file(state: Folder) -> tuple[int, bool]:
-    """Return (a descriptor of the lock file, whether this call created the file). Raises FolderGone, StorageError,
+    """Return (a descriptor of the lock file, whether this call created the file). Raise FolderGone, StorageError,
     PathRefused.
     """
     try:
@@ -223,8 +223,8 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
     """Write our pid into the lock file, for the error of a call that times out.
 
     Return the earlier content, None if the file was not written to. The pid is only a hint, so a failed write is
-    ignored. It is written only into an empty file of one name, or over our own content (which a power cut may have
-    turned into zeros): a planted file could be a user's own.
+    ignored. The pid is written only into an empty file without hard links, or over our own content (which a power cut
+    may have turned into zeros). Any other file may belong to a user.
     """
     try:
         before = os.pread(fd, _SIZE, 0)
@@ -277,7 +277,7 @@ _idle: list[_WaitThread] = []
 
 
 class Waiter:
-    """A place in the queue for the lock on a file. `fd` has the lock, unless `error` says why not, after `wait`."""
+    """A place in the queue for the lock on a file. After `wait`, `fd` has the lock, or `error` is the reason."""
 
     __slots__ = ("_ended", "_file", "_under_way", "error", "fd")
 
@@ -331,12 +331,12 @@ class _WaitThread:
         self._called = _new_locked()
 
     def call(self, waiter: Waiter) -> None:
-        """Wait for this one next. Only the caller that took the thread out of `_idle`, or created it, may call this."""
+        """Let the thread wait for `waiter`. Only the caller that took the thread from `_idle` or made it may do so."""
         self._waiter = waiter
         self._called.release()
 
     def run(self) -> None:
-        """Run the thread."""
+        """Wait for each Waiter passed to `call`, until none comes for IDLE seconds."""
         while self._is_called():
             self._waiter.queue()
             with _guard:
@@ -349,13 +349,13 @@ class _WaitThread:
             if self in _idle:
                 _idle.remove(self)
                 return False
-        return self._called.acquire()  # by the caller that took the thread just now
+        return self._called.acquire()  # a caller has just taken the thread from `_idle`
 
 
 def join_queue(fd: int) -> Waiter:
     """Return a place in the queue for the lock on the open file `fd`, which then belongs to the waiter.
 
-    Raises OSError, and RuntimeError if no thread can be started: then `fd` still belongs to the caller.
+    Raise OSError, and RuntimeError if no thread can be started: then `fd` still belongs to the caller.
     """
     about = os.fstat(fd)
     file = about.st_dev, about.st_ino
@@ -390,10 +390,10 @@ def _new_locked() -> Lock:
 
 
 def _reset_after_fork() -> None:
-    """Close the descriptors of the waiting threads in a fork, which has none of these threads: they would keep the
-    locks.
+    """Close the descriptors of the waiting threads in a forked process, which lacks the threads: these descriptors
+    would keep the locks.
     """
-    global _guard  # noqa: PLW0603 - its holder is not here to release it
+    global _guard  # noqa: PLW0603 - the thread that holds it does not exist in the fork
     _guard = allocate_lock()
     for left in _abandoned.values():
         for waiter in left:
@@ -423,7 +423,7 @@ class FilelockLock(HeldLock):
 
 
 def acquire_with_filelock(state: Folder, wait: float) -> FilelockLock:
-    """Take the lock like `acquire`. Raises LockTimeout after `wait` seconds, StorageError."""
+    """Take the lock like `acquire`. Raise LockTimeout after `wait` seconds, StorageError."""
     import filelock
 
     fd, created = open_file(state)

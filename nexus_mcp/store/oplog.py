@@ -33,9 +33,7 @@ SHORTEST = 100
 """The fewest bytes of an entry. Shorter lines are not parsed: a file with nothing but bad lines, which may come with a
 clone, would hold the lock for long.
 """
-_SHORTENED = (
-    "The next change that is noted shortens it or sets it aside. Or move it away yourself: that begins a new one."
-)
+_SHORTENED = "The next recorded change shortens it or sets it aside. If you move it away, that change begins a new log."
 _warned: set[str] = set()
 
 
@@ -50,12 +48,12 @@ def note(state: Folder, make: Callable[[], Entry | None], copies: Sequence[str] 
             entry = oplog.with_copies(entry, copies) if copies else entry
             line = _line(entry)
             _append(state, line if len(line) <= LINE_LIMIT else _line(oplog.without_text(entry)))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
+    except Exception as error:  # noqa: BLE001 - the change is on disk, so the call must succeed
         _warn_once(state.show(NAME), error)
 
 
 def note_cycle(state: Folder, make: Callable[[], Entry | None], copies: Sequence[str]) -> None:
-    """Add the entry like `note`, of a change with a cycle, and sync the log. Never raises.
+    """Add the entry of a change with a cycle as `note` does, and sync the log. Never raises.
 
     Needs the lock, before the journal is removed. If it fails, the log is set aside: without this entry undo would take
     back changes from before the cycle.
@@ -65,13 +63,13 @@ def note_cycle(state: Folder, make: Callable[[], Entry | None], copies: Sequence
         if entry is not None:
             _append(state, _line(oplog.with_copies(entry, copies)))
         atomic.sync_file(state, NAME)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the change itself is on disk
+    except Exception as error:  # noqa: BLE001 - the change is on disk, so the call must succeed
         _warn_once(state.show(NAME), error)
         _set_aside(state)
 
 
 def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:
-    """Return the entry, None if the log has it already. Raises as `read` does."""
+    """Return the entry, None if the log has it already. Raise the errors of `read`."""
     data = state.read(NAME, READ_LIMIT) or b""
     wanted = entry["id"].encode()
     # Most often the log lacks the id, and then nothing has to be parsed.
@@ -80,7 +78,7 @@ def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:
 
 
 def read(state: Folder | None) -> list[Line]:
-    """Return every line of the log; none if there is no log. Raises StateError, PathRefused, StorageError."""
+    """Return every line of the log; none if there is no log. Raise StateError, PathRefused, StorageError."""
     try:
         found = jsonl.lines(state, NAME, READ_LIMIT, SHORTEST)
     except StateError as error:
@@ -123,4 +121,4 @@ def _warn_once(shown: str, error: Exception) -> None:
         text = reason(error)
     if text not in _warned:
         _warned.add(text)
-        log.warning(f"could not note a change in {shown}: {text}. Changes are made all the same; undo stops there.")
+        log.warning(f"could not record a change in {shown}: {text}. The change was made; undo stops at it.")

@@ -35,7 +35,7 @@ def is_place(name: str) -> bool:
 def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str]:
     """Return (the folder of the file at the path `name`, None if it is missing; the file's name in it).
 
-    `stack` closes the opened folders. Raises PathRefused, StorageError.
+    `stack` closes the opened folders. Raise PathRefused, StorageError.
     """
     *folders, last = name.split("/")
     folder: Folder | None = state

@@ -95,7 +95,7 @@ class Original:
         return self.info is not None
 
     def is_file(self, folder: Folder, name: str) -> bool:
-        """Return whether `name` is a name of the file that was read. Raises StorageError."""
+        """Return whether `name` is a name of the file that was read. Raise StorageError."""
         seen = folder.look(name)
         return seen is not None and self.info is not None and os.path.samestat(seen, self.info)
 
@@ -104,7 +104,7 @@ class Original:
         self.is_foreign = True
 
     def check(self, folder: Folder, name: str) -> None:
-        """Raise ChangedMeanwhile if the file is not the one that was read. Raises PathRefused, StorageError."""
+        """Raise ChangedMeanwhile if the file is not the one that was read. Raise PathRefused, StorageError."""
         seen = folder.look(name)
         if seen is None or self.info is None:
             if seen is None and self.info is None:
@@ -121,7 +121,7 @@ class Original:
         now._fd, self._fd, self.info = self._fd, now._fd, now.info
 
     def is_at(self, folder: Folder, name: str) -> bool:
-        """Return whether the file that was read has this name now, with the same bytes. Raises
+        """Return whether the file that was read has this name now, with the same bytes. Raise
         OSError, StorageError.
         """
         seen, known = folder.look(name), self.info
@@ -147,7 +147,7 @@ class Original:
         return (seen.st_mode, seen.st_uid, seen.st_gid) != (known.st_mode, known.st_uid, known.st_gid)
 
     def is_unwritten(self) -> bool:
-        """Return whether the file that was read still has the same bytes, whatever its name is now. Raises OSError."""
+        """Return whether the file that was read still has the same bytes, whatever its name is now. Raise OSError."""
         if self._fd is None or self.info is None:
             return True
         size, data = self.info.st_size, self.data
@@ -160,7 +160,7 @@ class Original:
         )
 
     def saved_since(self) -> bytes | None:
-        """Return the bytes written in place, since the read, to the file that now has no name. Raises OSError."""
+        """Return the bytes written in place, since the read, to the file that now has no name. Raise OSError."""
         if self._fd is None or self.is_unwritten():
             return None
         return atomic.read_up_to(self._fd, 0, os.fstat(self._fd).st_size)
@@ -185,7 +185,7 @@ class Original:
 
 
 def read(folder: Folder, name: str, limit: int) -> Original:
-    """Read the file `name`. Raises as Folder.read does."""
+    """Read the file `name`. Raise the errors of `Folder.read`."""
     found = folder.hold(name, limit)
     if found is None:
         return Original(limit=limit)
@@ -198,7 +198,7 @@ def read(folder: Folder, name: str, limit: int) -> Original:
 def read_any(folder: Folder, name: str, limit: int) -> Original:
     """Read like `read`, but without the bytes of a larger file, or of one that we may not read.
 
-    Raises PathRefused, StorageError.
+    Raise PathRefused, StorageError.
     """
     try:
         return read(folder, name, limit)
@@ -267,7 +267,7 @@ class Replacement:
     def put(self, data: bytes | None, check: Callable[[], None] | None = None) -> None:
         """Replace the file by `data`, or remove it for None.
 
-        Raises ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
+        Raise ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
         """
         self.put_unsynced(data, check)
         atomic.confirm_file(self._folder, self._name)
@@ -293,7 +293,7 @@ class Replacement:
             raise NotConfirmed(folder.show(name), reason(error.cause)) from error
 
     def _check(self) -> None:
-        """Check the file once more before it is replaced. Raises ChangedMeanwhile, PathRefused, StorageError."""
+        """Check the file once more before it is replaced. Raise ChangedMeanwhile, PathRefused, StorageError."""
         original = self._original
         if self._forward is None:
             original.check(self._folder, self._name)
@@ -304,14 +304,14 @@ class Replacement:
                 original.disown()
 
     def prepare(self, data: bytes) -> str:
-        """Write and sync the new file under a temporary name, and return that name. Raises as atomic.prepare does."""
+        """Write and sync the new file under a temporary name; return the name. Raise the errors of atomic.prepare."""
         return atomic.prepare(self._folder, [data], self._original.info)
 
     def install(self, temporary: str, new: New | None) -> None:
         """Replace the file by the prepared one, or remove it if `new` is None.
 
-        Raises ChangedMeanwhile with nothing changed: without `forward` after any save, with it if the file appeared or
-        disappeared. Raises OSError and StorageError with nothing changed; atomic.Unsynced if the file was replaced and
+        Raise ChangedMeanwhile with nothing changed: without `forward` after any save, with it if the file appeared or
+        disappeared. Raise OSError and StorageError with nothing changed; atomic.Unsynced if the file was replaced and
         could not be checked.
         """
         folder, name, original = self._folder, self._name, self._original
@@ -332,10 +332,10 @@ class Replacement:
             if isinstance(error, (FileExistsError, FileNotFoundError)):
                 raise ChangedMeanwhile(folder.show(name)) from error
             raise
-        self._settle(temporary, new)
+        self._check_replaced(temporary, new)
 
-    def _settle(self, held: str, new: New | None) -> None:
-        """Check the replaced file, which now has the name `held`. Raises as `install` does, but no OSError."""
+    def _check_replaced(self, held: str, new: New | None) -> None:
+        """Check the replaced file, which now has the name `held`. Raise the errors of `install`, but no OSError."""
         folder, name, is_forward = self._folder, self._name, self._forward is not None
         try:
             # New permissions count as a save, too, unless the change can only go forward: the new file has the old
@@ -351,18 +351,18 @@ class Replacement:
             if isinstance(error, OSError):
                 raise StorageError(folder.show(name), "replace", reason(error)) from error
             raise
-        # The save also gets a second name, as a copy, until a later try has built on it. Another program may load our
-        # file at this moment, and save it again over the save that is put back: then only the copy has that save.
+        # The save also gets a second name, as a copy, until a later try has used it. Another program may load our file
+        # at this moment and save it over the save that is put back: then only the copy has that save.
         if new is not None:
             conflicts.add_name(folder, held, name)
         self._put_back(held, new)
         raise ChangedMeanwhile(folder.show(name))
 
     def _let_go(self, held: str) -> None:
-        """Remove the old file, which has the name `held`. Raises OSError."""
+        """Remove the old file, which has the name `held`. Raise OSError."""
         self._folder.unlink(held)
-        # An earlier try put a save back, and this one has built on it. A change that only goes forward has not
-        # built on it: a user may have linked a copy to its first name again.
+        # A second name may be the copy from an earlier try, which put a save back. This try has used that save, so the
+        # copy is not needed. With `forward` there was no such try: the second name may be a user's own link.
         info = self._original.info
         if info is not None and info.st_nlink > 1 and self._forward is None:
             conflicts.drop_twins(self._folder, self._original.is_file)
@@ -370,7 +370,7 @@ class Replacement:
     def _put_back(self, held: str, new: New | None) -> None:
         """Give the replaced file its name back. Another file saved under that name meanwhile is kept as a copy.
 
-        Raises atomic.Unsynced if the file cannot be put back, because the change was made then. Raises StorageError.
+        Raise atomic.Unsynced if the file cannot be put back, because the change was made then. Raise StorageError.
         """
         folder, name = self._folder, self._name
         try:
@@ -395,8 +395,8 @@ class Replacement:
         place.
 
         The old file first gets a second name, so that a save in place is not lost, even if a later step fails or the
-        process dies. A file that another program renames to that name right before our rename is lost. Raises as
-        `install` does.
+        process dies. A file that another program renames to that name right before our rename is lost. Raise the errors
+        of `install`.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""
@@ -428,7 +428,7 @@ class Replacement:
             log.warning(f"{folder.show(aside or name)}: {error}")
 
     def _keep_saved(self) -> None:
-        """Keep the bytes written to the file after it lost its only name. Raises OSError, NexusError."""
+        """Keep the bytes written to the file after it lost its only name. Raise OSError, NexusError."""
         folder, name = self._folder, self._name
         saved = self._original.saved_since()
         if saved is not None:

@@ -93,11 +93,11 @@ class SessionCache:
         self._documents: dict[str, Document] = {}
 
     def read(self, state: Folder | None, name: str) -> Document | None:
-        """Return the present plan.json or tasks.json, None if absent. Raises StateError, PathRefused, StorageError."""
+        """Return the present plan.json or tasks.json, None if absent. Raise StateError, PathRefused, StorageError."""
         return self.parse(name, _read_bytes(state, name))
 
     def parse(self, name: str, data: bytes | None) -> Document | None:
-        """Return the document of the file `name` with the bytes `data`; None for None. Raises StateError."""
+        """Return the document of the file `name` with the bytes `data`; None for None. Raise StateError."""
         if data is None:
             self._documents.pop(name, None)
             return None
@@ -116,7 +116,7 @@ class SessionCache:
     def prepare(self, state: Folder | None) -> None:
         """Cache the files, as far as they can be read, with the texts of their rows, unless that was done before.
 
-        Call it while there is time: under the lock it would keep all others waiting.
+        Call it before taking the lock: with the lock it would keep other processes waiting.
         """
         if any(known.frame is not None for known in self._documents.values()):
             return
@@ -156,11 +156,11 @@ class SessionSnapshot:
     __hash__ = None  # type: ignore[assignment]
 
     def plan(self) -> dict[str, Any] | None:
-        """Return plan.json, None if there is no plan. Raises StateError, PathRefused, StorageError."""
+        """Return plan.json, None if there is no plan. Raise StateError, PathRefused, StorageError."""
         return self._value(0)
 
     def tasks(self) -> dict[str, Any] | None:
-        """Return tasks.json, None if absent. Raises StateError, PathRefused, StorageError."""
+        """Return tasks.json, None if absent. Raise StateError, PathRefused, StorageError."""
         return self._value(1)
 
     def _value(self, number: int) -> dict[str, Any] | None:
@@ -172,7 +172,7 @@ class SessionSnapshot:
 
 
 def read(name: str, data: bytes, known: Document | None = None) -> Document:
-    """Return the document of the file `name` with the bytes `data`; `known` only saves work. Raises StateError."""
+    """Return the document of the file `name` with the bytes `data`; `known` only saves work. Raise StateError."""
     kind = KINDS[name]
     if known is not None:
         if known.data == data:
@@ -187,7 +187,7 @@ def read(name: str, data: bytes, known: Document | None = None) -> Document:
 def compose(name: str, value: dict[str, Any]) -> Document:
     """Return the document of the file `name` with the bytes codec.encode(shapes.order(value)).
 
-    A `Row` was checked before; every other row is checked now. Raises ValueError if `value` does not fit the schema,
+    A `Row` was checked before; every other row is checked now. Raise ValueError if `value` does not fit the schema,
     and Invalid for a number with too many digits.
     """
     kind = KINDS[name]
@@ -239,7 +239,7 @@ def _rows_by_text(known: Document, data: bytes) -> Rows | None:
 
 
 def _lay_out(ordered: dict[str, Any]) -> Row:
-    """Return the row as it is written, with its text. Raises ValueError for a number with too many digits."""
+    """Return the row as it is written, with its text. Raise ValueError for a number with too many digits."""
     row = Row(ordered)
     row.text = codec.encode_part(row, _ROW_MARGIN)
     return row

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str, Any]:
     """Take back the last `count` changes that were not taken back yet: all of them or, if one must stay, none.
 
-    Returns `undone`: their entries, newest first, and `files`: path from `.nexus/state` -> whether the file exists
-    afterwards. Raises UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
+    Return `undone`: their entries, newest first, and `files`: path from `.nexus/state` -> whether the file exists
+    afterwards. Raise UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
     NotConfirmed. With `dry_run` nothing is changed at all. An interrupted undo is completed first, as by any call. This
     call then raises UndoRefused, because the user may only be repeating the interrupted undo, and an undo too many
     cannot be taken back.
@@ -68,8 +68,8 @@ class Store:
     """The files of one workspace. `now` returns seconds since 1970; `wait` is how many seconds a writer waits for the
     lock.
 
-    With `in_all` it limits all waits of all calls of this store together, including waits for other things than the
-    lock.
+    With `in_all`, `wait` limits all waits of all calls of this store together, including waits for other things than
+    the lock.
     """
 
     __slots__ = ("_access", "_done", "_memory", "_notes", "_now", "_session", "_transaction", "deadline")
@@ -95,11 +95,11 @@ class Store:
         self._done: Transaction | None = None
 
     def plan(self) -> dict[str, Any] | None:
-        """Return plan.json as it is now, None if there is no plan. Raises StateError, PathRefused, StorageError."""
+        """Return plan.json as it is now, None if there is no plan. Raise StateError, PathRefused, StorageError."""
         return self._access.look(lambda _, state: value_of(self._session.read(state, PLAN)))
 
     def tasks(self) -> dict[str, Any] | None:
-        """Return tasks.json as it is now, None if absent. Raises StateError, PathRefused, StorageError."""
+        """Return tasks.json as it is now, None if absent. Raise StateError, PathRefused, StorageError."""
         return self._access.look(lambda _, state: value_of(self._session.read(state, TASKS)))
 
     def snapshot(self) -> SessionSnapshot:
@@ -113,7 +113,7 @@ class Store:
             return SessionSnapshot(self._session, error)
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
-        """Return the result of `at` for history.json as it is now. Raises StateError, PathRefused, StorageError."""
+        """Return the result of `at` for history.json as it is now. Raise StateError, PathRefused, StorageError."""
 
         from nexus_mcp.store.history.archive import look  # imported late: start-up does not need it
 
@@ -129,8 +129,8 @@ class Store:
             return made + [".nexus/.gitignore"] * at.begin()
 
     def warm_up(self) -> Iterator[None]:
-        """Cache the session files and import the modules that a change needs, one step for each `next`. Raises as
-        imports do.
+        """Cache the session files and import the modules that a change needs, one step for each `next`. Raise the
+        errors of these imports.
         """
         for name in SESSION:
             # The next read reports the fault.
@@ -165,7 +165,7 @@ class Store:
 
         `make` may run several times, because another program saved a file that it read. So it must only read the
         transaction and request writes. If it raises, nothing is written. A change with a cycle, or of several files,
-        uses the journal. Raises StorageError if nothing was changed, NotAppliedYet and NotConfirmed if it was.
+        uses the journal. Raise StorageError if nothing was changed, NotAppliedYet and NotConfirmed if it was.
         """
         return self._change(make, by)[0]
 
@@ -185,18 +185,18 @@ class Store:
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         """Make a change whose answer is stored until it was delivered; return (answer, its receipt).
 
-        `is_answer` returns whether `make` could have returned a stored answer, which comes from a file.
+        A stored answer comes from a file: `is_answer` returns whether `make` could have returned it.
         """
         return self._change(make, by, is_answer)
 
     def stamp(self, offset_s: float = 0.0) -> str:
-        """Return the time now, as the contract writes it; or this many seconds later."""
+        """Return the time `offset_s` seconds from now, as the contract writes it."""
         return times.stamp(self._now() + offset_s)
 
     def state(self) -> AbstractContextManager[Folder | None]:
         """Open the folder `.nexus/state`, None if absent; an interrupted change is completed first.
 
-        Raises StateError, PathRefused, StorageError.
+        Raise StateError, PathRefused, StorageError.
         """
         return self._access.recovered_state()
 
@@ -211,7 +211,7 @@ class Store:
         return self._access.innermost(".nexus", "state", harness_id)
 
     def nexus(self) -> AbstractContextManager[Folder | None]:
-        """Open the folder `.nexus`, None if absent, and complete no interrupted change: for the notes. Raises
+        """Open the folder `.nexus`, None if absent, and complete no interrupted change: for the notes. Raise
         PathRefused, StorageError.
         """
         return self._notes.innermost(".nexus")
@@ -248,7 +248,7 @@ class Store:
     def _made(
         self, at: Locked, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
-        """Try `_change` once. Raises ChangedMeanwhile with nothing changed."""
+        """Try `_change` once. Raise ChangedMeanwhile with nothing changed."""
         from nexus_mcp.store import close_receipt
         from nexus_mcp.store.commit import carry_out
 
@@ -265,7 +265,7 @@ class Store:
             at.is_kept = True
             self._done = change
             if at.has_receipts and (change.cycle is not None or not change.writes.keys().isdisjoint(SESSION)):
-                # Not after a change of artifacts only: the client that retries the close may be another one.
+                # Not after a change of artifacts only: another client may still repeat the close.
                 close_receipt.forget(at.state, self._access.state, at.held.end)
             return answer, kept
 

@@ -89,7 +89,7 @@ class Transaction:
         return self._history
 
     def growth(self) -> Growth:
-        """Return the history with the new cycle. Raises OSError."""
+        """Return the history with the new cycle. Raise OSError."""
         from nexus_mcp.store.history.append import Growth
 
         assert self.cycle is not None
@@ -123,7 +123,7 @@ class Transaction:
         Return the value as the file will hold it, with its fields in the order of the schema.
 
         New data must fit the closed schema. Data of another harness may have more fields, but must have the fields that
-        every reader needs. Raises NewerVersion, and StateError if the file would grow beyond the limit of readers.
+        every reader needs. Raise NewerVersion, and StateError if the file would grow beyond the limit of readers.
         """
         shown = f".nexus/state/{name}"
         before = self._document(name)
@@ -143,7 +143,7 @@ class Transaction:
         return after.value
 
     def log(self) -> list[Line]:
-        """Return the operation log. Raises StateError, PathRefused, StorageError if it cannot be read."""
+        """Return the operation log. Raise StateError, PathRefused, StorageError if it cannot be read."""
 
         from nexus_mcp.store import oplog  # imported late: start-up does not need it
 
@@ -171,7 +171,7 @@ class Transaction:
     def restore(self, name: str, data: bytes | None) -> None:
         """Request the old content `data` for the file at the path `name`, or its removal for None.
 
-        Raises NewerVersion, StateError if the content does not belong there, and StorageError if its folder is missing.
+        Raise NewerVersion, StateError if the content does not belong there, and StorageError if its folder is missing.
         """
         shown = f".nexus/state/{name}"
         if name in KINDS:
@@ -189,7 +189,7 @@ class Transaction:
         self.writes[name] = (before, data)
 
     def delete(self, name: str) -> bool:
-        """Request the removal of the file `name`; return whether it exists. Raises NewerVersion."""
+        """Request the removal of the file `name`; return whether it exists. Raise NewerVersion."""
         value = self._value(name)
         if value is None:
             return False
@@ -199,7 +199,7 @@ class Transaction:
         return True
 
     def append(self, cycle: dict[str, Any]) -> None:
-        """Request a new cycle in history.json. Raises NewerVersion."""
+        """Request a new cycle in history.json. Raise NewerVersion."""
         shapes.check_writable(self.history.version, journal.SHOWN_HISTORY)
         envelope = {**cycle, "plan": None, "tasks": []}
         shapes.check_new(envelope, shapes.part(shapes.CYCLE), "cycle")
@@ -234,7 +234,7 @@ def value_of(document: Document | None) -> dict[str, Any] | None:
 
 
 def read_history(nexus: Folder | None, state: Folder | None, memory: Memory) -> Archive:
-    """Return the present history.json; the caller closes it. Raises StateError, PathRefused, StorageError."""
+    """Return the present history.json; the caller closes it. Raise StateError, PathRefused, StorageError."""
     from nexus_mcp.store.history.archive import Archive  # imported late: start-up does not need it
 
     return Archive(nexus, state, memory)

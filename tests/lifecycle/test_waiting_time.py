@@ -12,7 +12,7 @@ from nexus_mcp.errors import JournalError, UsageError
 from nexus_mcp.lifecycle import guard
 from nexus_mcp.merging import repository
 from nexus_mcp.store import lock
-from nexus_mcp.store.access import SOON, Deadline
+from nexus_mcp.store.access import HOOK_LIMIT, Deadline
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
@@ -103,7 +103,7 @@ def test_large_journal_is_left_to_a_tool(project: Project, monkeypatch: pytest.M
     """A journal that is too large to be completed in the time of an event is not read; a tool has the time for it."""
     project.put("state/tasks.json", {"goal": "", "decisions": [], "tasks": []})
     path = project.put("state/txn.json", "")
-    os.truncate(path, SOON + 1)
+    os.truncate(path, HOOK_LIMIT + 1)
     read: list[str] = []
     real = Folder.read
 

@@ -49,7 +49,7 @@ def test_large_foreign_receipts_are_not_parsed(tmp_path: Path, parsed: list[str]
     for name in ("closed-" + "a" * 33 + ".json", "closed-é.json", "closed-a-b.json", "closed-.json", "closed-a.jsonl"):
         (state / name).write_text("{}")
     expected = json.loads(marker.read_text())["answer"]
-    with patch.object(close_receipt, "READ_ANYHOW", 300):
+    with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 300):
         assert answered(tmp_path, "task_close") == expected
     assert len(parsed) == 3
     assert not marker.exists()
@@ -69,7 +69,7 @@ def test_number_of_opened_receipts_is_limited(tmp_path: Path, parsed: list[str])
 def test_a_large_one_of_ours_is_dropped_unread(tmp_path: Path, parsed: list[str]) -> None:
     """A change drops the answer of a large close without reading more of it than how it begins."""
     marker = closed_without_answer(tmp_path)
-    with patch.object(close_receipt, "READ_ANYHOW", 0):
+    with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 0):
         answered(tmp_path, "task_add", TASK)
     assert not marker.exists()
     assert parsed == []
@@ -80,7 +80,7 @@ def test_one_of_another_id_is_not_dropped(tmp_path: Path) -> None:
     marker = closed_without_answer(tmp_path)
     other = marker.with_name("closed-0123456789abcdef.json")
     marker.rename(other)
-    with patch.object(close_receipt, "READ_ANYHOW", 0):
+    with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 0):
         answered(tmp_path, "task_add", TASK)
         assert App(Workspace(str(tmp_path))).call("task_close", {}).result["isError"] is False
     assert other.exists()

@@ -97,7 +97,7 @@ def test_unreadable_log_is_refused(tmp_path: Path) -> None:
     log.unlink()
     with log.open("wb") as file:
         file.truncate(9 << 20)
-    with pytest.raises(StateError, match=r"larger .* The next change that is noted shortens it or sets it aside\."):
+    with pytest.raises(StateError, match=r"larger .* The next recorded change shortens it or sets it aside\."):
         take_back(tmp_path)
     assert files(tmp_path).keys() == {"tasks.json"}
     answered(tmp_path, "task_update", SMALLEST["task_update"])

@@ -59,7 +59,7 @@ def test_other_file_in_place_of_the_log_is_kept(tmp_path: Path, kind: str, warni
     assert outside.read_bytes() == b"kept"
     assert not (tmp_path / "nowhere").exists()
     assert len(warnings) == 1
-    assert "could not note a change in .nexus/state/oplog.jsonl" in warnings[0]
+    assert "could not record a change in .nexus/state/oplog.jsonl" in warnings[0]
     assert "nothing was changed" not in warnings[0]
     assert "call again" not in warnings[0]
 
@@ -121,7 +121,7 @@ def test_failed_entry_does_not_fail_the_change(tmp_path: Path, warnings: list[st
         answered(tmp_path, "task_add", TASK)
     assert files(tmp_path).keys() == {"tasks.json"}
     assert warnings == [
-        "could not note a change in .nexus/state/oplog.jsonl: oops. Changes are made all the same; undo stops there."
+        "could not record a change in .nexus/state/oplog.jsonl: oops. The change was made; undo stops at it."
     ]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Growth:
-    """`archive` with the new `cycle` at its end. Raises OSError."""
+    """The history of `archive` with the new `cycle` at its end. Raise OSError."""
 
     __slots__ = ("_added", "_archive", "_closing", "_cut", "_cycle", "_is_apart", "_made", "_rest", "_span", "_tail")
 
@@ -60,19 +60,19 @@ class Growth:
         """Return the parts of the new file: bytes, or functions that write to a descriptor. The old cycles come first.
 
         The last part writes nothing: it checks that the old file still is the copied one, and sets the times of the new
-        file. Raises ChangedMeanwhile if it is not.
+        file. Raise ChangedMeanwhile if it is not.
         """
         return [self._copy, self._added, self._rest, self._finish]
 
-    def is_due(self) -> bool:
-        """Return whether the file with the history's name still is the copied one. Raises OSError, NexusError."""
+    def is_current(self) -> bool:
+        """Return whether the file with the history's name still is the copied one. Raise OSError, NexusError."""
         read, nexus = self._archive.index.identity, self._archive.nexus
         assert nexus is not None
         found = _seen(nexus)
         return found is None if read is None else found is not None and identity.of(found) == read
 
     def prepare(self) -> str:
-        """Write the new file to a temporary name and sync it; return the name. Raises as atomic.prepare does."""
+        """Write and sync the new file under a temporary name; return it. Raise the errors of `atomic.prepare`."""
         nexus = self._archive.nexus
         assert nexus is not None
         return atomic.prepare(nexus, self.parts(), nexus.plain(NAME))
@@ -80,14 +80,14 @@ class Growth:
     def install(self, temporary: str) -> None:
         """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.
 
-        Raises ChangedMeanwhile, OSError, Unsynced.
+        Raise ChangedMeanwhile, OSError, Unsynced.
         """
         nexus = self._archive.nexus
         assert nexus is not None
         copied = Copied(self._archive.index.identity, self._archive.index.tail)
         Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
-        # Before the sync: a program that writes to the new file and sets its time back is detected only by the end of
-        # the file.
+        # Before the sync, because later writes by a program that sets the time of the file back are detected only at
+        # its end.
         self.installed()
         atomic.confirm(nexus)
 
@@ -97,7 +97,7 @@ class Growth:
         """
         try:
             self._note()
-        except Exception as error:  # noqa: BLE001 - the cycle is in the history, and has to be answered
+        except Exception as error:  # noqa: BLE001 - the cycle is in the history, so the call must succeed
             log.warning(f"{SHOWN} is read again by the next call: {type(error).__name__}: {error}")
 
     def _copy(self, fd: int) -> None:
@@ -118,7 +118,7 @@ class Growth:
         else:
             same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise ChangedMeanwhile(SHOWN)  # or only its number of names changed, which also changes a time
+            raise ChangedMeanwhile(SHOWN)  # also if only its number of names, and so a time, changed
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)

@@ -41,7 +41,7 @@ _CHANGED = "it was changed meanwhile"
 class Archive:
     """The present history in the folder `nexus`. Close it, or use it in `with`.
 
-    `state` is the folder for its cache, `memory` the memory of this process. Raises StateError if the file is no
+    `state` is the folder for its cache, `memory` the memory of this process. Raise StateError if the file is no
     history, PathRefused, StorageError.
     """
 
@@ -85,7 +85,7 @@ class Archive:
 
     @property
     def version(self) -> dict[str, Any]:
-        """Return the file's `schema_version` in an object of its own, which is empty if the file has none."""
+        """Return {"schema_version": its value in the file}, or {} if the file has none."""
         return self.index.version
 
     @property
@@ -94,7 +94,7 @@ class Archive:
         return self.index.highest
 
     def cycle(self, number: int) -> dict[str, Any]:
-        """Return one cycle, parsed. Raises StorageError if the file was changed since."""
+        """Return one cycle, parsed. Raise StorageError if the file was changed since."""
         assert self.fd is not None
         try:
             found = _CYCLES.element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
@@ -107,7 +107,7 @@ class Archive:
     def free_time(self, now: str) -> str:
         """Return the `completed_at` of a new cycle: `now`, a stamp, or the next millisecond that no cycle has.
 
-        No other date counts: a cycle of another harness may have a date in the future. Reads only the index.
+        It may be before that of other cycles, which may have dates in the future. This reads only the index.
         """
         return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
@@ -116,7 +116,7 @@ class Archive:
         return list(self._ended_at(completed_at))
 
     def has(self, cycle: dict[str, Any]) -> bool:
-        """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter, 1, 1.0
+        """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter; 1, 1.0
         and true differ.
         """
         wanted = canonical(cycle)
@@ -131,14 +131,14 @@ class Archive:
     def matches(self, query: str) -> list[int]:
         """Return the numbers of the cycles whose JSON text (texts.normalize) has `query`, ignoring case.
 
-        Raises StorageError.
+        Raise StorageError.
         """
         return search(self, query, self._memory)
 
     def newest(self, query: str, most: int, make: Callable[[dict[str, Any]], Found]) -> tuple[int, list[Found]]:
         """Return (how many cycles match the query, all for ""; the results of `make` for the `most` newest).
 
-        Raises as `matches` and `cycle` do.
+        Raise the errors of `matches` and `cycle`.
         """
         numbers = self.matches(query) if query else range(len(self.index))
         return len(numbers), [make(self.cycle(number)) for number in numbers[-most:]]
@@ -148,7 +148,7 @@ class Archive:
         self._memory.index = self.index = index
 
     def put(self, index: Index) -> bool:
-        """Remember `index` for the next call, of any file, and write it to the cache; return whether it is cached."""
+        """Remember `index`, of this or a newer file, and write it to the cache; return whether it is cached."""
         self._memory.index = index
         return self.cache is not None and self.cache.save(index)
 
@@ -185,13 +185,13 @@ class Archive:
 
 
 def look(memory: Memory, at: Callable[[Archive], Found], nexus: Folder | None, state: Folder | None) -> Found:
-    """Return the result of `at` for the history in these folders. Raises as Archive does."""
+    """Return the result of `at` for the history in these folders. Raise the errors of `Archive`."""
     with Archive(nexus, state, memory) as archive:
         return at(archive)
 
 
 def _opened(nexus: Folder) -> int | None:
-    """Open the history; return None if there is none. Raises OSError, PathRefused, StateError."""
+    """Open the history; return None if there is none. Raise OSError, PathRefused, StateError."""
     try:
         fd = nexus.open(NAME, os.O_RDONLY)
     except FileNotFoundError:
@@ -210,12 +210,12 @@ def _opened(nexus: Folder) -> int | None:
 
 
 def search(archive: Archive, query: str, memory: Memory) -> list[int]:
-    """Return the numbers of the cycles whose text has `query`, ignoring case. Raises StorageError."""
+    """Return the numbers of the cycles whose text has `query`, ignoring case. Raise StorageError."""
     try:
         wanted = query.lower().encode()
     except UnicodeEncodeError:
         return []
-    if archive.fd is None or b"\n" in wanted:  # JSON has no newline within a string, and the text has no other one
+    if archive.fd is None or b"\n" in wanted:  # the texts contain no newline
         return []
     try:
         if archive.index.closing < history_index.CACHE_FROM_BYTES:
@@ -304,7 +304,7 @@ def _keeper(archive: Archive, index: Index) -> TextWriter | None:
 def find_index(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, bool] | None:
     """Return (the index of the history `fd`, whether it was made just now); None if the file changed while it was read.
 
-    Raises StateError for a file that is no history, OSError.
+    Raise StateError for a file that is no history, OSError.
     """
     try:
         seen, tail = identity.read(fd)
@@ -327,7 +327,7 @@ def find_index(fd: int, cache: Cache | None, memory: Memory) -> tuple[Index, boo
     now = identity.of(os.fstat(fd))
     if not identity.is_as_read(seen, now):
         return None
-    # Its name may belong to another file now. The index is of the file that was read, and valid for this call.
+    # The name history.json may belong to another file now. The index of the file that was read is valid for this call.
     index.identity, index.settled, index.tail = seen, settled and now == seen, tail
     memory.index = index
     return index, True
@@ -345,7 +345,7 @@ def _build(fd: int, size: int, known: Index | None) -> Index:
             try:
                 return parse.build(fd, size, digests=digests, known=known.beginning(count))
             except parse.Unreadable:
-                pass  # parsed as a new file: the change may be before the cycles
+                pass  # parse it as a new file: the change may be before the cycles
     return parse.build(fd, size, digests=digests)
 
 

@@ -3,8 +3,8 @@
 `history.index` is replaced as a whole and names the file with the texts. Bytes to which an index refers are never
 overwritten, so readers and writers can work at the same time.
 
-Nothing is synced. After a power cut these files may contain anything, so both have checksums. The index records its own
-inode: an index that came with a clone or a copy is ignored.
+Nothing is synced. After a power cut these files may contain anything, so both have checksums. The index records the
+inode of its own file: an index that came with a clone or a copy is ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _warned: set[str] = set()
 class Cache:
     """The cache in the folder `state`, which is opened at first use. Close it.
 
-    `source` has the permissions of the history: derived files are not readable by more users.
+    `source` is the stat of the history: no more users may read the derived files.
     """
 
     __slots__ = ("_copy", "_folder", "_source", "_state")
@@ -86,7 +86,7 @@ class Cache:
                 folder.unlink(NAME)
 
     def texts(self, name: str, flags: int = os.O_RDONLY) -> int:
-        """Open the file of texts `name`. Raises OSError, NexusError, and ValueError for a file that more users may read
+        """Open the file of texts `name`. Raise OSError, NexusError, and ValueError for a file that more users may read
         than the history.
         """
         folder = self._opened(make=False)
@@ -100,7 +100,7 @@ class Cache:
         return fd
 
     def new_texts(self) -> tuple[str, int] | None:
-        """Return (name, descriptor) of a new file of texts, None if none can be created. Raises OSError, NexusError."""
+        """Return (name, descriptor) of a new file of texts, None if none can be created. Raise OSError, NexusError."""
         folder = self._opened(make=True) if fcntl is not None else None
         if folder is None:
             return None
@@ -120,7 +120,7 @@ class Cache:
 
 
 def remove(state: Folder) -> None:
-    """Remove the whole cache from a folder that no other process uses yet. Raises OSError, NexusError."""
+    """Remove the whole cache from a folder that no other process uses yet. Raise OSError, NexusError."""
     folder = state.child(FOLDER)
     if folder is not None:
         with folder:
@@ -178,12 +178,12 @@ def _sweep(folder: Folder, texts: str) -> None:
 
 
 def _plain(folder: Folder, name: str, flags: int) -> int:
-    """Open a plain file that has no second name. Raises OSError, NexusError, ValueError."""
+    """Open a plain file that has no second name. Raise OSError, NexusError, ValueError."""
     fd = folder.open(name, flags)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
         close_fd(fd)
-        raise ValueError("it is no plain file of one name")
+        raise ValueError("it must be a plain file without hard links")
     return fd
 
 

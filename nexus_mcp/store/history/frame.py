@@ -104,13 +104,13 @@ def advice() -> str:
     from nexus_mcp.program import command
 
     return (
-        f"Run {command('history repair --dry-run')} to see what can be kept of it, and how (the file as it is stays "
-        "beside), or restore it from a copy; then call again."
+        f"Run {command('history repair --dry-run')} to see which cycles can be kept (the repair also keeps a copy "
+        "of this file), or restore it from a copy; then call again."
     )
 
 
 class HistoryFile:
-    """A history.json as it was read; an absent one has no cycles. Raises StateError if the file is no history.
+    """A history.json as it was read; an absent one has no cycles. Raise StateError if the file is no history.
 
     `cycles` are the parsed cycles, oldest first; `members` the other fields of the file. `spans` has the place of each
     cycle in `text`, (start, end). `opening` is the position after the bracket that opens their array, `closing` that of
@@ -135,7 +135,7 @@ class HistoryFile:
                 raise StateError(file, f"is not a valid history file: /cycles/{index} must be of type object")
 
     def has(self, cycle: dict[str, Any]) -> bool:
-        """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter, 1, 1.0
+        """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter; 1, 1.0
         and true differ.
         """
         wanted = canonical(cycle)
@@ -163,7 +163,7 @@ class HistoryFile:
 
 
 def canonical(value: object) -> str:
-    """Return a text that is the same only for equal JSON values: the order of fields does not matter, 1, 1.0 and true
+    """Return a text that is the same only for equal JSON values: the order of fields does not matter; 1, 1.0 and true
     differ.
     """
     return json.dumps(value, sort_keys=True)

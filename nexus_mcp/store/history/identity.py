@@ -5,7 +5,7 @@ written again, in place, and look the same. A file is *settled* if it was writte
 gave it a time that the clock never shows: any later write to it is visible. A file that is not settled has to be
 compared by its bytes.
 
-A write through a shared mapping is visible when the page is first written to, or in the tail.
+A write through a shared mapping changes the times when a page is first written to; a later one shows in the tail.
 """
 
 from __future__ import annotations
@@ -55,25 +55,25 @@ def is_apart(identity: Identity) -> bool:
 
 
 def tail(fd: int, size: int) -> int:
-    """Return a checksum of the last bytes of a file of `size` bytes. Raises OSError."""
+    """Return a checksum of the last bytes of a file of `size` bytes. Raise OSError."""
     return checksum(atomic.read_range(fd, max(0, size - TAIL), size))
 
 
 def read(fd: int) -> tuple[Identity, int]:
-    """Return the identity and the `tail` of an open file. Raises OSError."""
+    """Return the identity and the `tail` of an open file. Raise OSError."""
     seen = of(os.fstat(fd))
     return seen, tail(fd, seen[2])
 
 
 def checksum(end: bytes) -> int:
-    """Return the `tail` of a file with this end: at least TAIL bytes of it, or all."""
+    """Return the `tail` of a file that ends with `end`: its last TAIL bytes or more, or the whole file."""
     return zlib.crc32(end[-TAIL:])
 
 
 def is_as_read(before: Identity, after: Identity) -> bool:
     """Return whether the bytes are the same; the name, the permissions and the number of names may differ.
 
-    If a program may have set the time of the last write back, the result is False: only the last time reveals that.
+    A write after which a program sets the time of the last write back is not detected: only the last time reveals it.
     """
     return before[:4] == after[:4]
 
@@ -81,7 +81,7 @@ def is_as_read(before: Identity, after: Identity) -> bool:
 def set_apart(fd: int) -> bool:
     """Set the time of a new file back by a nanosecond, so that it equals no clock tick; return whether that worked.
 
-    A later write within the same tick sets the time to the tick, which differs. Raises OSError.
+    A later write within the same tick sets the time to the tick, which differs. Raise OSError.
     """
     if not _BY_DESCRIPTOR:
         return False

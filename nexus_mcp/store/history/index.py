@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from nexus_mcp.store.history.identity import Identity
 
 RECORD = struct.Struct("=QQQQ24s16s")
-"""The record of a cycle: its begin and end, the end of its line of text (0 without one), the highest plan id up to
-here, `completed_at` if it has 24 ASCII characters (else NULs), and a digest of the bytes from the end of the cycle
-before (for the first: from the bracket) to its own end (NULs without one).
+"""The record of a cycle: its begin and end, the end of its line of text (0 without one), and the highest plan id up to
+here. Then `completed_at`, or NULs if it has not 24 ASCII characters. Last a digest, or NULs, of the bytes from the end
+of the cycle before (for the first: from the bracket) to its own end.
 """
 NUMBERS = RECORD.size // 8
 """Numbers of 8 bytes in a record; the first three are begin, end and end of the line."""
@@ -41,7 +41,7 @@ class Index:
     """The cycles of one history.json, oldest first. Offsets are in bytes.
 
     `opening` is the offset after the bracket that opens the array of cycles, `closing` that of the bracket that closes
-    it. `highest` is the highest plan id, 0 for none. `version` is the file's `schema_version`, in an object of its own.
+    it. `highest` is the highest plan id, 0 for none. `version` is {"schema_version": its value in the file}, or {}.
 
     The index is of the file with this `identity`; `settled` is the result of identity.is_settled; `tail` is a checksum
     of its last bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that
@@ -167,7 +167,7 @@ CACHE_FROM_BYTES = 256 << 10
 
 
 def digest(data: bytes) -> bytes:
-    """Return 16 bytes that identify the data: no one can make other data with the same digest."""
+    """Return a digest of 16 bytes: other data with the same digest cannot be made."""
     import hashlib  # imported late: hashlib takes 4 MB, and only a long history needs it
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
@@ -183,7 +183,7 @@ _NUMBERS = ("opening", "closing", "highest", "tail", "lined", "checked", "checks
 
 
 def to_bytes(index: Index, device: int, inode: int) -> bytes:
-    """Return the file's bytes. Raises ValueError if it would be larger than the reader accepts."""
+    """Return the file's bytes. Raise ValueError if it would be larger than the reader accepts."""
     fields = {name: getattr(index, name) for name in (*_NUMBERS, "identity", "settled", "version", "texts")}
     head = json.dumps(fields).encode()
     if len(head) > _MOST_HEAD or len(index.records) > MOST - HEADER.size - _MOST_HEAD:
@@ -194,8 +194,8 @@ def to_bytes(index: Index, device: int, inode: int) -> bytes:
 
 
 def sizes(header: bytes, size: int, device: int, inode: int) -> int:
-    """Return how many bytes the head has, from the header of a file of `size` bytes. Raises ValueError if it is not
-    ours.
+    """Return how many bytes the head has, from the header of a file of `size` bytes. Raise ValueError if it is another
+    file.
     """
     magic, *own, head, records, _ = HEADER.unpack(header)
     if magic != _MAGIC or own != [device, inode] or head > _MOST_HEAD or HEADER.size + head + records != size:
@@ -204,11 +204,11 @@ def sizes(header: bytes, size: int, device: int, inode: int) -> int:
 
 
 def from_bytes(header: bytes, head: bytes, records: bytes) -> Index:
-    """Return the index. Raises ValueError, KeyError, TypeError, RecursionError for bytes that
+    """Return the index. Raise ValueError, KeyError, TypeError, RecursionError for bytes that
     `to_bytes` does not make.
     """
     if HEADER.unpack(header)[-1] != zlib.crc32(records, zlib.crc32(head)):
-        raise ValueError("it is not what was written")
+        raise ValueError("its checksum does not match")
     fields: dict[str, Any] = json.loads(head)
     index = Index()
     for name in _NUMBERS:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Window:
-    """Reads the file `fd`, of `size` bytes. Raises OSError.
+    """Reads the file `fd`, of `size` bytes. Raise OSError.
 
     `data` are its bytes from the offset `begin` on. `at` is the current position in them.
     """
@@ -68,7 +68,7 @@ class Window:
     def text(self) -> tuple[str, int]:
         """Return (text, the number of the character at `at`). A character that is truncated at the end is left out.
 
-        Raises UnicodeDecodeError.
+        Raise UnicodeDecodeError.
         """
         if self._text is None:
             self._text, _ = codecs.utf_8_decode(self.data[self.at - self.begin :], "strict", self.is_last)
@@ -114,7 +114,7 @@ class Unreadable(Exception):
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
     """Return the index of the file `fd` with its `size` bytes, without digests unless `digests`.
 
-    `known` is the index of the cycles with which the file is known to begin; it is extended. Raises Unreadable when the
+    `known` is the index of the cycles with which the file is known to begin; it is extended. Raise Unreadable when the
     file is no history, and OSError (atomic.Shrunk when it is shorter than that).
     """
     window = Window(fd, size)
@@ -151,7 +151,7 @@ def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
 
 
 def _enter(window: Window) -> Frame:
-    """Move to the first cycle; return the frame as far as it was walked."""
+    """Move to the first cycle; return the frame, which has walked the text before it."""
     while True:
         frame = Frame()
         text = window.text()[0]
@@ -184,7 +184,7 @@ def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
             return None
         cycle, start, end = found
         if not isinstance(cycle, dict) or is_too_deep(cycle, ARCHIVE_DEPTH - 2):
-            raise Invalid("has a cycle that is none")
+            raise Invalid("has a cycle that is no object or is nested too deeply")
         return window.offset(start), window.offset(end), cycle.get("completed_at"), plan_id(cycle)
 
 
@@ -206,7 +206,7 @@ def _leave(window: Window, frame: Frame) -> int:
 
 
 class _FastParser:
-    """Finds cycles in our own layout, with another one after them, without a strict parse.
+    """Finds cycles in our own layout without a strict parse, if another cycle follows.
 
     Whatever the layout, each byte is searched once for a possible end of a cycle, and checked once as a part of one. So
     a file that only begins in our layout costs no more than any other.
@@ -218,7 +218,7 @@ class _FastParser:
         self._judged = check_cycle
         self._window = window
         self._searched = 0  # offset in the file up to which there is no other possible end
-        self._refused = 0  # the last possible end, which proved to be none
+        self._refused = 0  # the last possible end that was not the end of a cycle
 
     def next(self) -> Cycle | None:
         """Return the next cycle; None if it has to be parsed strictly."""
@@ -247,7 +247,7 @@ _LONGEST = 8
 
 
 def explain(fd: int, size: int, found: Unreadable) -> None:
-    """Raise StateError for the fault in the file `fd`; return if the fault is no longer there. Raises OSError."""
+    """Raise StateError for the fault in the file `fd`; return if the fault is no longer there. Raise OSError."""
     if size <= WHOLE:
         HistoryFile(atomic.read_range(fd, 0, size))
         return

@@ -1,7 +1,7 @@
 """The search text of each cycle: its JSON without insignificant white space, numbers as in the file, in lower case.
 
-`normalize` is the plain definition; `normalize_parsed` and msgspec_cycles.compact are faster and give the same result.
-The cache stores the texts, one line for each cycle.
+`normalize` defines it; `normalize_parsed` and msgspec_cycles.compact are faster and give the same result. The cache
+stores the texts, one line for each cycle.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CorruptTexts(Exception):
 def lines(fd: int, index: Index, first: int) -> Iterator[bytes]:
     """Yield the line, with its newline, of each cycle of the history `fd` from the number `first` on.
 
-    Raises OSError, and ValueError if it is another file.
+    Raise OSError, and ValueError if it is another file.
     """
     line = _liner(quick=index.closing >= parse.FAST_FROM_BYTES)
     while first < len(index):
@@ -147,7 +147,7 @@ def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified)
     """Return the numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
     `verified` is the part of the file of texts that was found undamaged (Memory.verified). The second result is its new
-    value, which never covers a file that could be written again within the same clock tick. Raises CorruptTexts.
+    value, which never covers a file that could be written again within the same clock tick. Raise CorruptTexts.
     """
     ends, found, after = index.line_ends(), [], 0
     try:
@@ -215,7 +215,7 @@ class TextWriter:
             self._write()
 
     def copy(self, size: int) -> None:
-        """Begin with the first `size` bytes of the texts of the index. Raises one of cache.UNUSABLE."""
+        """Begin with the first `size` bytes of the texts of the index. Raise one of cache.UNUSABLE."""
         source = self._cache.texts(self._index.texts) if size else -1
         try:
             for at in range(0, size, atomic.CHUNK):
@@ -261,7 +261,7 @@ class TextWriter:
 
 
 def open_writer(cache: Cache, index: Index) -> TextWriter | None:
-    """Return a writer for the lines that `index` lacks; None if they cannot be stored. Raises one of cache.UNUSABLE.
+    """Return a writer for the lines that `index` lacks; None if they cannot be stored. Raise one of cache.UNUSABLE.
 
     It appends to the file that `index` names. If that file has more (another process appends to it, or died doing so),
     or has lines of removed cycles, it is copied: bytes to which an index refers are never overwritten.

@@ -77,7 +77,7 @@ class _Blind(Growth):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
 
-    def is_due(self) -> bool:
+    def is_current(self) -> bool:
         return True
 
 

@@ -28,7 +28,7 @@ def _placed_over() -> tuple[Any, str, Any]:
 
 
 def _save_swept() -> tuple[Any, str, Any]:
-    return conflicts, "is_settled", lambda *_: True
+    return conflicts, "is_removable", lambda *_: True
 
 
 def _save_dropped() -> tuple[Any, str, Any]:

@@ -81,9 +81,9 @@ def test_a_history_whose_old_time_was_put_back_is_not_replaced(fast_path: Path) 
         growth = Growth(archive, CYCLE)
         assert archive.nexus is not None
         assert archive.index.identity is not None
-        assert growth.is_due()
+        assert growth.is_current()
         archive.index.identity = (*archive.index.identity[:4], archive.index.identity[4] - 1)
-        assert not growth.is_due()
+        assert not growth.is_current()
         with pytest.raises(StorageError, match="another program keeps changing it; nothing was changed"):
             atomic.prepare(archive.nexus, growth.parts())
 
@@ -98,12 +98,12 @@ def test_pipe_in_place_of_the_history_is_not_waited_for(fast_path: Path) -> None
         atomic.prepare(archive.nexus, growth.parts())
         site.path.unlink()
         os.mkfifo(site.path)
-        for look in (growth.is_due, growth.installed):
+        for look in (growth.is_current, growth.installed):
             looking = threading.Thread(target=look, daemon=True)
             looking.start()
             looking.join(60)
             assert not looking.is_alive()
-        assert not growth.is_due()
+        assert not growth.is_current()
 
 
 def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
