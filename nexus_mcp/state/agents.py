@@ -4,11 +4,11 @@ The tracker has no field for an agent's session, nor for names that its schema r
 agents.extension.jsonl, under the agent's id and started_at: no two entries share this pair.
 
 Each line of agents.extension.jsonl is an object with a kind. A hook that cannot get the lock in time appends an event
-(`spawn`, `resume`, `complete`). The next lock holder applies the event to the tracker: it first appends a `fold` line
-with the checksum of the tracker that it is about to write, the ids of all events in that tracker, and the data for
-which the tracker has no field. A fold line counts only while the tracker has its checksum. So a lock holder that dies
-between the two writes has changed nothing, and no event is counted twice. A `seen` line has the time of an event that
-changed no agent.
+(`spawn`, `resume`, `complete`). The next lock holder applies the event to the tracker. It first appends a `fold` line:
+the checksum of the tracker that it is about to write, the ids of all events in that tracker, and the data for which the
+tracker has no field. A fold line counts only while the tracker has its checksum. So a lock holder that dies between the
+two writes has changed nothing, and no event is counted twice. A `seen` line has the time of an event that changed no
+agent.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class _Working:
 
     def _begin(self, event: Event, session: str) -> int:
         agent_id, at, name = event["agent_id"], event["at"], event.get("agent_name", "")
-        while (agent_id, at) in self._keys:  # of another session
+        while (agent_id, at) in self._keys:  # an agent of another session has this id and time
             at = times.next_after(at) or f"{at}~"
         self._keys.add((agent_id, at))
         self._extras[agent_id, at] = {"session_id": session} if session else {}
@@ -183,7 +183,7 @@ class _Working:
         return len(self._entries) - 1
 
     def _name(self, entry: Entry, name: str) -> None:
-        """Add a name that the entry does not have: the restrictions of all its names hold."""
+        """Add a name that the entry does not have: the agent has the restrictions of all its names."""
         key = key_of(entry)
         if key is None or not name or name == entry.get("agent_name"):
             return
@@ -217,8 +217,8 @@ _EVENT_TEXTS = ("session_id", "agent_name", "last_message")
 
 
 def is_line(value: object) -> bool:
-    """Return whether the value is a line that readers can rely on. Lines of a kind of a later version count, and are
-    skipped.
+    """Return whether the value is a valid line. A line of a kind that only a later version knows is valid; readers skip
+    it.
 
     Checked by hand, because hooks read the file at every step, and agents-extension.schema.json has alternatives.
     """
@@ -244,7 +244,7 @@ def is_event(line: Line) -> bool:
 
 
 def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
-    """Return (the fold line of this tracker, its number).
+    """Return (the fold line of this tracker, its number in `lines`).
 
     A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then the line is derived
     from the last fold line.
@@ -254,7 +254,7 @@ def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[
     if exact:
         return lines[exact[-1]], exact[-1]
     last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
-    # An agent that was removed from the tracker counts as recorded.
+    # An agent of the last fold line counts as recorded, even if it was removed from the tracker.
     there = Records(entries, _extras(last), {}).pairs()
     lost = {line["id"] for line in lines if line["kind"] == SPAWN and _pair(line) not in there}
     events = [event for event in last["events"] if event not in lost]
@@ -265,8 +265,8 @@ def merge(
     entries: list[Entry], checksum: str, lines: list[Line], harness_id: str
 ) -> tuple[Records, list[str], Line, bool]:
     """Return (the agents of a tracker with these entries and this checksum, with the data that the lines add; the ids
-    of `_known_events`; the fold line of `_find_base`; whether it is in the lines, so that nothing beside the tracker is
-    missing).
+    of `_known_events`; the fold line of `_find_base`; whether that line is in the lines). Without it data may be
+    missing.
     """
     fold, at = _find_base(entries, checksum, lines)
     is_exact = any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)

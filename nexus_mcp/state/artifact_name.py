@@ -1,4 +1,4 @@
-"""Check artifact names by the rules of the contract: every segment is checked, and no name is cleaned.
+"""Check artifact names by the rules of the contract: every segment is checked, and no name is changed.
 
 An accepted name stays inside its folder on every system. Windows refuses a few more characters; there the write fails.
 """
@@ -26,7 +26,7 @@ _DEVICES = frozenset(
 
 
 def segments(filename: str, temporary_prefix: str) -> list[str]:
-    """Return `filename` split at `/`. Raises PathRefused, naming the rule, if the name could leave its folder or
+    """Return `filename` split at `/`. Raise PathRefused, naming the rule, if the name could leave its folder or
     mislead.
 
     `temporary_prefix` is the prefix of the store's temporary files. Such a name would be deleted as a leftover.

@@ -30,7 +30,7 @@ VERSION = 1
 UNDO = "undo"
 UNKNOWN = "unknown"
 LOG_ADVICE = "See nexus-mcp log."
-PAST_ADVICE = "It goes no further back; later changes can be taken back as usual."
+PAST_ADVICE = "Undo goes no further back; it still takes back later changes."
 _CLIENT_LENGTH = 100
 _CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
 _SLICE_BYTES = 1 << 16  # bytes that are compared at a time
@@ -93,8 +93,8 @@ def entry_of(
 
 
 def file_change(name: str, before: bytes | None, after: bytes | None, marks: Marks | None = None) -> dict[str, Any]:
-    """Return a file of an entry with the data to restore it; None means no file. Old content that is no text is not
-    stored.
+    """Return a file of an entry with the data to restore it; None as bytes means no file. Old content that is no text
+    is not stored.
 
     `marks` is for session files, which were parsed.
     """
@@ -144,7 +144,7 @@ def undone_ids(lines: Sequence[Line]) -> set[str]:
 
 
 def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
-    """Return the last `count` changes that were not taken back, newest first. Raises UndoRefused if
+    """Return the last `count` changes that were not taken back, newest first. Raise UndoRefused if
     one is permanent.
     """
     gone = undone_ids(lines)
@@ -155,7 +155,7 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
         if line is None:
             problem = f"Line {number} of the operation log cannot be read, so its change is unknown"
             raise _refused(found, problem, f" {PAST_ADVICE}")
-        if "cycle" in line:  # before other lines are read
+        if "cycle" in line:  # before the checks below: undo never goes past a cycle
             raise _refused(found, f"{describe(line)} put a cycle into the history, which only grows")
         if "undoes" in line or line["id"] in gone:
             continue
@@ -189,7 +189,7 @@ def is_permanent(line: Entry) -> bool:
 def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
     """Return the content of the file before the change `by`, from its content `now`.
 
-    Raises UndoRefused if `now` is not the content that the change wrote.
+    Raise UndoRefused if `now` is not the content that the change wrote.
     """
     before = file["before"]
     if not _matches(file["after"], now):

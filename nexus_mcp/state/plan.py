@@ -36,30 +36,30 @@ def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any
 
 
 def remove(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
-    """Return the plan without this issue; the others keep their ids. Raises ToolError if it does not exist."""
+    """Return the plan without this issue; the others keep their ids. Raise ToolError if it does not exist."""
     gone = find(plan, issue_id)
     return {**plan, "issues": [i for i in plan["issues"] if i is not gone]}
 
 
 def edit(plan: dict[str, Any], issue_id: int, title: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the plan, the issue) with the issue's title changed. Raises ToolError if the issue does not exist."""
+    """Return (the plan, the issue) with the issue's title changed. Raise ToolError if the issue does not exist."""
     return _replace(plan, issue_id, lambda issue: {**issue, "title": title})
 
 
 def reopen(plan: dict[str, Any], issue_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the plan, the issue) with the issue pending and without its decision; how_* stay. Raises ToolError."""
+    """Return (the plan, the issue) with the issue pending and without its decision; how_* stay. Raise ToolError."""
     return _replace(
         plan, issue_id, lambda issue: {**{k: v for k, v in issue.items() if k != "decision"}, "status": PENDING}
     )
 
 
 def decide(plan: dict[str, Any], issue_id: int, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the plan, the issue) decided, with `decision` and the how_* in `fields`. Raises ToolError."""
+    """Return (the plan, the issue) decided, with `decision` and the how_* in `fields`. Raise ToolError."""
     return _replace(plan, issue_id, lambda issue: {**issue, "status": DECIDED, **fields})
 
 
 def find(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
-    """Return the first issue with this id. Raises ToolError if there is none."""
+    """Return the first issue with this id. Raise ToolError if there is none."""
     for issue in plan["issues"]:
         if issue["id"] == issue_id:
             return issue  # type: ignore[no-any-return]

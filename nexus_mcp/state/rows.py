@@ -27,8 +27,8 @@ class Row(dict):  # type: ignore[type-arg]
         self.text = b""
         self._answered: tuple[bytes, bytes] | None = None
 
-    def answered(self) -> tuple[bytes, bytes]:
-        """Return its JSON text as `encode_answer` does."""
+    def to_answer(self) -> tuple[bytes, bytes]:
+        """Return the result of `encode_answer` for its JSON text."""
         if self._answered is None:
             self._answered = encode_answer(_encode(self))
         return self._answered
@@ -41,11 +41,11 @@ class Rows(list):  # type: ignore[type-arg]
 
     def compact(self) -> bytes:
         """Return the array as JSON text (`encode_line`) without insignificant white space, non-ASCII unescaped."""
-        return b"[%b]" % b",".join([row.answered()[0] for row in self])
+        return b"[%b]" % b",".join([row.to_answer()[0] for row in self])
 
     def quoted(self) -> bytes:
         """Return the array as JSON text, escaped for the inside of a JSON string, without quotes around it."""
-        return b"[%b]" % b",".join([row.answered()[1] for row in self])
+        return b"[%b]" % b",".join([row.to_answer()[1] for row in self])
 
 
 def encode_answer(text: str) -> tuple[bytes, bytes]:

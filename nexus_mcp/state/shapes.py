@@ -26,7 +26,7 @@ _ROWS = {PLAN: "issues", TASKS: "tasks"}
 def check(value: Any, schema: str, file: str) -> dict[str, Any]:
     """Return `value`, read from `file`, with ids such as `2.0` changed to 2.
 
-    Raises StateError if it does not fit `schema`. Unknown fields of another harness's file are accepted; missing
+    Raise StateError if it does not fit `schema`. Unknown fields of another harness's file are accepted; missing
     required fields and wrong types are not.
     """
     found = schemas.readable_faults(schema, value)
@@ -42,7 +42,7 @@ def check(value: Any, schema: str, file: str) -> dict[str, Any]:
 
 
 def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
-    """Return the tasks or issues of a file, changed as by `check`. Raises ValueError if they are malformed.
+    """Return the tasks or issues of a file, changed as by `check`. Raise ValueError if they are malformed.
 
     For rows that are read without the rest of their file, which would be needed to locate a fault.
     """
@@ -142,7 +142,7 @@ def _refuse(faults: list[schemas.Fault], what: str) -> None:
 
 
 def order_checked(value: dict[str, Any], new: list[Any], schema: str, file: str) -> dict[str, Any]:
-    """Return a plan or task list as `order` does. Raises ValueError as `check_new` does, for its fields and the rows
+    """Return a plan or task list as `order` does. Raise ValueError as `check_new` does, for its fields and the rows
     `new`: its other rows were checked before.
     """
     _refuse(schemas.readable_faults(schema, {**value, _ROWS[schema]: new}), file)

@@ -44,7 +44,7 @@ def add(
 
 
 def set_status(tasks: dict[str, Any], task_id: int, status: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the list, the task) with the task's status set. Raises ToolError if there is no task with this id."""
+    """Return (the list, the task) with the task's status set. Raise ToolError if there is no task with this id."""
     for index, task in enumerate(tasks["tasks"]):
         if task["id"] == task_id:
             changed = {**task, "status": status}

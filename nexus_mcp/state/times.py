@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 LAST = "9999-12-31T23:59:59.999Z"
-"""The times to use for a clock outside the years of the contract; doctor reports such times."""
+"""The last stamp, for a clock beyond the years of the contract; doctor reports it."""
 _SECOND = len("2026-01-31T08:15:00.")
 _MS = 1000
 

@@ -20,7 +20,7 @@ _CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 
 def check(value: Any, file: str) -> list[Entry]:
-    """Return `value`, read from `file`. Raises StateError if it is no tracker; unknown fields are accepted."""
+    """Return `value`, read from `file`. Raise StateError if it is no tracker; unknown fields are accepted."""
     found = [f"{fault.pointer or '/'} {fault.message}" for fault in schemas.readable_faults(SCHEMA, value)]
     if not found:
         statuses = schemas.load(SCHEMA)["items"]["properties"]["status"]
@@ -36,7 +36,7 @@ def check(value: Any, file: str) -> list[Entry]:
 
 
 def filter_usable(value: Any) -> list[Entry]:
-    """Return the valid agents in `value`: a malformed one says nothing about the others."""
+    """Return the valid agents in `value`, without the malformed ones."""
     entries: list[Entry] = []
     for entry in value if isinstance(value, list) else []:
         try:
