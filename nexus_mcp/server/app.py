@@ -140,7 +140,7 @@ class App:
     def warm_up(self, is_called: Callable[[], bool] = bool) -> bool:
         """Prepare the first call in steps until `is_called()`; the next warm_up continues there.
 
-        Returns whether preparation is finished or impossible. Changes no file and never raises.
+        Return whether preparation is finished or impossible. Changes no file and never raises.
         """
         try:
             from nexus_mcp.server import response_json  # noqa: F401
@@ -153,7 +153,7 @@ class App:
         return True
 
     def read(self, method: str, params: dict[str, Any], client_name: str = "", *, modern: bool) -> ReadResult:
-        """Answer a read request (handlers.METHODS). Raises Fault without an id for every error."""
+        """Answer a read request (handlers.METHODS). Raise Fault without an id for every error."""
         from nexus_mcp.server import handlers  # rarely a client's first request
         from nexus_mcp.server.resources.definition import ReadContext
 
@@ -165,7 +165,7 @@ class App:
         return ReadResult(handlers.answer(ctx, method, params))
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
-        """Run one tool call. Raises UnknownTool; every other error becomes an Answer with `isError`."""
+        """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`."""
         if name == self._hook_name != "":
             return self._call_hook(arguments or {})
         tool = self._table.get(name)

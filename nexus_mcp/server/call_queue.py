@@ -47,7 +47,7 @@ class _Job:
 
 
 class CallQueue:
-    """The calls of one connection: at most `MAX_WAITING` wait while one runs, with `MAX_BYTES` of lines.
+    """The calls of one connection: at most `MAX_WAITING` wait while one runs. Their lines have at most `MAX_BYTES`.
 
     The reading thread adds calls; one thread begins and runs them, while `read_on` is called on another one. The
     constructor raises OSError or RuntimeError when the system has no descriptor or no thread left.
@@ -72,7 +72,7 @@ class CallQueue:
 
     @property
     def has_constant_reader(self) -> bool:
-        """Return whether the other thread does all the reading, so that the caller must not read."""
+        """Return whether the side reader's thread does all the reading, so that the caller must not read."""
         return self._side_reader.is_constant
 
     def add(self, call: Call | ReadRequest, size: int) -> None:
@@ -131,7 +131,7 @@ class CallQueue:
                 self._give_room(size)
 
     def warm_up(self) -> bool:
-        """Prepare the first call until input arrives. Returns whether preparation is finished.
+        """Prepare the first call until input arrives. Return whether preparation is finished.
 
         Steps that every call needs come first; a short wait follows, so that a scripted call need not wait for the
         steps that only some calls need.
@@ -163,7 +163,7 @@ class CallQueue:
                     answer.delivered()
                 else:
                     answer.undelivered()
-            except Exception as error:  # noqa: BLE001 - the response is out, and other calls wait
+            except Exception as error:  # noqa: BLE001 - the response was sent, and other calls wait
                 log.error(f"{job.call.name}, after its response: {type(error).__name__}: {error}")
 
     def _run(self, call: Call | ReadRequest) -> tuple[Answer | ReadResult | None, dict[str, Any]]:

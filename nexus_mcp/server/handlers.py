@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     Params = dict[str, Any]
 
 MOST = 100
-"""Completion values in one response, the protocol's limit."""
+"""Largest number of completion values in one response, as in the protocol."""
 
 
 def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
-    """Return the result of a request for one of METHODS, without the fields that only one protocol era has. Raises
+    """Return the result of a request for one of METHODS, without the fields that only one protocol era has. Raise
     Fault, without an id.
     """
     return METHODS[method](ctx, params)
@@ -33,7 +33,7 @@ def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
 def complete(ctx: ReadContext, ref: dict[str, Any], argument: dict[str, str]) -> dict[str, Any]:
     """Return MCP's CompleteResult: the words that start with the argument's value, then those that contain it.
 
-    Case is ignored. Raises Fault for an unknown prompt, template or argument. Values in unreadable files are left out.
+    Case is ignored. Raise Fault for an unknown prompt, template or argument. Values in unreadable files are left out.
     """
     name, wanted = argument["name"], argument["value"].lower()
     words = _of_prompt(ctx, ref["name"], name) if ref["type"] == "ref/prompt" else _of_template(ctx, ref["uri"], name)

@@ -2,8 +2,8 @@
 
 It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
 model no advantage when it forges them. A forged user message, or a forged start of an agent, would give it an
-advantage. Payloads and answers have the neutral form (docs/lifecycle.md), or that of the hooks of Claude Code and
-Codex, which share their names. The fields of a native payload may also be separate arguments, because harnesses fill in
+advantage. Payloads and answers have the neutral form (docs/lifecycle.md), or the native form of Claude Code and Codex,
+which use the same names. The fields of a native payload may also be separate arguments, because harnesses fill in
 values only at the first level.
 """
 
@@ -62,7 +62,7 @@ def definition(prefix: str) -> Json:
 def answer(workspace: Workspace, arguments: Json) -> Json:
     """Return the answer to an event in the form of its payload; {} for a native event without a decision or text.
 
-    A malformed payload of pre_tool_use is answered as the command `hook` does: restrictions still apply. Raises
+    A malformed payload of pre_tool_use is answered as the command `hook` does: restrictions still apply. Raise
     NexusError for an unknown event or harness, and unknown arguments.
     """
     event, own = _checked(workspace, arguments)
@@ -83,14 +83,14 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     _clean(payload)
     if native not in NATIVE[event]:
         params = {ours: payload[theirs] for theirs, ours in dialect.NAMES.items() if theirs in payload}
-        problem = "The payload is one of another event."
+        problem = "The payload belongs to another event."
         found = answer_failure(event, problem, own, params, is_whole=False, host=host)
         return dialect.render(NATIVE[event][0], found)
     return dialect.render(native, answer_event(event, dialect.EVENTS[native][1](payload), own, host))
 
 
 def _checked(workspace: Workspace, arguments: Json) -> tuple[str, Workspace]:
-    """Return (the event, the workspace of the harness). Raises InvalidArguments, UsageError."""
+    """Return (the event, the workspace of the harness). Raise InvalidArguments, UsageError."""
     from nexus_mcp.lifecycle.host import BLOCK, GATES
 
     unknown = [name for name in arguments if name not in ("event", "harness", "payload", _GATE, *FIELDS)]

@@ -32,7 +32,7 @@ def parse(line: bytes) -> Message | None:
     """Read one line. Return None for a blank line, a response, or a notification that cannot be read: none of these
     gets a response.
 
-    Raises Fault: -32700 for a line that is not JSON, -32600 for JSON that is no request, -32602 for params
+    Raise Fault: -32700 for a line that is not JSON, -32600 for JSON that is no request, -32602 for params
     that are no object.
     """
     if not line.strip(b" \t\r\n"):
@@ -94,7 +94,7 @@ def _check_depth(line: bytes, text: str, value: Any) -> None:
 
 
 def _load_with_diagnosis(line: bytes) -> Any:
-    """Load a line that the fast path refused; slower, and raises a Fault with the reason."""
+    """Load a line that the fast path refused, more slowly. Raise Fault with the reason."""
     reader = _Reader()
     try:
         text = line.decode()
@@ -114,7 +114,7 @@ def _load_with_diagnosis(line: bytes) -> Any:
 
 
 class _NotJson(Exception):
-    """Accepted by Python's reader, but not JSON."""
+    """A text that Python's reader accepts, although it is not JSON."""
 
 
 class _Reader:

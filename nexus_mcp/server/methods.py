@@ -7,8 +7,8 @@ A shape is
 - a word: "any", "string", "integer", "token" (string or integer), "boolean", "object" (any members);
 - a frozenset: one of these strings;
 - a list of one shape: an array of such items;
-- a tuple: whichever of these shapes fits;
-- {"*": shape}: an object all of whose members have this shape;
+- a tuple: any one of these shapes;
+- {"*": shape}: an object whose members all have this shape;
 - any other dict: an object with these members. "name?" may be missing or null, "name~" may be missing but not null.
   Members it does not name are allowed.
 

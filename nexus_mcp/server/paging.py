@@ -21,7 +21,7 @@ def page(cursor: str | None, parts: Sequence[Items]) -> tuple[list[Any], str]:
     """Return (the items of the page at `cursor`, the next cursor, "" on the last page).
 
     Each of `parts` yields (key, item) in key order, starting after a key. None or "" as cursor means the first page.
-    Raises Fault for a cursor that this function did not make.
+    Raise Fault for a cursor that this function did not make.
     """
     first, after = _read(cursor, len(parts)) if cursor else (0, None)
     shown: list[Any] = []

@@ -141,7 +141,7 @@ _CHUNK = 65536
 _PIECE = getattr(select, "PIPE_BUF", 4096)
 _NARROW, _WIDE = 1 << 16, 1 << 20  # bytes: default size of a Linux pipe, and the largest any user may set
 _STOP_TIMEOUT_S = 1.0  # seconds without progress after which a client counts as gone, once the server has to stop
-_CHECK_INTERVAL_S = 5.0  # a client whose input has ended counts as gone after two of these without a read
+_CHECK_INTERVAL_S = 5.0  # a client that closed its end counts as gone after two intervals without a read
 _HUNG_UP = getattr(select, "POLLHUP", 0) | getattr(select, "POLLRDHUP", 0)
 _GONE = (errno.EPIPE, errno.ECONNRESET)  # the client went away, which is how connections end
 
@@ -200,8 +200,8 @@ class Sink:
     def send(self, message: dict[str, Any], before_waiting: Callable[[], None] | None = None) -> bool:
         """Write a message as one line; return False if it was not written whole.
 
-        A failed write may leave part of a line out, so the server then stops. A message that cannot be encoded becomes
-        an error response. `before_waiting` is called each time before waiting for the client or another thread.
+        A failed write may have sent a part of the line, so the server then stops. A message that cannot be encoded
+        becomes an error response. `before_waiting` is called each time before waiting for the client or another thread.
         """
         line, is_whole = encode(message)
         if not self._lock.acquire(blocking=False):
@@ -219,7 +219,7 @@ class Sink:
     def _try_write(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
         try:
             return self._write(line, before_waiting)
-        except Exception as error:  # noqa: BLE001 - no memory, no module: part of the line may be out
+        except Exception as error:  # noqa: BLE001 - no memory, no module: part of the line may be sent
             log.error(f"an answer could not be written to standard output: {type(error).__name__}: {error}")
             return False
 
@@ -260,7 +260,7 @@ class Sink:
                     log.warning("the input has ended and the client does not read: answers are dropped")
                     return False
                 before = unread
-        return self._stop.wait_for(self._fd, writing=True, seconds=_STOP_TIMEOUT_S, even_so=True)
+        return self._stop.wait_for(self._fd, writing=True, seconds=_STOP_TIMEOUT_S, ignore_stop=True)
 
 
 def _do_nothing() -> None:
@@ -296,7 +296,7 @@ def _widen(fd: int) -> None:
 def encode(message: dict[str, Any]) -> tuple[bytes, bool]:
     """Return (a JSON-RPC message as the bytes of its line, True).
 
-    If encoding fails (also for lack of memory or descriptors), returns (an internal error with the same id, False).
+    If encoding fails (also for lack of memory or descriptors), return (an internal error with the same id, False).
     """
     try:
         return _dump(message) + b"\n", True

@@ -1,7 +1,7 @@
 """Check the requests of one connection in both protocol eras and shape their results.
 
-Handles no bytes and no threads. Order of checks, codes, messages and data follow the official SDK's server
-(docs/wire.md lists the differences).
+This module handles neither bytes nor threads. Order of checks, codes, messages and data follow the official SDK's
+server (docs/wire.md lists the differences).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Call:
         self.result = result
 
     def run(self, app: App) -> Answer:
-        """Run the call. Raises UnknownTool."""
+        """Run the call. Raise UnknownTool."""
         return app.call(self.name, self.arguments, self.client_name)
 
 
@@ -95,7 +95,7 @@ class ReadRequest:
         self._is_modern = is_modern
 
     def run(self, app: App) -> ReadResult:
-        """Run the request. Raises Fault, without an id."""
+        """Run the request. Raise Fault, without an id."""
         return app.read(self.name, self.params, self.client_name, modern=self._is_modern)
 
 
@@ -117,7 +117,7 @@ class Connection:
     def __init__(self, app: App) -> None:
         self._app = app
         self._modern: bool | None = None
-        self._open = False  # legacy only: the handshake, or its last notification, was seen
+        self._open = False  # legacy only: `initialize` or `notifications/initialized` came
         self._client_name = ""
 
     def notify(self, message: Message) -> None:
@@ -126,7 +126,7 @@ class Connection:
             self._open = self._open or fits({"_meta?": "object"}, message.params or {})
 
     def request(self, message: Message) -> dict[str, Any] | Call | ReadRequest | SubscriptionRequest:
-        """Return the result of a request, or the accepted request to run. Raises Fault with the request's id."""
+        """Return the result of a request, or the accepted request to run. Raise Fault with the request's id."""
         if self._modern is None:
             self._modern = message.method != "initialize" and _is_enveloped(message.params)
         return self._modern_request(message) if self._modern else self._legacy_request(message)

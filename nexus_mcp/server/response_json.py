@@ -18,7 +18,7 @@ _encode = COMPACT.encode
 
 
 class Rendered:
-    """JSON text in parts (state.rows.in_line) that replaces its value in a message."""
+    """JSON text in parts (state.rows.encode_line) that replaces its value in a message."""
 
     __slots__ = ("parts",)
 
@@ -51,7 +51,7 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
 
 
 def message(envelope: dict[str, Any]) -> bytes:
-    """Return a JSON-RPC message as compact JSON; fields of its result may be Rendered. Raises as json.dumps does."""
+    """Return a JSON-RPC message as compact JSON; fields of its result may be Rendered. Raise as json.dumps does."""
     parts: list[bytes] = []
     text = "".join(f"{encode_basestring(n)}:{compact(member)}," for n, member in envelope.items() if n != "result")
     text, mark = f'{{{text}"result":', "{"

@@ -1,7 +1,7 @@
 """Read input on a second thread while a call runs, and notice a stop request meanwhile.
 
 Handing each line from a reading thread to a working one costs more than a short call (docs/decisions/0051). So one
-thread reads and works; this one sleeps in the kernel, which wakes it for input that arrives during a call.
+thread reads and works. The second one sleeps in the kernel, which wakes it for input that arrives during a call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.stopping import Stop
 
     class ReadOn(Protocol):
-        """Read the available input, or wait for it if `constantly`. Returns False when reading must stop."""
+        """Read the available input, or wait for it if `constantly`. Return False when reading must stop."""
 
         def __call__(self, *, constantly: bool) -> bool: ...
 
@@ -33,10 +33,10 @@ _READABLE = getattr(select, "EPOLLIN", 0) | _ONESHOT
 
 
 class SideReader:
-    """A context in which input is read on a separate thread, by `read_on`.
+    """A context manager in which a separate thread reads the input with `read_on`.
 
     Where the system cannot wake a thread for that (`is_constant`), the thread reads from its start to the end of the
-    input. `over` is called on it when the server is to stop, or when such reading has ended. The constructor raises
+    input. The thread calls `over` when the server is to stop, or when such reading has ended. The constructor raises
     OSError or RuntimeError when the system has no descriptor or no thread left, and then leaves nothing behind.
     """
 
@@ -52,7 +52,7 @@ class SideReader:
             self._epoll = self._make_epoll()
             self._has_ended = allocate_lock()
             self._has_ended.acquire()
-            # Not threading.Thread, which waits until the thread runs: a first call would, too, for 0.3 ms.
+            # Not threading.Thread: its start waits until the thread runs, which delays the first call by 0.3 ms.
             start_new_thread(self._run, ())
         except BaseException:
             os.close(self._writer)
@@ -93,7 +93,7 @@ class SideReader:
         if hasattr(select, "poll"):
             self._has_ended.acquire()
             self._close()
-        # Else it may be reading, with nothing to wake it: it ends with the process.
+        # Without poll the thread may be in a read that nothing wakes: it ends with the process.
 
     def _make_epoll(self) -> select.epoll | None:
         """Return the epoll that wakes the thread; None on other systems and for always ready input, such as a file."""

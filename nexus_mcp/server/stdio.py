@@ -34,7 +34,7 @@ _OPENING = ("initialize", "server/discover")
 
 
 def serve(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
-    """Serve one connection until its input ends, the client goes away or a signal comes. Returns the exit code, 0."""
+    """Serve one connection until its input ends, the client goes away or a signal comes. Return the exit code, 0."""
     return serve_between(lambda source, sink, stop: _Session(app, source, sink, stop).run(), stdin_fd, stdout_fd)
 
 
@@ -105,7 +105,7 @@ class _Session:
         if self._calls is not None and not (self._calls.warm_up() or self._calls.has_constant_reader):
             self._preparation = self._warm_up  # resumed after the pending input is answered
             return
-        with suppress(Exception):  # loaded now, since without free descriptors no error could name its request
+        with suppress(Exception):  # a later import may fail for lack of descriptors
             from nexus_mcp.server import call_queue  # noqa: F401
 
     def _read_on(self, *, constantly: bool) -> bool:
@@ -186,7 +186,7 @@ class _Session:
         self._connection.notify(message)
 
     def _subscribe(self, request: SubscriptionRequest) -> None:
-        """Carry out a subscription request and answer it, unless it stays open. Raises Fault."""
+        """Carry out a subscription request and answer it, unless it stays open. Raise Fault."""
         if self._subscriptions is None:
             from nexus_mcp.server.subscriptions.streams import Subscriptions  # few clients subscribe
 
@@ -207,7 +207,7 @@ class _Session:
         self._calls.add(call, size)
 
     def _make_calls(self) -> str:
-        """Create the queue. Returns the reason for a failure, "" for success."""
+        """Create the queue. Return the reason for a failure, "" for success."""
         try:
             from nexus_mcp.server.call_queue import CallQueue  # not needed to answer initialize and tools/list
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdout_fd: int) -> int:
-    """Serve one connection with `run`; signals only request a stop. Returns the exit code, 0."""
+    """Serve one connection with `run`; signals only request a stop. Return the exit code, 0."""
     # An environment variable can lift Python's limit of digits in an integer; then one line of input could keep the
     # reader busy for minutes.
     digits = sys.get_int_max_str_digits()
@@ -51,7 +51,7 @@ def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int, bool]:
     """Return private duplicates of both descriptors, to be closed, and whether writes to the second may wait.
 
     Standard input then leads to the null device, and standard output to stderr: a stray print or a child process can
-    neither write to the client nor read its messages. Raises OSError if one of them is closed.
+    neither write to the client nor read its messages. Raise OSError if one of them is closed.
     """
     source = _above_standard(stdin_fd)
     try:

@@ -22,7 +22,7 @@ _HAS_POLL = hasattr(select, "poll")
 
 
 class Stop:
-    """A context that turns SIGTERM, SIGINT and SIGHUP into `requested`, and restores the old handlers."""
+    """A context manager that turns SIGTERM, SIGINT and SIGHUP into `requested`, and restores the old handlers."""
 
     def __init__(self) -> None:
         self.requested = False
@@ -75,17 +75,17 @@ class Stop:
         except BlockingIOError:
             return  # full of earlier requests: every poll returns already
 
-    def wait_for(self, fd: int, *, writing: bool = False, seconds: float | None = None, even_so: bool = False) -> bool:
-        """Wait until `fd` can be read (or written), has failed, or the time is over; return True in the first two
-        cases.
-
-        A stop request ends the wait too (False), unless `even_so`.
+    def wait_for(
+        self, fd: int, *, writing: bool = False, seconds: float | None = None, ignore_stop: bool = False
+    ) -> bool:
+        """Wait until `fd` can be read (or written) or has failed, and return True; return False if the time is over, or
+        the server is to stop and `ignore_stop` is false.
         """
         if not _HAS_POLL:
             return True
         poll = select.poll()
         poll.register(fd, select.POLLOUT if writing else select.POLLIN)
-        if not even_so:
+        if not ignore_stop:
             poll.register(self._reader, select.POLLIN)
         return self._is_ready(fd, poll.poll(None if seconds is None else seconds * 1000))
 

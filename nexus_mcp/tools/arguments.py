@@ -22,11 +22,11 @@ _MOST_UNKNOWN = 100  # a line has room for hundreds of thousands of names
 
 
 class _Unfit(Exception):
-    """A value of the wrong type or range; the text continues a sentence that begins with the parameter."""
+    """A value of the wrong type or range; the message continues a sentence that begins with the parameter."""
 
 
 def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments for `tool.run`: coerced, absent ones left out. Raises InvalidArguments."""
+    """Return the arguments for `tool.run`: coerced, absent ones left out. Raise InvalidArguments."""
     unknown = [name for name in call_arguments if name not in tool.parameters]
     if unknown:
         accepted = ", ".join(tool.parameters)
@@ -123,8 +123,7 @@ def _number_in(text: str) -> Any:
     if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
         return None
     try:
-        # Python refuses this many digits. As infinity the number is refused by its size, like one that was sent as a
-        # number.
+        # Python refuses to parse so many digits. Infinity is then refused as too large, as for a number without quotes.
         return strict_decoder(float, _int_or_infinity).decode(text)
     except ValueError:
         return None

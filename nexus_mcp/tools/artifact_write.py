@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Write the file below `.nexus/state/artifacts`, over an older one of the name."""
+    """Write the file below `.nexus/state/artifacts`; replace an older one of the same name."""
     from nexus_mcp.store import artifacts
 
     return {"success": True, "path": artifacts.write(ctx.store, arguments["filename"], arguments["content"], ctx.by)}

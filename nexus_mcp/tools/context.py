@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """A broken tasks.json counts as absent: this call must not fail in a session that only reads."""
+    """Return branch, goal and progress. A malformed tasks.json counts as absent, so that sessions can still begin."""
     branch = ctx.workspace.branch()
     try:
         current = ctx.store.tasks()
@@ -22,7 +22,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
             raise
         from nexus_mcp import log
 
-        log.warning(f"context answers without it: {error}")
+        log.warning(f"context answers without tasks.json: {error}")
         current = None
     if current is None:
         return {"branch": branch, "activeMode": None, "decisions": []}

@@ -1,4 +1,4 @@
-"""plan_start: begin a plan, archiving the one before."""
+"""plan_start: begin a plan, and archive an open one."""
 
 from __future__ import annotations
 

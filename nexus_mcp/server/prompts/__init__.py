@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def prompts(ctx: ReadContext) -> dict[str, Prompt]:
     """Return all prompts by name: the skills in order, then the tags. A project skill hides a tag of the same name.
 
-    Raises StorageError.
+    Raise StorageError.
     """
     found = {prompt.name: prompt for prompt in skills.prompts(ctx)}
     catalog = ctx.catalog()
@@ -46,29 +46,29 @@ def prompts(ctx: ReadContext) -> dict[str, Prompt]:
 
 
 def list_prompts(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
-    """Return MCP's ListPromptsResult. Raises Fault."""
+    """Return MCP's ListPromptsResult. Raise Fault."""
     shown, following = page(cursor, [partial(_after, _all(ctx))])
     return {"prompts": shown, **({"nextCursor": following} if following else {})}
 
 
 def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
-    """Return MCP's GetPromptResult: one user message. Raises Fault."""
+    """Return MCP's GetPromptResult: one user message. Raise Fault."""
     prompt = find_prompt(ctx, name)
     known = [argument.name for argument in prompt.arguments]
     if is_template(known, values):
         return _result(prompt, _text(prompt.name, partial(prompt.template, ctx, values)))
     unknown = [argument for argument in values if argument not in known]
-    settled = prompt.settle_arguments(values)
-    missing = [one.name for one in prompt.arguments if one.required and one.name not in settled]
+    assigned = prompt.assign_arguments(values)
+    missing = [one.name for one in prompt.arguments if one.required and one.name not in assigned]
     faults = [f"{quoted(argument, 100)} is no argument; there are {', '.join(known)}" for argument in unknown]
     faults += [f"{argument} is required" for argument in missing]
     if faults:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {'; '.join(faults)}")
-    return _result(prompt, _text(prompt.name, partial(prompt.text, ctx, settled)))
+    return _result(prompt, _text(prompt.name, partial(prompt.text, ctx, assigned)))
 
 
 def _text(name: str, write: Callable[[], str]) -> str:
-    """Return the result of `write`. Raises Fault for its errors."""
+    """Return the result of `write`. Raise Fault for its errors."""
     try:
         return write()
     except Wrong as error:
@@ -83,7 +83,7 @@ def _result(prompt: Prompt, text: str) -> dict[str, Any]:
 
 
 def find_prompt(ctx: ReadContext, name: str) -> Prompt:
-    """Return the prompt `name`. Raises Fault with the nearest names for an unknown one."""
+    """Return the prompt `name`. Raise Fault with the nearest names for an unknown one."""
     there = _all(ctx)
     if name not in there:
         raise Fault(INVALID_PARAMS, f"Unknown prompt: {quoted_name(name, 100)}{suggestion(name, there)}")

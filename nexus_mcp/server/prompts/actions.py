@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     Template = Callable[[ReadContext, dict[str, str]], str]
 
 MOST = 50
-"""Lines about issues or notes at most."""
+"""Largest number of lines about issues or notes."""
 LONGEST = 200
-"""Characters of a quoted title or path at most."""
+"""Largest number of characters of a quoted title or path."""
 
 
 def outcome(ctx: ReadContext, tag: str, variant: str = "", text: str = "") -> dict[str, Any]:
-    """Return the outcome of a tag (Outcomes.of). Raises NexusError."""
+    """Return the outcome of a tag (Outcomes.of). Raise NexusError."""
     outcomes = Outcomes(ctx.catalog(), ctx.store, ctx.workspace.harness_id)
     return outcomes.of({"tag": tag, "variant": variant, "text": text})
 
@@ -86,7 +86,7 @@ _WORDS_BEHIND = (
 
 
 def memory(ctx: ReadContext, arguments: Arguments) -> str:
-    """Write the prompt of [m]. Raises Wrong, NexusError."""
+    """Write the prompt of [m]. Raise Wrong, NexusError."""
     name, text = arguments.get("name", ""), arguments.get("text", "")
     if name == GC:
         proposal = _clean_up(outcome(ctx, "m", GC)["would"])
@@ -101,7 +101,7 @@ def memory(ctx: ReadContext, arguments: Arguments) -> str:
 
 
 def rule(ctx: ReadContext, arguments: Arguments) -> str:
-    """Write the prompt of [rule:…]. Raises Wrong, NexusError."""
+    """Write the prompt of [rule:…]. Raise Wrong, NexusError."""
     name = arguments["name"]
     _check_word(name, ctx.catalog().vocabulary["memory_policy"]["name_pattern"])
     return f"{_keep_instruction(ctx, arguments, ('rule', name, arguments['text']), _RULE)}\n\n{user_words(arguments)}"
@@ -161,7 +161,7 @@ def _keep_instruction(ctx: ReadContext, arguments: Arguments, wanted: tuple[str,
 
 
 def _method(ctx: ReadContext, arguments: Arguments, wanted: tuple[str, str, str]) -> str:
-    """Name the message for `nexus-mcp act`, or advise a manual edit: the text may hold tags of its own."""
+    """Return the advice to use `nexus-mcp act`, or to edit the file if `act` would find other tags in the text."""
     tag, variant, text = wanted
     message = f"[{tag}:{variant}] {text}" if variant else f"[{tag}] {text}"
     read = [(one["tag"], one["variant"], one["text"]) for one in parse(message, ctx.catalog().vocabulary["tags"])]
@@ -200,7 +200,7 @@ def _check(name: str, pattern: str) -> None:
 
 
 def _check_word(word: str, pattern: str) -> None:
-    """Check the word that names a rule. Raises Wrong."""
+    """Check the word that names a rule. Raise Wrong."""
     try:
         check_name(f"{word}{SUFFIX}", pattern, "name")
     except PathRefused as error:
@@ -249,7 +249,7 @@ def _record(ctx: ReadContext, which: str, found: dict[str, Any]) -> str:
 
 
 def _which(ctx: ReadContext, issue: str, pending: list[dict[str, Any]]) -> str:
-    """Return the sentence that names the issue with this id. Raises NexusError."""
+    """Return the sentence that names the issue with this id. Raise NexusError."""
     shown = quoted(issue, 40)
     if issue in [str(row["id"]) for row in pending]:
         return f"It is the decision on issue {shown}."

@@ -53,7 +53,7 @@ class Prompt:
     """One prompt. The last of its `arguments` takes free text of the user.
 
     `title` and `description` may come from a file of the project, so they are made inert (quoting.py).
-    `text(ctx, arguments)` gets the result of `settle_arguments`, with every required argument. It raises Wrong for an
+    `text(ctx, arguments)` gets the result of `assign_arguments`, with every required argument. It raises Wrong for an
     invalid value, and NexusError. `template(ctx, values)` gets the placeholders of templates.py instead.
     """
 
@@ -85,7 +85,7 @@ class Prompt:
             "arguments": [argument.definition() for argument in self.arguments],
         }
 
-    def settle_arguments(self, values: dict[str, str]) -> Arguments:
+    def assign_arguments(self, values: dict[str, str]) -> Arguments:
         """Return the arguments that have a value. A value that does not fit becomes the start of the user's text.
 
         Claude Code splits the text behind a command at blanks and passes one word per argument:

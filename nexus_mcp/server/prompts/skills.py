@@ -1,4 +1,4 @@
-"""Build a prompt for each skill, the manual-only ones included: the user asks for it by name."""
+"""Build a prompt for each skill, also for a manual-only one: a user requests a prompt by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RUN = "nx-run"
 MAX_ROWS = 50
-"""Ids of tasks at most; the tools have the rest."""
+"""Largest number of task ids in a text; task_list has all of them."""
 _UNKNOWN_HARNESS = (
     "Nothing is known of the harness that you run in. Where the text speaks of starting or resuming an agent, use what "
     "the harness has for it; where it has nothing, do the work yourself, and start afresh rather than resume."
@@ -31,7 +31,7 @@ _REQUEST = Argument("request", "What it is about", "What it is about, in your ow
 
 
 def prompts(ctx: ReadContext) -> list[Prompt]:
-    """Return one prompt per skill. Raises StorageError."""
+    """Return one prompt per skill. Raise StorageError."""
     skills = ctx.catalog().skills
     return [of_skill(ctx, name, skills[name], name) for name in sorted(skills)]
 

@@ -36,8 +36,8 @@ def typed(text: str) -> str:
 def without_expansions(text: str) -> str:
     """Return a text in which OpenCode expands nothing.
 
-    It replaces $1 and $ARGUMENTS, runs each !`command`, and attaches each file behind an @, wherever these stand: also
-    in the title of an issue.
+    OpenCode replaces $1 and $ARGUMENTS, runs each !`command`, and attaches each file behind an @, wherever these stand:
+    also in the title of an issue.
     """
     import re
 

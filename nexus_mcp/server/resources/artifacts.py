@@ -79,7 +79,7 @@ MOST_WORDS = 10_000
 
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the artifact as text, or as bytes if it is not UTF-8. Raises Missing, and the errors of reading a file."""
+    """Return the artifact as text, or as bytes if it is not UTF-8. Raise Missing, and the errors of reading a file."""
     path = values["path"]
     with ctx.store.state() as state:
         data = read_file(state, f"{FOLDER}/{path}")
@@ -90,7 +90,7 @@ def read(ctx: ReadContext, values: Values) -> list[Content]:
 
 
 def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    """Yield the artifacts after the path `after`, opening folders lazily. Raises PathRefused, StorageError."""
+    """Yield the artifacts after the path `after`, opening folders lazily. Raise PathRefused, StorageError."""
     with ctx.store.state() as state:
         folder = None if state is None else state.child(FOLDER)
         if folder is not None:

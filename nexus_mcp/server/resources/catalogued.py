@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def body(ctx: ReadContext, kind: str, name: str) -> str:
     """Return the rendered body of one of the "agents" or "skills".
 
-    An agent gets exactly this text, so it names the tools as the harness does. Raises UnknownEntry, CatalogError,
+    An agent gets exactly this text, so it names the tools as the harness does. Raise UnknownEntry, CatalogError,
     PathRefused, StorageError.
     """
     if kind == "agents":

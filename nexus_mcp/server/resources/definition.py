@@ -55,7 +55,7 @@ class Template:
         return (self.variable, *self.query) if self.variable else self.query
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Return the variables' values in a URI of this form; None for another form. Raises BadUri."""
+        """Return the variables' values in a URI of this form; None for another form. Raise BadUri."""
         path, mark, query = (uri, "", "") if self._with_slashes else uri.partition("?")
         if not path.startswith(self._prefix):
             return None
@@ -77,7 +77,7 @@ class Template:
         return values
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """Return the URI for these values; parameters without a value are left out. Raises UnicodeEncodeError."""
+        """Return the URI for these values; parameters without a value are left out. Raise UnicodeEncodeError."""
         safe = "/" if self._with_slashes else ""
         path = self._prefix + (quote(values[self.variable], safe=safe) if self.variable else "")
         query = "&".join(f"{name}={quote(values[name], safe='')}" for name in self.query if name in values)
@@ -139,7 +139,7 @@ class ReadContext:
         self._catalog: Catalog | None = None
 
     def catalog(self) -> Catalog:
-        """Return the usable part of the catalog, and log the faults of the rest. Raises StorageError."""
+        """Return the usable part of the catalog, and log the faults of the rest. Raise StorageError."""
         if self._catalog is None:
             from nexus_mcp.catalog.load import usable
 
@@ -148,7 +148,7 @@ class ReadContext:
                 log.warning(problem)
         return self._catalog
 
-    def asking(self) -> ToolContext:
+    def tool_context(self) -> ToolContext:
         """Return the context for read-only tools, whose results some resources return."""
         return ToolContext(self.workspace, self.store, By("", self.workspace.harness_id, self.client_name))
 
@@ -246,7 +246,7 @@ def size_of(read: Callable[[], list[Content]]) -> int | None:
 
 
 def check_name(name: str) -> list[str]:
-    """Return the segments of a file name. Raises Refused for an unsafe name."""
+    """Return the segments of a file name. Raise Refused for an unsafe name."""
     try:
         return artifact_name.segments(name, atomic.PREFIX)
     except PathRefused as error:
@@ -263,7 +263,7 @@ def is_safe(name: str) -> bool:
 def read_file(folder: Folder | None, path: str) -> bytes | None:
     """Return the bytes of the file at a checked path below `folder`; None when there is none.
 
-    Raises PathRefused, StorageError, and StateError for one that is too large.
+    Raise PathRefused, StorageError, and StateError for one that is too large.
     """
     if folder is None:
         return None

@@ -21,11 +21,11 @@ _MOST_DIGITS = 18  # no history has 10^18 cycles
 
 def read_history(ctx: ReadContext, values: Values) -> list[Content]:
     """Return the answer of the tool history_search."""
-    return as_json(history_search.run(ctx.asking(), _arguments(values)))
+    return as_json(history_search.run(ctx.tool_context(), _arguments(values)))
 
 
 def _arguments(values: Values) -> dict[str, Any]:
-    """Return the tool's arguments. Raises Refused when last_n is not a whole number from 1 on."""
+    """Return the tool's arguments. Raise Refused when last_n is not a whole number from 1 on."""
     arguments: dict[str, Any] = {name: values[name] for name in ("query",) if name in values}
     if "last_n" in values:
         arguments["last_n"] = _count(values["last_n"])
@@ -57,11 +57,11 @@ HISTORY = Resource(
 
 
 MOST_WORDS = 10_000
-"""Newest cycles offered for completion."""
+"""Largest number of the newest cycles offered for completion."""
 
 
 def read_cycle(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the cycle as in history.json; all of them if several were closed in one millisecond. Raises Missing."""
+    """Return the cycle as in history.json; all of them if several were closed in one millisecond. Raise Missing."""
     at = values["completed_at"]
     cycles = ctx.store.history(lambda archive: archive.ended_at(at))
     if not cycles:

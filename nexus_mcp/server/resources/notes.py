@@ -106,7 +106,7 @@ def _check(values: Values) -> None:
 
 
 def _text(data: bytes, file: str) -> str:
-    """Return a note's text without its byte order mark. Raises StateError for text that is not UTF-8."""
+    """Return a note's text without its byte order mark. Raise StateError for text that is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

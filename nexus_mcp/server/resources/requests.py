@@ -26,7 +26,7 @@ _YEAR_10000 = 253_402_300_800
 
 
 def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
-    """Return one page of MCP's ListResourcesResult. Raises Fault for an invalid cursor.
+    """Return one page of MCP's ListResourcesResult. Raise Fault for an invalid cursor.
 
     A kind that cannot be listed is left out and logged: the rest is useful without it.
     """
@@ -35,7 +35,7 @@ def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
 
 
 def templates(cursor: str | None) -> dict[str, Any]:
-    """Return MCP's ListResourceTemplatesResult, on one page. Raises Fault for a cursor."""
+    """Return MCP's ListResourceTemplatesResult, on one page. Raise Fault for a cursor."""
     check_cursor(cursor)
     return {"resourceTemplates": [_template(resource) for resource in RESOURCES if resource.template.variables]}
 
@@ -83,7 +83,7 @@ _ADVICE = "resources/list and resources/templates/list name the resources."
 
 
 def read(ctx: ReadContext, uri: str) -> dict[str, Any]:
-    """Return MCP's ReadResourceResult, {"contents"}. Raises Fault, with the URI in its data."""
+    """Return MCP's ReadResourceResult, {"contents"}. Raise Fault, with the URI in its data."""
     resource, values = resolve(uri, modern=ctx.is_modern)
     try:
         contents = resource.read(ctx, values)
@@ -98,7 +98,7 @@ def read(ctx: ReadContext, uri: str) -> dict[str, Any]:
 
 
 def resolve(uri: str, *, modern: bool) -> tuple[Resource, Values]:
-    """Return (resource kind, checked values) of a URI. Raises Fault."""
+    """Return (resource kind, checked values) of a URI. Raise Fault."""
     for resource in RESOURCES:
         try:
             values = resource.template.match(uri)

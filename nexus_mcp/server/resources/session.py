@@ -39,7 +39,7 @@ PLAN_FILE = "state/plan.json"
 
 def read_plan(ctx: ReadContext, _: Values) -> list[Content]:
     """Return the answer of the tool plan_status."""
-    return as_json(plan_status.run(ctx.asking(), {}))
+    return as_json(plan_status.run(ctx.tool_context(), {}))
 
 
 PLAN = Resource(
@@ -60,7 +60,7 @@ TASKS_FILE = "state/tasks.json"
 
 def read_tasks(ctx: ReadContext, _: Values) -> list[Content]:
     """Return the answer of the tool task_list."""
-    return as_json(task_list.run(ctx.asking(), {}))
+    return as_json(task_list.run(ctx.tool_context(), {}))
 
 
 TASKS = Resource(

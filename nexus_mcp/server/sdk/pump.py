@@ -143,7 +143,7 @@ class Pump:
             self._has_changed()
 
     def _admit(self, message: Message) -> tuple[types.JSONRPCMessage, ...]:
-        """Return the messages for the SDK. Raises Fault for a listen request whose id is in use."""
+        """Return the messages for the SDK. Raise Fault for a listen request whose id is in use."""
         if message.is_request:
             if message.method == LISTEN:
                 ours = self._listens.begin(message.id)
@@ -158,7 +158,7 @@ class Pump:
         if message.method == _CANCELLED:
             id = (message.params or {}).get("requestId")
             if isinstance(id, (str, int)) and not isinstance(id, bool):
-                self._close(correlation_key(id))  # never answered
+                self._close(correlation_key(id))  # no response will come
                 listen = self._listens.cancel(id)
                 if listen is not None:
                     also = types.JSONRPCNotification(jsonrpc="2.0", method=_CANCELLED, params={"requestId": listen})

@@ -1,7 +1,7 @@
 """Serve subscriptions through the SDK, over the same poller as our own loop.
 
-Open subscriptions/listen requests get an id of ours towards the SDK, which tracks one request per id: a later request
-that reuses the id of an open listen would make both impossible to cancel.
+The SDK gets an id of ours for each open subscriptions/listen request. It tracks one request per id: if a later request
+reused the id of an open listen, neither could be cancelled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Listens:
         return bool(self._client_ids)
 
     def begin(self, id: Id) -> str:
-        """Return our id for a new listen request. Raises Fault for an id that is in use."""
+        """Return our id for a new listen request. Raise Fault for an id that is in use."""
         if self._of(id) is not None:
             raise id_in_use(id)
         self._count += 1
@@ -59,7 +59,7 @@ class Listens:
         self._client_ids.pop(ours, None)
 
     def cancel(self, id: Id) -> str | None:
-        """End the listen request with this client id. Returns our id of it, or None."""
+        """End the listen request with this client id. Return our id of it, or None."""
         ours = self._of(id)
         if ours is not None:
             self.end(ours)

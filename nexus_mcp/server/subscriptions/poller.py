@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PAUSE = 0.25
 """Seconds between two polls: a change is reported well within a second."""
 MOST_NAMES = 10_000
-"""Names polled in a folder. For the rest only folder times are compared, which change when a name comes or goes."""
+"""Most names polled in a folder. For the rest only folder times are compared, which change with its names."""
 NAMES = "//"
 """Suffix of a folder path: all names below the folder are compared. With one final slash only its own entries are."""
 
@@ -28,7 +28,7 @@ Mark = object
 class Poller:
     """Polls paths; `base` returns the folder that contains a path.
 
-    `tell` gets the changed ones, on the polling thread, and must not raise.
+    The polling thread passes the changed paths to `tell`, which must not raise.
     """
 
     def __init__(self, base: Callable[[str], str], tell: Callable[[set[str]], None], pause: float = PAUSE) -> None:
@@ -43,7 +43,7 @@ class Poller:
         self._ended = False
 
     def add(self, paths: Iterable[str]) -> None:
-        """Poll these paths too, from their present state on. Raises RuntimeError when no thread can be started."""
+        """Poll these paths too, from their present state on. Raise RuntimeError when no thread can be started."""
         with self._changed:
             for path in paths:
                 self._wanted[path] += 1

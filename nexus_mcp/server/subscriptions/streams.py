@@ -48,7 +48,7 @@ _TRUE = frozenset({"1", "t", "y", "yes", "on", "true"})
 
 
 def of_uri(uri: str) -> tuple[str, ...]:
-    """Return the paths of a resource, existing or not. Raises Fault, as reading it does before 2026-07-28."""
+    """Return the paths of a resource, existing or not. Raise Fault, as reading it does before 2026-07-28."""
     resource, values = requests.resolve(uri, modern=False)
     paths = resource.watched(values)
     try:
@@ -120,7 +120,7 @@ class Streams:
         self._poller = Poller(_places_of(workspace), self._notify_changed, pause)
 
     def subscribe(self, uri: str, deliver: Deliver) -> None:
-        """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raises Fault."""
+        """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raise Fault."""
         paths = of_uri(uri)
         if uri in self._by_uri:
             return
@@ -136,7 +136,7 @@ class Streams:
             self.close(stream)
 
     def open(self, requested: Params, meta: Params, deliver: Deliver) -> tuple[Stream, Params]:
-        """Return (a stream that has not begun, the filter to acknowledge), for 2026-07-28. Raises Fault.
+        """Return (a stream that has not begun, the filter to acknowledge), for 2026-07-28. Raise Fault.
 
         `meta` is the `_meta` of every notification.
         """
@@ -176,7 +176,7 @@ class Streams:
         self._poller.end()
 
     def _admit(self, stream: Stream) -> None:
-        """Add a stream and poll its paths. Raises Fault beyond the limits."""
+        """Add a stream and poll its paths. Raise Fault beyond the limits."""
         with self._lock:
             uris = stream.uris + sum(one.uris for one in self._open)
             listening = stream.listens + sum(one.listens for one in self._open)
@@ -237,7 +237,7 @@ class Subscriptions:
         self._listening: list[tuple[SubscriptionRequest, Stream]] = []
 
     def take(self, request: SubscriptionRequest) -> dict[str, Any] | None:
-        """Return the result of a request; None for an acknowledged one that stays open. Raises Fault."""
+        """Return the result of a request; None for an acknowledged one that stays open. Raise Fault."""
         params = request.params
         if request.method == "resources/subscribe":
             self._streams.subscribe(params["uri"], self._notify)
