@@ -54,7 +54,7 @@ class Unparsable(ValueError):
 
 
 def parse(text: str) -> Any:
-    """Return the value of a JSON text; objects are Members. Raises Unparsable."""
+    """Return the value of a JSON text; objects are Members. Raise Unparsable."""
     try:
         return json.loads(text, object_pairs_hook=_members, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -69,7 +69,7 @@ def parse(text: str) -> Any:
 
 
 def parse_lines(text: str) -> list[Any]:
-    """Return the values of a text with one JSON text in each line; blank lines are skipped. Raises Unparsable."""
+    """Return the values of a text with one JSON text in each line; blank lines are skipped. Raise Unparsable."""
     values = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
@@ -83,7 +83,7 @@ def parse_lines(text: str) -> list[Any]:
 def parse_file(path: str, text: str) -> Any:
     """Return the value of a file's text; for a .jsonl file an array of its lines.
 
-    Raises Unparsable, also for a key that appears twice in an object: parsers differ in which value counts.
+    Raise Unparsable, also for a key that appears twice in an object: parsers differ in which value counts.
     """
     value = parse_lines(text) if path.endswith(".jsonl") else parse(text)
     if (name := _first_duplicate(value)) is not None:
@@ -95,7 +95,7 @@ def encode_file(path: str, value: Any) -> bytes:
     """Return the bytes of a file with this value.
 
     `{}` is written as `{}`, any other value as indented JSON. A .jsonl file has a compact line for each item of an
-    array, or one line for any other value. Raises UnicodeEncodeError for a lone surrogate.
+    array, or one line for any other value. Raise UnicodeEncodeError for a lone surrogate.
     """
     if value == {} and isinstance(value, dict):
         return b"{}"

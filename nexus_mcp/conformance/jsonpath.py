@@ -50,7 +50,7 @@ class Query:
 def compile(text: str) -> Query:
     """Return the query for `text`.
 
-    Raises ValueError, with the fault and its position, unless it is a singular query.
+    Raise ValueError, with the fault and its position, unless it is a singular query.
     """
     import jsonpath_rfc9535 as rfc9535
     from jsonpath_rfc9535.selectors import IndexSelector, NameSelector

@@ -30,7 +30,7 @@ GAPS = {
     "unclaimed": "fields of state schemas that no fixture claims",
     "untouched": "entries of covers that no assertion touches",
     "unasserted": "parameters that are neither asserted nor listed in uncovered_params",
-    "stale": "entries of uncovered_params that are asserted_parameters, or are no parameter",
+    "stale": "entries of uncovered_params that are asserted, or are no parameter",
 }
 """Kind of a gap -> its meaning."""
 STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl")
@@ -38,7 +38,7 @@ STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", 
 _TYPO = 0.87
 """The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""
 _MOST = 500
-"""Names that are compared, at most: every pair of them is compared."""
+"""Largest number of names that are compared: every pair of them is compared."""
 
 
 def lint(paths: Sequence[str] = ()) -> list[str]:
@@ -76,7 +76,7 @@ class Coverage:
     """The coverage of a suite.
 
     `claims`: every field of every state schema, such as `plan.schema.json topic` -> the fixtures that claim and assert
-    it. `parameters` counts those of all fixtures, `claimed` the entries of their covers.
+    it. `parameters` is the number of parameters in all fixtures, `claimed` that of the entries in their covers.
     """
 
     claims: dict[str, tuple[str, ...]]

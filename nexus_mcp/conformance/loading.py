@@ -32,7 +32,7 @@ class Read:
 def load(paths: Sequence[str] = ()) -> list[Fixture]:
     """Return the fixtures of these files and folders (all *.json below them); without paths, the packaged ones.
 
-    They come in the order of the paths, by name within a folder. Raises HarnessFault with every fault of every file.
+    They come in the order of the paths, by name within a folder. Raise HarnessFault with every fault of every file.
     """
     found = read(paths)
     if found.faults:
@@ -41,7 +41,7 @@ def load(paths: Sequence[str] = ()) -> list[Fixture]:
 
 
 def read(paths: Sequence[str] = ()) -> Read:
-    """Return the same fixtures, with the faults as data."""
+    """Return the fixtures that `load` returns, with the faults as data."""
     out = Read([], [])
     seen: dict[str, str] = {}
     for shown, path in _files(paths, out.faults):

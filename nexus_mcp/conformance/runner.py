@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
 _SHARED = "results"
-"""The file beside those of the tools, with fixtures about results of every tool."""
+"""The name of the fixture file that is about no single tool, but about the results of every tool."""
 _NAMED = 8
 _NAME = 60
 
@@ -59,7 +59,7 @@ def run(
     """Run every fixture, `jobs` at a time (0: one per processor), and return the results.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
-    of the fixtures. Raises HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
+    of the fixtures. Raise HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
     created, or for a fault of this package. In every case all processes and folders of the run are removed; paths that
     cannot be deleted are in the result, or go to `on_left` when there is no result.
     """
@@ -237,7 +237,7 @@ def _summary(fixture: Fixture, status: str, **more: Any) -> FixtureResult:
 async def _preflight(target: Target, called: Iterable[str], root: WorkspaceRoot, mark: str) -> None:
     """Connect once, in a project below `root`. `called` are the tools of the fixtures.
 
-    Raises HarnessFault when the target does not answer, or has no known tool.
+    Raise HarnessFault when the target does not answer, or has no known tool.
     """
     sandbox = root.sandbox()
     session = None

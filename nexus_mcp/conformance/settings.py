@@ -60,7 +60,7 @@ class TargetOptions:
 def parse_command(text: str, option: str) -> tuple[str, ...]:
     """Return the words of a command, as a shell splits them, with the paths of existing files made absolute.
 
-    Raises HarnessFault, naming `option`, for a text without words.
+    Raise HarnessFault, naming `option`, for a text without words.
     """
     try:
         words = shlex.split(text)
@@ -72,7 +72,7 @@ def parse_command(text: str, option: str) -> tuple[str, ...]:
 
 
 def parse_event_command(text: str, option: str) -> tuple[str, ...]:
-    """Return the words of an event command. Raises HarnessFault when none of them has {type}."""
+    """Return the words of an event command. Raise HarnessFault when none of them has {type}."""
     words = parse_command(text, option)
     if not any("{type}" in word for word in words):
         example = f'Example: {option} "nexus-mcp hook {{type}}"'
@@ -81,7 +81,7 @@ def parse_event_command(text: str, option: str) -> tuple[str, ...]:
 
 
 def parse_environment(entries: Iterable[str], option: str) -> dict[str, str]:
-    """Return the variables of `KEY=VALUE` texts; the last of several wins. Raises HarnessFault for a malformed one."""
+    """Return the variables of `KEY=VALUE` texts; the last of several wins. Raise HarnessFault for a malformed one."""
     pairs = [entry.partition("=") for entry in entries]
     if any(not key or not equals or "\0" in key + value for key, equals, value in pairs):
         # The text may be a secret, so the message does not quote it.
@@ -90,7 +90,7 @@ def parse_environment(entries: Iterable[str], option: str) -> dict[str, str]:
 
 
 def parse_seconds(text: str, option: str) -> float:
-    """Return a time limit in seconds. Raises HarnessFault unless it is a number above 0 and at most a day."""
+    """Return a time limit in seconds. Raise HarnessFault unless it is a number above 0 and at most a day."""
     try:
         value = float(text)
     except ValueError:
@@ -103,14 +103,14 @@ def parse_seconds(text: str, option: str) -> float:
 
 
 def parse_harness_id(text: str, option: str) -> str:
-    """Return the harness id. Raises HarnessFault for a malformed one."""
+    """Return the harness id. Raise HarnessFault for a malformed one."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", text):
         raise HarnessFault([f"{option} {text!r} is not a harness id: a-z first, then a-z, 0-9 and -"])
     return text
 
 
 def parse_variable(text: str, option: str) -> str:
-    """Return the name of an environment variable. Raises HarnessFault for a malformed one."""
+    """Return the name of an environment variable. Raise HarnessFault for a malformed one."""
     if not text or "=" in text or "\0" in text:
         raise HarnessFault([f"{option} {text!r} is not a variable name"])
     return text
@@ -119,7 +119,7 @@ def parse_variable(text: str, option: str) -> str:
 def read_target_options(
     value_of: Callable[[str], str | None], environment: Iterable[str], suite: Sequence[Fixture], before: str = "--"
 ) -> TargetOptions:
-    """Return how to treat the target. Raises HarnessFault for the first value that cannot be used.
+    """Return how to treat the target. Raise HarnessFault for the first value that cannot be used.
 
     `value_of` returns the value of an option by its name, which begins with `before`; None when it is absent.
     """
@@ -143,7 +143,7 @@ def read_target_options(
 def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
     """Return the contract's name of a tool -> the target's, from a YAML mapping.
 
-    Raises HarnessFault with a line for each fault: a tool that the suite does not use, one name for two tools.
+    Raise HarnessFault with a line for each fault: a tool that the suite does not use, one name for two tools.
     """
 
     entries = read_mapping(path, "tool", "name")
@@ -171,7 +171,7 @@ def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
 def select(fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequence[str] = ()) -> list[Fixture]:
     """Return the fixtures whose id matches one of the globs `only` and that use one of `tools`; empty lists select all.
 
-    A tool is named as in the fixtures, an event with or without the word `event` before it. Raises HarnessFault when a
+    A tool is named as in the fixtures, an event with or without the word `event` before it. Raise HarnessFault when a
     glob or a tool matches nothing, or both together select nothing.
     """
     faults = [
@@ -211,7 +211,7 @@ class Entry(NamedTuple):
 def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
     """Return the mapping of a file. `key` and `value` name its parts in messages, such as "test_id" and "reason".
 
-    Raises HarnessFault with a line for each fault: a missing file, invalid YAML, no mapping, a duplicate key, a value
+    Raise HarnessFault with a line for each fault: a missing file, invalid YAML, no mapping, a duplicate key, a value
     that is blank or not a text.
     """
     import yaml
@@ -241,7 +241,7 @@ def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
 def load_expected(path: str, known: Collection[str]) -> dict[str, str]:
     """Return test_id -> reason from a YAML mapping. `known` are the ids of the whole suite.
 
-    Raises HarnessFault with a line for each fault, including an id that is not in the suite.
+    Raise HarnessFault with a line for each fault, including an id that is not in the suite.
     """
     entries = read_mapping(path, "test_id", "reason")
     faults = [

@@ -38,7 +38,7 @@ class Halted(Exception):
 
 
 class Halt:
-    """When a piece of work has to stop: after `seconds`, or when `stop` is called, from any thread."""
+    """The limit of a piece of work: it has to stop after `seconds`, or when any thread calls `stop`."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline = time.monotonic() + seconds
@@ -76,7 +76,7 @@ def set_halt(halt: Halt) -> Iterator[None]:
 
 
 async def in_thread(work: Callable[[], Result], seconds: float = LOOKING_S) -> Result:
-    """Run `work` in a thread and return its result. Raises TargetFailure when it takes more than `seconds`.
+    """Run `work` in a thread and return its result. Raise TargetFailure when it takes more than `seconds`.
 
     When this is cancelled, it stops `work` and waits for its end, since `work` uses things that the caller closes next.
     Work that blocks in a file system that never answers is abandoned after GRACE_S.
@@ -114,7 +114,7 @@ class Ending:
     def run(self, main: Coroutine[Any, Any, Result]) -> Result:
         """Run `main` in an event loop of its own and return its result.
 
-        Raises SystemExit, or KeyboardInterrupt for Ctrl-C, when a signal came, however `main` ended.
+        Raise SystemExit, or KeyboardInterrupt for Ctrl-C, when a signal came, however `main` ended.
         """
         try:
             return asyncio.run(self._watched(main))

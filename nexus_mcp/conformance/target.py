@@ -54,7 +54,7 @@ class Target(ABC):
         """The manner with which the first session succeeded; later sessions start with it."""
 
     async def open(self, place: Place) -> Session:
-        """Connect and return the session. Raises TargetFailure; OSError when a command cannot be started."""
+        """Connect and return the session. Raise TargetFailure; OSError when a command cannot be started."""
         from nexus_mcp.conformance.client.connection import Manner, open_session
 
         if self._slow_starts >= _SLOW_STARTS:
@@ -80,7 +80,7 @@ class Target(ABC):
 
     @abstractmethod
     def source(self, place: Place) -> Any:
-        """Return the transport or server for the client. Raises OSError when a command cannot be started."""
+        """Return the transport or server for the client. Raise OSError when a command cannot be started."""
 
 
 def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:
@@ -109,7 +109,7 @@ async def one_session(
 ) -> AsyncIterator[Session]:
     """Start `command` in the folder `project`, yield a session with it, and end it afterwards with its children.
 
-    This is for showing or measuring a server instead of judging it. Raises NexusError when the command cannot be
+    This is for showing or measuring a server instead of judging it. Raise NexusError when the command cannot be
     started, does not answer the handshake, or does not answer a call in the block.
     """
     place = Place(project, f"single.{os.getpid()}.{id(command)}", Allowance())

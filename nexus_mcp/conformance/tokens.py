@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"\{[^{}]*\}")
 
 
 def expand_path(path: str, harness_id: str) -> str:
-    """Return the path with its tokens replaced. Raises ValueError when `harness_id` is needed and not a harness id."""
+    """Return the path with its tokens replaced. Raise ValueError when `harness_id` is needed and not a harness id."""
     if "{HARNESS_ID}" in path and not HARNESS_ID.fullmatch(harness_id):
         raise ValueError(f"{harness_id!r} is not a harness id: lowercase letters, digits and dashes, a letter first")
     return path.replace("{STATE_ROOT}", STATE_ROOT).replace("{HARNESS_ID}", harness_id)
@@ -65,7 +65,7 @@ def fill_expected(expected: Any, project_root: str) -> Any:
 
 
 def replace_tokens(asserts: Asserts, project_root: str, harness_id: str) -> Asserts:
-    """Return the assertions with every token replaced. Raises ValueError like `expand_path`."""
+    """Return the assertions with every token replaced. Raise ValueError like `expand_path`."""
     unchanged = asserts.unchanged
     return replace(
         asserts,
@@ -83,7 +83,7 @@ def replace_tokens(asserts: Asserts, project_root: str, harness_id: str) -> Asse
 
 
 def fill_fixture(fixture: Fixture, project_root: str, harness_id: str) -> Fixture:
-    """Return the fixture with every token replaced. Raises ValueError like `expand_path`."""
+    """Return the fixture with every token replaced. Raise ValueError like `expand_path`."""
 
     def fill_step(step: Step) -> Step:
         return replace(step, do=fill_do(step.do), asserts=replace_tokens(step.asserts, project_root, harness_id))

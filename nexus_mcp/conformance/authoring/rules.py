@@ -206,7 +206,7 @@ def _size(raw: Any) -> tuple[int, list[Fault]]:
         for name, inner in _named(value):
             if len(name) > limits.FIXTURE_NAME:
                 found.append(Fault(place, f"must have names of at most {limits.FIXTURE_NAME} characters"))
-                name = name[: limits.FIXTURE_NAME]  # noqa: PLW2901 - for the place
+                name = name[: limits.FIXTURE_NAME]  # noqa: PLW2901 - shortened for the pointer
             size += len(name) + weigh(inner, f"{place}/{escape(name)}") + 4
         return size
 

@@ -85,7 +85,7 @@ class Connection:
 
     @classmethod
     async def open(cls, source: Any, manner: Manner, seconds: float) -> Connection:
-        """Connect and list the tools. `source`: a transport, a URL or a low-level server. Raises TargetFailure."""
+        """Connect and list the tools. `source`: a transport, a URL or a low-level server. Raise TargetFailure."""
         for name in ("mcp", "client"):
             # The report holds the SDK's log about the target, so nothing goes to stderr.
             if not logging.getLogger(name).handlers:
@@ -99,7 +99,7 @@ class Connection:
         return self
 
     async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Reply:
-        """Call the tool of this name and return the reply. Raises TargetFailure when no response comes."""
+        """Call the tool of this name and return the reply. Raise TargetFailure when no response comes."""
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
         await self._wait_for(future, seconds, tool)
@@ -216,7 +216,7 @@ async def ask(
 ) -> tuple[Whole | str, float]:
     """Call a tool. Return its result, or the message of a protocol error, and the seconds it took.
 
-    Raises TargetFailure for a missing response or one without the protocol's shape. `ended` returns whether the
+    Raise TargetFailure for a missing response or one without the protocol's shape. `ended` returns whether the
     connection may be over: an error message of a server may have the same words as the client's message about a closed
     connection.
     """
@@ -235,7 +235,7 @@ async def ask(
 
 
 def make_reply(result: Whole | str, seconds: float) -> Reply:
-    """Return the Reply for a result of `ask`. Raises TargetFailure when it is too large to check."""
+    """Return the Reply for a result of `ask`. Raise TargetFailure when it is too large to check."""
     if isinstance(result, str):
         return Reply(protocol_error=result, seconds=seconds)
     text = next((block.text for block in result.content if isinstance(block, types.TextContent)), "")
@@ -248,7 +248,7 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
 
 
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
-    """Connect to the source of a target and return the session. Raises TargetFailure, with the last line of stderr."""
+    """Connect to the source of a target and return the session. Raise TargetFailure, with the last line of stderr."""
     transport = source if isinstance(source, PipeTransport) else None
     remote = source if isinstance(source, HttpTransport) else None
     try:
@@ -294,7 +294,7 @@ class Session:
         return self.process.stderr if self.process else ""
 
     async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
-        """Call a tool by its name in the contract. Raises TargetFailure when there is no response, or no such tool."""
+        """Call a tool by its name in the contract. Raise TargetFailure when there is no response, or no such tool."""
         name = self._options.actual(tool)
         if name not in self.connection.tools:
             raise TargetFailure(f"has no tool {name}")

@@ -65,7 +65,7 @@ class Helpers:
     def request(self, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Send a request and return its response.
 
-        `seconds` bounds the computing time of the helper, which does not depend on the load of the machine. Raises
+        `seconds` bounds the computing time of the helper, which does not depend on the load of the machine. Raise
         TooSlow, HelperEnded, Halted, RecursionError for a request that is nested too deeply, and HarnessFault when no
         helper can start.
         """
@@ -80,7 +80,7 @@ class Helpers:
         return answer
 
     def _forget(self) -> None:
-        """Leave the helpers to the process that forked: two processes would read each other's answers."""
+        """Forget the helpers in a forked process: parent and child would read each other's answers."""
         for helper in self.idle:
             helper.abandon()
         self.idle = []
@@ -93,7 +93,7 @@ _schemas = Helpers(_WORKER, "schemas")
 
 
 class Unmatched(Exception):
-    """The pattern could not be matched; the message says why, after "the pattern"."""
+    """The pattern could not be matched; the message continues a sentence that begins with "the pattern"."""
 
 
 class Budget:
@@ -116,7 +116,7 @@ def find_fault(pattern: str) -> str:
 def search(pattern: str, text: str) -> bool:
     """Return whether `pattern` matches anywhere in `text`, as `re.search` does.
 
-    Raises Unmatched, HarnessFault and Halted.
+    Raise Unmatched, HarnessFault and Halted.
     """
     ours = budget.get() or Budget(MOST_S)
     if ours.left <= 0:
@@ -135,7 +135,7 @@ def search(pattern: str, text: str) -> bool:
 def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
     """Return where an answer of `tool` breaks `schema`, or why the schema is invalid; "" when the answer matches.
 
-    `seconds` is the time limit of a call. Raises TargetFailure when the answer or the schema takes too much to check,
+    `seconds` is the time limit of a call. Raise TargetFailure when the answer or the schema takes too much to check,
     HarnessFault when the helper fails, and Halted.
     """
     limit = min(MOST_S, max(LEAST_S, seconds))
@@ -206,7 +206,7 @@ class _Helper:
                 pipe.close()
 
     def _read(self, seconds: float) -> bytes:
-        """Return the next line. Raises TooSlow, HelperEnded, Halted."""
+        """Return the next line. Raise TooSlow, HelperEnded, Halted."""
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
         poll = select.poll()

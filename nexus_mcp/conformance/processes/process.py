@@ -1,6 +1,6 @@
 """Run a server process over pipes: write lines, read lines within bounds, and describe each fault.
 
-Nothing here waits for the process while it waits for us: writing never blocks, and both outputs are always read.
+No deadlock with the process is possible: writing never blocks, and both outputs are always read.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class ServerProcess:
         return not self._flooded()
 
     def _read(self, fd: int) -> bytes | None:
-        """Return None when nothing is available, b"" at the end, when the pipe is closed."""
+        """Return the available bytes; None when there are none, b"" once the pipe is closed."""
         if fd not in self._open:
             return None
         try:

@@ -58,10 +58,10 @@ def make_environment(options: TargetOptions, project: str, mark: str) -> dict[st
 def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """Start a command as Popen does and return it.
 
-    Raises HarnessFault when this system has no process, file or memory left, OSError for any other reason.
+    Raise HarnessFault when this system has no process, file or memory left, OSError for any other reason.
     """
     try:
-        return subprocess.Popen(list(command), **how)  # noqa: S603 - what the user wants tested, or ourselves
+        return subprocess.Popen(list(command), **how)  # noqa: S603 - the user's own command, or this program
     except OSError as error:
         if error.errno in _EXHAUSTED:
             raise HarnessFault(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.target import Target
 
 LIMIT = 600
-"""Characters of a value, of the params of a call, of an answer."""
+"""Largest number of characters of a value, of a call's params, and of an answer."""
 
 NODE = "nexus"
 SEPARATOR = "::"

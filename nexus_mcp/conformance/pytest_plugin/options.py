@@ -39,7 +39,7 @@ def rename_options(text: str) -> str:
 
 
 def make_target(config: pytest.Config, suite: Sequence[Fixture]) -> Target:
-    """Return the target that the options describe. Raises HarnessFault for the first option that is wrong."""
+    """Return the target that the options describe. Raise HarnessFault for the first option that is wrong."""
     from nexus_mcp.conformance.settings import parse_command, read_target_options
     from nexus_mcp.conformance.target import stdio
 

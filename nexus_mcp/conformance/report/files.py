@@ -25,7 +25,7 @@ KINDS: dict[str, Callable[[RunResult], str]] = {".xml": to_junit, ".html": to_ht
 
 
 def kind(path: str) -> Callable[[RunResult], str]:
-    """Return the renderer for a report of this name. Raises UsageError for an unknown name."""
+    """Return the renderer for a report of this name. Raise UsageError for an unknown name."""
     name = os.path.basename(path).lower()
     suffix = os.path.splitext(name)[1]
     if suffix == ".json" and name.startswith(BADGE):
@@ -68,7 +68,7 @@ def check_place(option: str, path: str) -> None:
 
 
 def write(option: str, path: str, text: str) -> None:
-    """Write the whole text to `path`, or leave the old file. Raises HarnessFault, naming `option`."""
+    """Write the whole text to `path`, or leave the old file. Raise HarnessFault, naming `option`."""
     part = _part(path)
     try:
         try:

@@ -56,7 +56,7 @@ class Mounted(OSError):
 def remove_at(folder: int, name: str) -> None:
     """Delete the file, the link itself or the folder `name` in an open folder. A missing name is no error.
 
-    Raises OSError when it remains, Halted when the work has to stop.
+    Raise OSError when it remains, Halted when the work has to stop.
     """
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -77,7 +77,7 @@ def remove_at(folder: int, name: str) -> None:
 def empty_folder(top: int, path: str = "") -> list[Leftover]:
     """Delete everything in an open folder as far as possible, and return the first paths that remain.
 
-    `path` is the folder's name in the returned paths. Raises Halted when the work has to stop. Uses one descriptor at a
+    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. Uses one descriptor at a
     time and no recursion: a target can nest folders deeper than either allows.
     """
     left: list[Leftover] = []
@@ -186,7 +186,7 @@ class _Descent:
 
 
 def _entered(name: str, folder: int, mount: Mount) -> int:
-    """Open a folder so that everything in it can be deleted, and return it. Raises Mounted on another file system."""
+    """Open a folder so that everything in it can be deleted, and return it. Raise Mounted on another file system."""
     try:
         fd = os.open(name, FOLDER, dir_fd=folder)
     except PermissionError:

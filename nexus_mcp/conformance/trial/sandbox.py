@@ -46,7 +46,7 @@ PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 class Anchor:
     """An open folder at `path`, whose last part must not be a link.
 
-    Raises OSError when there is no such folder. `close` releases it.
+    Raise OSError when there is no such folder. `close` releases it.
     """
 
     def __init__(self, path: str) -> None:
@@ -68,11 +68,11 @@ class Anchor:
         return stat.S_IMODE(os.fstat(self.fd).st_mode) == self._mode
 
     def permit(self) -> None:
-        """Restore its first permissions. Raises OSError."""
+        """Restore its first permissions. Raise OSError."""
         os.fchmod(self.fd, self._mode)
 
     def names(self, most: int = 1000) -> list[str]:
-        """Return the names of at most `most` of its entries, sorted. Raises OSError."""
+        """Return the names of at most `most` of its entries, sorted. Raise OSError."""
         with os.scandir(self.fd) as found:
             return sorted(entry.name for entry in islice(found, most))
 
@@ -109,7 +109,7 @@ class Sandbox:
     def lay(self, fixture: Fixture) -> None:
         """Write the files of a fixture's precondition, with its tokens replaced.
 
-        Raises OSError or ValueError when that is impossible.
+        Raise OSError or ValueError when that is impossible.
         """
         try:
             if fixture.git:
@@ -138,7 +138,7 @@ class Sandbox:
     def write(self, path: str, content: bytes | None, symlink: str | None) -> None:
         """Write a file or a link at a path from the project root, in place of an existing one; both None: only delete.
 
-        Raises OSError when that fails, for example with a link in the path.
+        Raise OSError when that fails, for example with a link in the path.
         """
         try:
             with open_parent(self._root(), path, make=content is not None or symlink is not None) as (folder, name):
@@ -154,7 +154,7 @@ class Sandbox:
     def read(self, path: str, most: int = LARGEST + 1) -> bytes | None:
         """Return the first `most` bytes of a file, None when nothing exists there.
 
-        Returns b"" for a path that is not a file, or leads out of the project.
+        Return b"" for a path that is not a file, or leads out of the project.
         """
         root = self._root()
         full = os.path.join(self.project, path)
@@ -181,7 +181,7 @@ class Sandbox:
     def snapshot(self) -> Snapshot:
         """Return the project by paths from its root, and the files around it by paths that begin with "../".
 
-        Raises TooMuch when there is too much to read.
+        Raise TooMuch when there is too much to read.
         """
         found = snapshot(self._root())
         if found.get(".git") == "folder":
@@ -236,7 +236,7 @@ class Sandbox:
 def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
     """Open the parent folder of a path below the open folder `root`; yield its descriptor and the path's last part.
 
-    `make` creates missing folders. A path that ends in /. means a folder. Raises OSError for a link or a file on the
+    `make` creates missing folders. A path that ends in /. means a folder. Raise OSError for a link or a file on the
     way, or for too long a path.
     """
     *above, name = [part for part in path.split("/") if part] or ["."]
@@ -257,7 +257,7 @@ def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[i
 
 
 def write_new_file(folder: int, name: str, content: bytes) -> None:
-    """Create a file that does not exist yet. Raises OSError."""
+    """Create a file that does not exist yet. Raise OSError."""
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=folder)
     with open(fd, "wb") as file:
         file.write(content)

@@ -47,14 +47,14 @@ class _Folder(NamedTuple):
 
 
 def snapshot(root: int, prefix: str = "") -> Snapshot:
-    """Return everything below an open folder, with `prefix` before each path. Raises TooMuch."""
+    """Return everything below an open folder, with `prefix` before each path. Raise TooMuch."""
     return dict(entries(root, prefix))
 
 
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the entries one by one, each folder before its content, by name.
 
-    Raises TooMuch, TargetFailure for a mount, Halted when the work has to stop.
+    Raise TooMuch, TargetFailure for a mount, Halted when the work has to stop.
     """
     size = paths = 0
     mount = mount_of(root)
@@ -107,7 +107,7 @@ def digest(content: bytes) -> str:
 
 
 def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
-    """Open a folder and list it. Raises TooMuch when it has more than `room` entries."""
+    """Open a folder and list it. Raise TooMuch when it has more than `room` entries."""
     fd = os.open(name, FOLDER, dir_fd=parent)
     try:
         with os.scandir(fd) as found:

@@ -74,7 +74,7 @@ class Steps:
     async def do(self, step: Step, label: str) -> list[Answer]:
         """Execute one step and return its answers, [] if the step has no answer or the kill came first.
 
-        Raises TargetFailure when the target breaks a rule, HarnessFault when an event cannot be sent at all.
+        Raise TargetFailure when the target breaks a rule, HarnessFault when an event cannot be sent at all.
         """
         doers: dict[type, Callable[[Any, Step, str], Awaitable[list[Answer]]]] = {
             Action: self._action,
@@ -87,7 +87,7 @@ class Steps:
         return await doers[type(step.do)](step.do, step, label)
 
     async def end(self) -> None:
-        """End the server as a client does. Raises TargetFailure when it did anything wrong before or at its end."""
+        """End the server as a client does. Raise TargetFailure when it did anything wrong before or at its end."""
         session, self._session = self._session, None
         if session is not None:
             try:
@@ -179,7 +179,7 @@ class Steps:
 
 
 async def call(session: Session, action: Action, asserts: Asserts, book: Book) -> Answer:
-    """Call a tool and record it in any case. Raises TargetFailure when no answer comes."""
+    """Call a tool and record it in any case. Raise TargetFailure when no answer comes."""
     tool, params, earlier = action.tool, action.params, len(book.log)
     try:
         reply = await session.call(tool, params)
@@ -193,7 +193,7 @@ async def call(session: Session, action: Action, asserts: Asserts, book: Book) -
 async def send_event(event: Event, options: TargetOptions, place: Place) -> Reply:
     """Run the event command for one event, in the project. A non-zero exit code is an error.
 
-    Raises TargetFailure when the command does not end by itself or leaves processes behind; OSError when it cannot
+    Raise TargetFailure when the command does not end by itself or leaves processes behind; OSError when it cannot
     start.
     """
     assert options.event_command is not None
@@ -228,7 +228,7 @@ async def call_and_kill(
 ) -> Answer | None:
     """Call with `ask`, and kill the process group `delay_s` seconds after the request was sent.
 
-    Returns the answer if it was written before the kill, else None. Raises TargetFailure when the server ended or
+    Return the answer if it was written before the kill, else None. Raise TargetFailure when the server ended or
     misbehaved by itself. Afterwards the session is unusable, but must still be killed.
     """
     assert session.transport is not None

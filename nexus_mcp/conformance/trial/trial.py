@@ -51,7 +51,7 @@ class Trial:
     async def run(self) -> None:
         """Run all steps, to the end of the server.
 
-        Raises only HarnessFault; every fault of the target becomes an assertion.
+        Raise only HarnessFault; every fault of the target becomes an assertion.
         """
         budget.set(self._patterns)
         answered = [number for number, step in enumerate(self._fixture.steps, 1) if _has_answer(step)]
@@ -132,8 +132,8 @@ def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion
 def earlier_faults(answer: Answer) -> list[Assertion]:
     """Return the fault of an answer that the same step repeats later.
 
-    The step's assertions are for the last answer. This one is checked only against the tool's output schema, and for
-    being an error or not, as the step expects.
+    The step's assertions are for the last answer. An earlier answer is checked only against the tool's output schema,
+    and for being an error or not, as the step expects.
     """
     asserts = answer.asserts
     relevant = asserts if _asserts_error(asserts) else replace(asserts, return_value=None, result=None)

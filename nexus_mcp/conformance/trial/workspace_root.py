@@ -19,7 +19,7 @@ _NAMED = 5
 class WorkspaceRoot:
     """Create the sandboxes of a run. With `served`, every sandbox is that folder, one after the other.
 
-    `remove` deletes them. Raises HarnessFault unless the run may fill and empty the folder. The methods of a sandbox
+    `remove` deletes them. Raise HarnessFault unless the run may fill and empty the folder. The methods of a sandbox
     may run in any thread.
     """
 
@@ -32,7 +32,7 @@ class WorkspaceRoot:
         self._open: list[Sandbox] = []
 
     def sandbox(self) -> Sandbox:
-        """Return a new sandbox with an empty project. Raises HarnessFault when the folder was replaced."""
+        """Return a new sandbox with an empty project. Raise HarnessFault when the folder was replaced."""
         if self._served is not None:
             served = self._served
             _check_not_replaced(served)
@@ -63,7 +63,7 @@ class WorkspaceRoot:
         return folder.path
 
     def remove(self) -> list[Leftover]:
-        """Delete the folders of the run, and return the paths that remain. Raises Halted when the work has to stop.
+        """Delete the folders of the run, and return the paths that remain. Raise Halted when the work has to stop.
 
         A folder of the user stays: each sandbox has emptied it.
         """
@@ -90,7 +90,7 @@ class WorkspaceRoot:
 
 
 def claim_folder(folder: str) -> Anchor:
-    """Open a folder that a run may fill and empty. Raises HarnessFault unless it is empty or as `lay_git` leaves it."""
+    """Open a folder that a run may fill and empty. Raise HarnessFault unless it is empty or as `lay_git` leaves it."""
     try:
         anchor = Anchor(folder)
     except (NotADirectoryError, FileNotFoundError):
@@ -132,7 +132,7 @@ def _check_not_replaced(folder: Anchor) -> None:
 
 
 def _empty(served: Anchor) -> list[Leftover]:
-    """Empty the user's folder. Raises HarnessFault when that fails, or the folder was moved or replaced."""
+    """Empty the user's folder. Raise HarnessFault when that fails, or the folder was moved or replaced."""
     _check_not_replaced(served)
     try:
         served.permit()
