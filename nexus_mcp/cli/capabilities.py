@@ -355,7 +355,7 @@ def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, a
         )
     if tools == [tool]:
         raise NexusError(
-            f"{tool} is the only tool in {name} of {harness}: without it, whatever the class forbids would be allowed",
+            f"{tool} is the only tool in {name} of {harness}: without it the class would forbid nothing",
             effect="nothing was changed.",
             next_step="Add the tool that takes its place first.",
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
 
-_BY_HAND = "by hand alone"
+_BY_HAND = "only by hand"
 _INDENT = " " * 6
 _SELECTABLE = Option("--selectable", "", "print the skills that an agent may choose, as JSON")
 

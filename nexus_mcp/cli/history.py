@@ -167,7 +167,7 @@ def describe_refusal(done: Repair, *, dry: bool) -> list[str]:
         return [f"{_NOTHING}. nexus-mcp history repair keeps the cycles of both sides, each once."]
     if isinstance(diagnosis, Lacking):
         what = f"nexus-mcp history repair --from {diagnosis.revision} writes these cycles"
-        return [f"{_NOTHING}. {what}, and keeps the file as it is beside it."]
+        return [f"{_NOTHING}. {what}, and keeps a copy of this file."]
     if isinstance(diagnosis, Damaged):
         return _damage_advice(diagnosis)
     if isinstance(diagnosis, Hopeless) and diagnosis.next_step:
@@ -179,16 +179,15 @@ def _damage_advice(diagnosis: Damaged) -> list[str]:
     if diagnosis.unsure:
         return [
             f"{_NOTHING}, also with --yes: it must not give up cycles that HEAD has.",
-            "Have git answer there, then run it again; or name a commit that can be read with --from.",
+            "Find out why git fails there, then run this command again; or name a readable commit with --from.",
         ]
     if diagnosis.lacking is None:
         return [
             f"{_NOTHING}. A whole copy may be in git: git log -- {FILE} lists the copies.",
-            "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
+            "nexus-mcp history repair --yes keeps what can be read, and a copy of this file.",
         ]
     return [
-        f"{_NOTHING}. nexus-mcp history repair --yes keeps what can be read and what HEAD has, "
-        "and the file as it is beside it."
+        f"{_NOTHING}. nexus-mcp history repair --yes keeps what can be read and what HEAD has, and a copy of this file."
     ]
 
 

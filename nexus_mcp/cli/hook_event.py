@@ -67,7 +67,7 @@ class Event:
         self.is_reading = False
 
     def parse(self) -> dict[str, Any] | None:
-        """Read the params from the complete payload. Return an answer if nothing is to be done. Raise Unusable."""
+        """Read the params from the complete payload. Return an answer if no handling is needed. Raise Unusable."""
         from nexus_mcp.lifecycle.guard import DECIDING, MEND
 
         if self.name == DECIDING and not self.data.strip():
@@ -119,7 +119,7 @@ def write_line(value: dict[str, Any], on_error: Callable[[Exception], dict[str, 
         from nexus_mcp.store.codec import compact, without_surrogates
 
         line = without_surrogates(compact(value)).encode()
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - the hook needs an answer in any case
         import json  # this module is already imported
 
         line = json.dumps(on_error(error)).encode()

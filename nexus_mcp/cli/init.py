@@ -37,8 +37,8 @@ def run(values: Values) -> int:
         _check_alone(values)
         return (_unregister if REMOVE.name in values else _register)(workspace_from(values))
     if REMOVE.name in values:
-        problem = "--remove needs --git-merge: it takes back that alone, and no command removes .nexus/."
-        raise UsageError(problem, next_step="What is in it is yours to delete once no client has the server running.")
+        problem = "--remove needs --git-merge: it removes only the merge driver, and no command removes .nexus/."
+        raise UsageError(problem, next_step="You can delete .nexus/ yourself once no client runs the server.")
     from nexus_mcp.cli.mount import snippets
     from nexus_mcp.store.store import Store
 
@@ -51,10 +51,10 @@ def run(values: Values) -> int:
     around = find_root(None, {}, workspace.root)
     options = [PROJECT.name, workspace.root] if around != workspace.root else []
     if options:
-        because = "They name the project, because a server\nthat is started in it serves the repository around it"
+        because = "They name the project: without --project\na server that starts there serves the repository around it"
         serves = f"{because}: {printable(around)}"
     else:
-        serves = "It serves the repository that the client is started in."
+        serves = "It serves the repository in which the client starts."
     if TOOL_PREFIX.name in values:
         options += [TOOL_PREFIX.name, values[TOOL_PREFIX.name]]
     print(f"\nTo mount the server, paste one of these. {serves}")

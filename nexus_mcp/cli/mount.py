@@ -43,7 +43,7 @@ def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[st
     opencode_json = {"type": '"local"', "command": json_array(opencode), "enabled": "true"}
     is_of_one = PROJECT.name in options
     all_yours = "" if is_of_one else " (for all your projects: --scope user)"
-    shared = ", which all your projects share: with these lines each of them uses this one" if is_of_one else ""
+    shared = ", which all your projects share: with these lines all of them use this project" if is_of_one else ""
     return [
         (f"Claude Code, in a shell in the project{all_yours}", _claude_line(claude_code)),
         ("Claude Code, for everyone in the project: .mcp.json", _entry("mcpServers", mcp_json)),

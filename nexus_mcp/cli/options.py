@@ -55,7 +55,7 @@ class Option:
     """One option. `metavar` is "" for a switch; `choices`, when there are any, are the only values accepted.
 
     With `many` it may be repeated, and each value counts (Values.lists). `short` is a second name of one letter, e.g.
-    -j; the values are nevertheless under `name`.
+    -j; its values are under `name`, too.
     """
 
     __slots__ = ("choices", "help", "many", "metavar", "name", "short")

@@ -157,9 +157,7 @@ class TestChanges:
         words = ("remove", "--class", "shell_command_exec", "--harness-id", "mine", "--tool")
         assert run(project, capsys, *words, "x")[0] == 0
         code, out, err = run(project, capsys, *words, "sh")
-        told = (
-            "nexus-mcp: sh is the only tool in shell_command_exec of mine: without it, whatever the class forbids would"
-        )
+        told = "nexus-mcp: sh is the only tool in shell_command_exec of mine: without it the class would forbid nothing"
         assert (code, out, err[: len(told)]) == (1, "", told)
 
     def test_interrupt_during_the_wait_changes_nothing(

@@ -74,7 +74,7 @@ def test_dry_run_changes_nothing_and_exits_with_1(project: Project, capsys: Capt
     """A dry run reports the faults, exits with 1 and changes nothing, with any other option."""
     for data, told in (
         (MARKED, "keeps the cycles of both sides, each once."),
-        (CUT, "and the file as it is beside it."),
+        (CUT, "and a copy of this file."),
     ):
         project.put("history.json", data)
         before = project.snapshot()
@@ -99,7 +99,7 @@ def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Cap
     assert lines[3].startswith('  line 19, column 5: 337 bytes, beginning with {\\n      "schema_version": "0.5"')
     assert lines[4:] == [
         f"Nothing was changed. A whole copy may be in git: git log -- {FILE} lists the copies.",
-        "nexus-mcp history repair --yes keeps what can be read, and the file as it is beside it.",
+        "nexus-mcp history repair --yes keeps what can be read, and a copy of this file.",
     ]
     assert "\x1b" not in out
     assert project.snapshot() == before

@@ -135,7 +135,7 @@ def test_project_in_a_folder_of_a_repository_is_named_in_the_lines(project: Proj
     for words in printed(project, "--project", str(folder), "--tool-prefix", "nx_").values():
         assert words[-4:] == ["--project", str(folder), "--tool-prefix", "nx_"]
     out = nexus("init", "--project", str(folder), cwd=project.root).out
-    assert f"that is started in it serves the repository around it: {project.root}\n" in out
+    assert f"a server that starts there serves the repository around it: {project.root}\n" in out
     assert "--scope user" not in out
     assert "Codex: ~/.codex/config.toml, which all your projects share: " in out
     assert (folder / ".nexus").is_dir()
@@ -157,8 +157,8 @@ def test_remove_needs_git_merge(project: Project) -> None:
     ran = nexus("init", "--remove", cwd=project.root)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        "nexus-mcp: --remove needs --git-merge: it takes back that alone, and no command removes .nexus/. "
-        "What is in it is yours to delete once no client has the server running.\n"
+        "nexus-mcp: --remove needs --git-merge: it removes only the merge driver, and no command removes .nexus/. "
+        "You can delete .nexus/ yourself once no client runs the server.\n"
     )
     assert project.nexus.is_dir()
 

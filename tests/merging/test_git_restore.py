@@ -89,7 +89,7 @@ def test_yes_keeps_every_cycle_of_head(repo: Repo, capsys: Capture) -> None:
         "  cycle 3: 1970-01-01T00:03:00.000Z, the file and HEAD",
         "  cycle 4: 1970-01-01T00:04:00.000Z, the file",
         "Nothing was changed. nexus-mcp history repair --yes keeps what can be read and what HEAD has, "
-        "and the file as it is beside it.",
+        "and a copy of this file.",
     ]
     assert repo.history.read_bytes() == torn
     assert run(repo, "--yes") == 0

@@ -87,7 +87,7 @@ def _run(
 
 
 def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fixture]) -> str:
-    """Return the prefix of this server's tool names. Raises HarnessFault when it cannot list its tools."""
+    """Return the prefix of this server's tool names. Raise HarnessFault when it cannot list its tools."""
     from nexus_mcp.conformance.settings import find_prefix
     from nexus_mcp.conformance.stopping import handle_signals, run_under_signals
     from nexus_mcp.conformance.target import one_session

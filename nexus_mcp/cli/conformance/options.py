@@ -43,26 +43,26 @@ SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 
 def suite(values: Values) -> list[Fixture]:
-    """Return all fixtures, those of the package unless --fixtures names others. Raises HarnessFault."""
+    """Return all fixtures, those of the package unless --fixtures names others. Raise HarnessFault."""
     from nexus_mcp.conformance.loading import load
 
     return load(values.lists[FIXTURES.name])
 
 
 def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
-    """Return the fixtures that --only and --tool select. Raises HarnessFault if no fixture is left."""
+    """Return the fixtures that --only and --tool select. Raise HarnessFault if no fixture is left."""
     from nexus_mcp.conformance.settings import select
 
     return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name])
 
 
 def jobs(values: Values) -> int:
-    """Return how many fixtures run at once, 0 for the runner's default. Raises UsageError."""
+    """Return how many fixtures run at once, 0 for the runner's default. Raise UsageError."""
     return parse_count(values[JOBS.name], JOBS.name, MOST_JOBS) if JOBS.name in values else 0
 
 
 def target_options(values: Values, fixtures: list[Fixture]) -> TargetOptions:
-    """Return how to treat the target. Raises HarnessFault for a value that cannot be used."""
+    """Return how to treat the target. Raise HarnessFault for a value that cannot be used."""
     from nexus_mcp.conformance.settings import read_target_options
 
     return read_target_options(values.get, values.lists[ENV.name], fixtures)
@@ -89,7 +89,7 @@ def check(values: Values) -> None:
 
 
 def target(values: Values, options: TargetOptions) -> Target:
-    """Return the target that the options name, or our own tools in memory. Raises UsageError."""
+    """Return the target that the options name, or our own tools in memory. Raise UsageError."""
     from nexus_mcp.conformance import settings
     from nexus_mcp.conformance.target import in_memory, over_http, stdio
 

@@ -37,7 +37,7 @@ EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the
 
 
 def run(values: Values) -> int:
-    """Run the fixtures; return 0 when the run passes, else 1. Raises UsageError and HarnessFault (exit code 2)."""
+    """Run the fixtures; return 0 when the run passes, else 1. Raise UsageError and HarnessFault (exit code 2)."""
     from nexus_mcp.conformance.processes.starting import check_platform
     from nexus_mcp.conformance.report import files
 

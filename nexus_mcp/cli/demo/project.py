@@ -81,7 +81,7 @@ def git(folder: str, *arguments: str) -> str:
         environment |= {f"GIT_{role}_NAME": "Demo", f"GIT_{role}_EMAIL": "demo@localhost"}
     try:
         done = subprocess.run(  # noqa: S603 - the words come from this package
-            ["git", *arguments],  # noqa: S607 - wherever PATH has it
+            ["git", *arguments],  # noqa: S607 - git from the PATH of the user
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
