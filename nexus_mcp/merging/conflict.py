@@ -53,7 +53,7 @@ def are_whole(data: bytes) -> bool:
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
-    """Return (our side, their side). Raises Undecided when the markers are nested, incomplete or out of order."""
+    """Return (our side, their side). Raise Undecided when the markers are nested, incomplete or out of order."""
     first = _FIRST.search(data)
     if first is None:
         _refuse(data, 0)
@@ -89,7 +89,7 @@ def _refuse(data: bytes, position: int) -> NoReturn:
 def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     """Return (our side, their side) of history.json from git's index, for the project at `root`.
 
-    None without a repository, or without a conflict between two sides. Raises Undecided when git fails: the sides may
+    None without a repository, or without a conflict between two sides. Raise Undecided when git fails: the sides may
     exist nowhere else then.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
@@ -112,7 +112,7 @@ def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
 
 
 def pending_operation(root: str) -> str:
-    """Return the operation in progress, REVERT or PICK; "" for neither. Raises UsageError."""
+    """Return the operation in progress, REVERT or PICK; "" for neither. Raise UsageError."""
     folder = os.path.join(root, _NEXUS)
     heads = (REVERT, PICK)
     return next((head for head in heads if run_git(folder, "rev-parse", "--quiet", "--verify", head)[0] == 0), "")

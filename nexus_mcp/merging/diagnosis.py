@@ -68,9 +68,9 @@ class Conflict:
 class Damaged:
     """The file is truncated or partly unreadable.
 
-    `fault`: why reading it fails. `salvaged`: the readable part. `data`: its cycles and those that only HEAD has,
-    `lacking` in number; None when git has no copy. `unsure`: why git's copy could not be read; nothing is repaired
-    then. `origins`: the source of each cycle of `data`.
+    `fault`: why reading it fails. `salvaged`: the readable part. `lacking`: number of cycles that only HEAD has; None
+    when git has no copy. `data`: the readable cycles and these. `unsure`: why git's copy could not be read; nothing is
+    repaired then. `origins`: the source of each cycle of `data`.
     """
 
     def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
@@ -167,11 +167,11 @@ def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_th
 
 
 def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosis:
-    from nexus_mcp.merging.threeway import settle
+    from nexus_mcp.merging.threeway import combine
 
     try:
         sides = unmerged()
-        found = None if sides is None else settle(data, *sides)
+        found = None if sides is None else combine(data, *sides)
     except Undecided as undecided:
         fault = f"{SHOWN_HISTORY} is readable, but git may have a conflict for it, with cycles that it lacks"
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
@@ -190,7 +190,7 @@ def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosi
 
 
 def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
-    from nexus_mcp.merging.threeway import settle, union
+    from nexus_mcp.merging.threeway import combine, union
 
     sides = conflict.split(data)
     merged = union(*sides)
@@ -202,7 +202,7 @@ def _diagnose_conflict(data: bytes, unmerged: Unmerged) -> Conflict:
         )
     # Outside the markers git merged by lines, so cycles of one side may be missing there. Cycles that a user resolved
     # by hand are only in the file. So the result has the cycles of the file and of both sides.
-    found = settle(merged, *kept)
+    found = combine(merged, *kept)
     origins = origins_of_sides(found.data, kept)
     return Conflict(
         found.data, found.cycles, ours=found.ours, theirs=found.theirs, origins=origins, others=found.others

@@ -51,7 +51,7 @@ def attribute_line(path: str) -> bytes:
 
 
 def add_line(data: bytes | None, wanted: bytes) -> bytes | None:
-    """Append the line `wanted`. Returns the new bytes of the file, None when it has the line already."""
+    """Append the line `wanted`. Return the new bytes of the file, None when it has the line already."""
     if not data:
         return wanted + b"\n" if data is None else wanted
     if wanted in _lines(data):
@@ -62,7 +62,7 @@ def add_line(data: bytes | None, wanted: bytes) -> bytes | None:
 
 
 def remove_line(data: bytes, wanted: bytes) -> bytes | None:
-    """Remove the line `wanted`, every copy of it. Returns the new bytes of the file, None when the line is not there.
+    """Remove the line `wanted`, every copy of it. Return the new bytes of the file, None when the line is not there.
 
     A merge of two branches that both added the line may have doubled it.
     """
@@ -132,12 +132,12 @@ def driver_command(words: Sequence[str]) -> str:
 
 
 def register(repository: Repository, words: Sequence[str]) -> Registration:
-    """Register the driver with the command `words`. May be repeated. Raises NexusError."""
+    """Register the driver with the command `words`. May be repeated. Raise NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
     line = attribute_line(path)
     _read(repository.top)  # raises before anything is changed
-    # Command before name, and removed in reverse order: with a name but no command git refuses to merge at all. The
-    # shared line comes last, so that it is unchanged when git refuses.
+    # Set the command before the name, and remove them in reverse order: with a name but no command git refuses to
+    # merge. The shared line comes last, so that it is unchanged when git refuses.
     driver = repository.set_config(DRIVER_KEY, driver_command(words))
     named = repository.set_config(NAME_KEY, NAME)
     changed = _edit(repository.top, lambda data: add_line(data, line))
@@ -146,7 +146,7 @@ def register(repository: Repository, words: Sequence[str]) -> Registration:
 
 
 def unregister(repository: Repository) -> Registration:
-    """Undo `register`, and nothing else. Raises NexusError."""
+    """Undo `register`, and nothing else. Raise NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
     line = attribute_line(path)
     changed = _edit(
@@ -170,7 +170,7 @@ def _read(top: str) -> bytes | None:
 def _edit(
     top: str, edit: Callable[[bytes | None], bytes | None], deletable: Callable[[bytes], bool] = lambda _: False
 ) -> bool:
-    """Replace .gitattributes with the result of `edit`. Returns whether the file changed.
+    """Replace .gitattributes with the result of `edit`. Return whether the file changed.
 
     A file for whose content `deletable` returns True is deleted instead. `edit` runs again when another program changed
     the file meanwhile.
@@ -193,10 +193,10 @@ def _shown(line: bytes) -> str:
 
 
 def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> str:
-    """Merge the file `theirs` into the file `ours`. Returns "" after a merge, else the reason of the conflict.
+    """Merge the file `theirs` into the file `ours`. Return "" after a merge, else the reason of the conflict.
 
     On a conflict `ours` has markers around all differences, or is unchanged when git makes no markers for such a file.
-    Raises UsageError when a file cannot be read, StorageError when `ours` cannot be replaced.
+    Raise UsageError when a file cannot be read, StorageError when `ours` cannot be replaced.
     """
     past, own, other = (_read_version(path) for path in (base, ours, theirs))
     descends = any(name.startswith(_MERGED_HEAD) for name in os.environ)
@@ -237,7 +237,7 @@ def _mark_conflict(base: str, ours: str, theirs: str, marker_size: int) -> bytes
 def _merge_file(base: str, ours: str, theirs: str, marker_size: int) -> tuple[int, bytes]:
     import subprocess
 
-    size = max(marker_size, MARKER_SIZE)  # shorter markers could be other damage
+    size = max(marker_size, MARKER_SIZE)  # shorter lines of < could be damage, not markers
     words = ["git", "merge-file", "-p", "-q", f"--marker-size={size}", *_LABELS, "--", ours, base, theirs]
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603

@@ -41,10 +41,10 @@ def is_backup(name: str) -> bool:
 
 
 def write_backup(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
-    """Write `data` durably to a backup file in `.nexus`, unless there is one with these bytes. Returns its name.
+    """Write `data` durably to a backup file in `.nexus`, unless there is one with these bytes. Return its name.
 
     The backup has the permissions of the history and never replaces a file. `check` as for atomic.replace.
-    Raises StorageError, PathRefused.
+    Raise StorageError, PathRefused.
     """
     for name in _names():
         there = nexus.read(name, HISTORY_LIMIT)
@@ -71,7 +71,7 @@ def _names() -> Iterator[str]:
 def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committed: Committed) -> Diagnosis:
     """Return the diagnosis for `history repair --from`: the file has to have the cycles of the commit `revision`, too.
 
-    `data` is None when there is no file. Raises UsageError when there is no such commit.
+    `data` is None when there is no file. Raise UsageError when there is no such commit.
     """
     from nexus_mcp.store.history.frame import HistoryFile
 
@@ -117,7 +117,7 @@ class Repair:
 def examine(root: str, revision: str = "") -> Repair:
     """Diagnose the history of the project at `root`, without writing. `revision` as for `repair`.
 
-    Raises StateError, PathRefused, StorageError, UsageError.
+    Raise StateError, PathRefused, StorageError, UsageError.
     """
     return _examine(root, revision)[1]
 
@@ -145,12 +145,12 @@ def repair(
     revision: str = "",
     interrupt_guard: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Repair:
-    """Diagnose the history, and repair it when it is safe.
+    """Diagnose the history, and repair it when a repair is safe.
 
     A conflict with both sides is always repaired, damage only with `damage`. With a `revision` the cycles of that
     commit are restored in every case. The journal of an interrupted change is left to the next call: completing it
-    takes a readable history. The writing is inside the context manager `interrupt_guard`. Raises as `examine` does,
-    LockTimeout, and NotConfirmed.
+    needs a readable history. The writing is inside the context manager `interrupt_guard`. Raise the errors of
+    `examine`, LockTimeout and NotConfirmed.
     """
     before, seen = _examine(root, revision)
     if _repaired_data(seen.diagnosis, damage=damage) is None:

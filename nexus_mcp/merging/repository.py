@@ -42,7 +42,7 @@ class UnknownCommit(Undecided):
 def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
     """Return history.json of the commit `revision` for the project at `root`; None when the commit has no such file.
 
-    Raises UnknownCommit when there is no such commit, and Undecided when git fails.
+    Raise UnknownCommit when there is no such commit, and Undecided when git fails.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)
@@ -74,9 +74,9 @@ def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
 def query(
     question: str, folder: str, *words: str, allowed: tuple[int, ...] = (0,), advice: str = FIX_GIT
 ) -> tuple[int, bytes]:
-    """Run git in `folder`. Returns (exit code, stdout).
+    """Run git in `folder`. Return (exit code, stdout).
 
-    Raises Undecided for an exit code that is not in `allowed`; the error names `question`, the unknown fact, and
+    Raise Undecided for an exit code that is not in `allowed`; the error names `question`, the unknown fact, and
     `advice`.
     """
     try:
@@ -99,7 +99,7 @@ class Repository:
 
     @classmethod
     def around(cls, root: str) -> Repository:
-        """Return the repository that contains the folder `root`. Raises UsageError without repository or git."""
+        """Return the repository that contains the folder `root`. Raise UsageError without repository or git."""
         found = []
         for question in ("--show-toplevel", "--show-prefix"):
             code, answer, complaint = _git(root, "rev-parse", question)
@@ -117,14 +117,14 @@ class Repository:
         return answer.split("\0")[:-1]
 
     def set_config(self, key: str, value: str) -> bool:
-        """Set `key` to this one value. Returns whether that changed it. Raises NexusError."""
+        """Set `key` to this one value. Return whether that changed it. Raise NexusError."""
         if self.config(key) == [value]:
             return False
         self._change("--replace-all", key, value)
         return True
 
     def unset_config(self, key: str) -> bool:
-        """Remove `key`, and its section when that becomes empty. Returns whether it was there. Raises NexusError."""
+        """Remove `key`, and its section when that becomes empty. Return whether it was there. Raise NexusError."""
         if not self.config(key):
             return False
         self._change("--unset-all", key)
@@ -153,10 +153,10 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
 def run_git(
     folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float | None = None
 ) -> tuple[int, bytes, str]:
-    """Run git in `folder`. Returns (exit code, stdout, reason of a failure).
+    """Run git in `folder`. Return (exit code, stdout, reason of a failure).
 
     Runs no program that the repository names, and takes paths literally, not as patterns. `data` is stdin. `index` is a
-    file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raises UsageError without git and
+    file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raise UsageError without git and
     after the timeout. Ctrl-C at a terminal does not reach git: it would interrupt a change.
     """
     import subprocess
@@ -179,7 +179,7 @@ def run_git(
             check=False,
             timeout=limit,
             start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same on Windows
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows ignores start_new_session
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(

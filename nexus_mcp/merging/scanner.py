@@ -43,7 +43,7 @@ class Pieces:
     """
 
     def __init__(self, text: str) -> None:
-        """Scan `text`. Raises Undecided when it does not begin as a history, or when a human has to decide."""
+        """Scan `text`. Raise Undecided when it does not begin as a history, or when a human has to decide."""
         self.text = text
         self.spans: list[tuple[int, int]] = []
         self.gaps: list[tuple[int, int]] = []
@@ -173,7 +173,7 @@ class Salvaged:
 
 
 def salvage(data: bytes) -> Salvaged:
-    """Return the readable part of `data`. Raises Undecided when nothing is readable, or when a human has to decide."""
+    """Return the readable part of `data`. Raise Undecided when nothing is readable, or when a human has to decide."""
     # Invalid UTF-8 becomes lone surrogates: offsets stay, and encoding them fails later.
     text = data.decode("utf-8", "surrogateescape")
     pieces = Pieces(text)

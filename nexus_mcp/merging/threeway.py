@@ -23,7 +23,7 @@ _LEAD = "\n    "
 def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
     """Return a history with these cycles, from either side, and the other fields of `shell`.
 
-    The layout is that of one side; a common prefix with ours is copied unchanged. Raises Undecided when the result is
+    The layout is that of one side; a common prefix with ours is copied unchanged. Raise Undecided when the result is
     wrong, or too large to be read back.
     """
     as_is = 0
@@ -47,7 +47,7 @@ def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> by
 def shell_of(ours: Side, theirs: Side, base: Side | None) -> Side:
     """Return the side whose other fields (schema_version, fields of a newer version) fit the merge of both.
 
-    Raises Undecided when both sides changed them, or when it is unknown which one did.
+    Raise Undecided when both sides changed them, or when it is unknown which one did.
     """
     own, other = ours.members_key(), theirs.members_key()
     before = None if base is None else base.members_key()
@@ -82,7 +82,7 @@ def _trail(history: HistoryFile) -> str:
 
 
 def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = True) -> bytes:
-    """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raises Undecided.
+    """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raise Undecided.
 
     A cycle in both sides, and the layout, are taken from ours.
     """
@@ -92,8 +92,8 @@ def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = Tr
     return assemble(join(one, other, past, descends=descends), one, other, shell)
 
 
-class Settled:
-    """The result of `settle`: `data` has `cycles` cycles.
+class Combination:
+    """The result of `combine`: `data` has `cycles` cycles.
 
     `ours`, `theirs`: how many each side has. `others`: how many neither has. `lacking`: how many the file lacked.
     """
@@ -107,8 +107,8 @@ class Settled:
         self.lacking = lacking
 
 
-def settle(file: bytes, ours: bytes, theirs: bytes) -> Settled:
-    """Combine the cycles of both sides in git's index with those that only `file` has, each once. Raises Undecided.
+def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
+    """Combine the cycles of both sides in git's index with those that only `file` has, each once. Raise Undecided.
 
     A repeated cycle in the file counts once: when git merges lines, it may take the cycle from each side. The text of a
     cycle and the other fields come from the file.
@@ -128,11 +128,11 @@ def settle(file: bytes, ours: bytes, theirs: bytes) -> Settled:
         items.append((own, places.pop()) if places else (side, index))
     data = assemble(items, own, one if len(one) else other, own)
     lacking = sum(side is not own for side, _ in items)
-    return Settled(data, len(items), ours=len(one), theirs=len(other), others=len(others), lacking=lacking)
+    return Combination(data, len(items), ours=len(one), theirs=len(other), others=len(others), lacking=lacking)
 
 
 def union(ours: bytes, theirs: bytes) -> bytes:
-    """Return the cycles of both sides, each once, without a common ancestor. Raises Undecided."""
+    """Return the cycles of both sides, each once, without a common ancestor. Raise Undecided."""
     return merge(None, ours, theirs)
 
 
@@ -190,7 +190,7 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
     """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
 
     `file` is the readable part, None for nothing; `revision` is the name of the commit. Repeated cycles stay repeated.
-    Raises Undecided when the commit has no history, or one of a newer version.
+    Raise Undecided when the commit has no history, or one of a newer version.
     """
     base = Side.read(commit, f"the copy in {revision}")
     own = None if file is None else Side.read(file, THE_FILE)

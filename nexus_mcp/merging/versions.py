@@ -43,7 +43,7 @@ class Side:
 
     @classmethod
     def read(cls, data: bytes, name: str) -> Side:
-        """Parse `data`. Raises Undecided when it is not a history, or has a newer version."""
+        """Parse `data`. Raise Undecided when it is not a history, or has a newer version."""
         try:
             history = HistoryFile(data, name)
             shapes.check_writable(history.members, name)
@@ -146,9 +146,9 @@ def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list
     Without a base (None) every cycle counts as added.
 
     `descends`: ours descends from `base`, so a cycle of the base that ours lacks was removed or changed. Otherwise (a
-    cherry-pick, a rebase onto another branch) ours may never have had it. Theirs always descends from `base`. Raises
-    Undecided when a side that descends lacks a cycle of the base that the other has, or when both lack it and have
-    different cycles in its place: each may have changed it in its own way.
+    cherry-pick, a rebase onto another branch) ours may never have had it. Theirs always descends from `base`. Raise
+    Undecided when a side that descends lacks a cycle of the base that the other has. Raise it also when both lack it
+    and have different cycles in its place: each may have changed it in its own way.
     """
     same_prefix = common(ours, theirs)
     same = same_prefix if base is None else min(same_prefix, common(ours, base))
