@@ -43,7 +43,7 @@ NO_ROOM = "was not read: the files before it reached the limit for a project's a
 
 
 def shipped_value(source: Source) -> Value:
-    """Return {"agents", "skills", "vocabulary", "maps"} of the shipped files. Raises CatalogError with every fault.
+    """Return {"agents", "skills", "vocabulary", "maps"} of the shipped files. Raise CatalogError with every fault.
 
     The vocabulary holds our tools, too: name → capability classes.
     """
@@ -79,12 +79,12 @@ def shipped_value(source: Source) -> Value:
 
 
 def build_json() -> str:
-    """Return the text for assets/catalog.json, built from the files beside it. Raises CatalogError."""
+    """Return the text for assets/catalog.json, built from the files beside it. Raise CatalogError."""
     return json.dumps(shipped_value(Shipped()), ensure_ascii=False, indent=1) + "\n"
 
 
 def own_value(source: Source, shipped: Value) -> Value:
-    """Return {"agents", "skills", "maps"} of a project's own files. Raises CatalogError with every fault."""
+    """Return {"agents", "skills", "maps"} of a project's own files. Raise CatalogError with every fault."""
     value, faults = usable_value(source, shipped)
     if faults.entries():
         raise CatalogError(faults.all())

@@ -2,7 +2,7 @@
 
 catalog-rows.json beside it holds the result of each file. It saves work when only some files changed, or when a hook
 was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode. It also
-names its own inode and time, so a cache that came with a repository, or was edited, is ignored. Plain code checks its
+records its own inode and time, so a cache that came with a repository, or was edited, is ignored. Plain code checks its
 structure, because every hook does so and a schema would be slower: a damaged or forged cache must never remove a
 canonical capability of an agent.
 
@@ -76,7 +76,7 @@ _MAP = {"classes": dict, "reading": list, **dict.fromkeys(_TABLES, dict), "nexus
 
 
 def _is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
-    """Return whether `own` has the structure of a project's catalog. Raises TypeError, AttributeError.
+    """Return whether `own` has the structure of a project's catalog. Raise TypeError, AttributeError.
 
     `names`: the existing folders of each kind, None for too many. `has_map`: whether the project has a map.
     """
@@ -273,7 +273,7 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> N
 
 
 def _claim(fd: int) -> None:
-    """Lock an open file until its descriptor is closed. Raises OSError when another process holds the lock."""
+    """Lock an open file until its descriptor is closed. Raise OSError when another process holds the lock."""
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -46,14 +46,14 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
 def forbidden_tools(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
     """Return the names and patterns of the tools that the agent may not use, each once.
 
-    [] for a harness without a map: its tool names are unknown. Raises UnknownEntry.
+    [] for a harness without a map: its tool names are unknown. Raise UnknownEntry.
     """
     own = all_capabilities(catalog.agent(agent_id))
     return list(dict.fromkeys(tool for name in own for tool in tools_of(catalog, name, harness)))
 
 
 def check_tool(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
-    """Return (True, "") or (False, the reason and the next step). Raises UnknownEntry.
+    """Return (True, "") or (False, the reason and the next step). Raise UnknownEntry.
 
     A read-only tool is never refused, whatever its classes.
     """

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 
-_MAP_HEAD = "What the tools of a harness are for; what stands here wins over what is shipped."
-_AGENT_HEAD = "What this project adds to the agent; all else is as shipped."
+_MAP_HEAD = "The classes of a harness's tools. Entries in this file override the shipped ones."
+_AGENT_HEAD = "What this project adds to the agent. All other fields are as shipped."
 
 
 def original_at(nexus: Folder, path: str) -> Original:
-    """Read the file at `path` from `nexus`. Raises PathRefused, StorageError, StateError."""
+    """Read the file at `path` from `nexus`. Raise PathRefused, StorageError, StateError."""
     *folders, name = path.split("/")
     with ExitStack() as stack:
         folder = nexus
@@ -49,7 +49,7 @@ def original_at(nexus: Folder, path: str) -> Original:
 def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: HeldLock) -> None:
     """Write the file at `path` from `nexus`, at most two folders below, atomically. Call it under the lock.
 
-    Raises ChangedMeanwhile when the file is no longer the `original`; PathRefused, StorageError with nothing changed;
+    Raise ChangedMeanwhile when the file is no longer the `original`; PathRefused, StorageError with nothing changed;
     NotConfirmed.
     """
     *folders, name = path.split("/")
@@ -80,8 +80,8 @@ def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: He
 def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
     """Remove the file at `path` from `nexus` and its own folder, atomically. Call it under the lock.
 
-    Returns False, with nothing changed, when that folder holds something else, or the file is no longer the `original`.
-    Raises ChangedMeanwhile; PathRefused, StorageError with nothing changed; NotConfirmed.
+    Return False, with nothing changed, when that folder holds something else, or the file is no longer the `original`.
+    Raise ChangedMeanwhile; PathRefused, StorageError with nothing changed; NotConfirmed.
     """
     *folders, name = path.split("/")
     held.check()
@@ -107,7 +107,7 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
 
 
 def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Original]) -> bool:
-    """Remove a folder that holds only this file. Returns whether it did. Raises OSError, StorageError.
+    """Remove a folder that holds only this file. Return whether it did. Raise OSError, StorageError.
 
     `file`: its name, and its content as read before.
     """
@@ -145,7 +145,7 @@ def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: He
 
 
 def _sweep(folder: Folder) -> None:
-    """Remove the unnamed folders that a crash left. Raises PathRefused, StorageError."""
+    """Remove the unnamed folders that a crash left. Raise PathRefused, StorageError."""
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
             leftover = folder.child(name)
@@ -181,7 +181,7 @@ class Edit(NamedTuple):
 class Done(NamedTuple):
     """`path`: the file, from the project's root.
 
-    `is_frozen`: the file keeps a copy of shipped values, for its comments' sake.
+    `is_frozen`: the file keeps a copy of shipped values, because of its comments.
     """
 
     path: str
@@ -253,8 +253,8 @@ def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     """Make the change. `shipped` is the shipped catalog as a value.
 
     Removes the file when it has neither a value of its own nor a comment. Repeats the change when another program saved
-    the file meanwhile. Raises CatalogError when the project's files could not be used with the change, PathRefused,
-    StorageError: nothing is written then. Raises NotConfirmed.
+    the file meanwhile. Raise CatalogError when the project's files could not be used with the change, PathRefused,
+    StorageError: nothing is written then. Raise NotConfirmed.
     """
     with store.nexus() as nexus:  # a refused change leaves no folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
@@ -263,7 +263,7 @@ def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
 
 
 def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, Any]) -> Done:
-    """Try `carry_out` once. Raises ChangedMeanwhile, with nothing written, if another program saved the file."""
+    """Try `carry_out` once. Raise ChangedMeanwhile, with nothing written, if another program saved the file."""
     original = original_at(nexus, edit.path)
     data, is_frozen, is_bare = _made(Own(nexus), edit, shipped, original)
     if not (is_bare and remove_file(nexus, edit.path, original, held)):
@@ -276,7 +276,7 @@ def _made(
 ) -> tuple[bytes, bool, bool]:
     """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has no value).
 
-    `original` is the file, None for the one of `source`. Raises CatalogError when the project's files could not be
+    `original` is the file, None for the one of `source`. Raise CatalogError when the project's files could not be
     used with the change.
     """
     over = _Over(source, edit.path)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Value = dict[str, Any]
 
 MOST = 20
-"""Faults of a file that are listed; the rest are counted."""
+"""Largest number of listed faults of a file; the rest are counted."""
 MOST_IN_ALL = 60
-"""Faults of all files that are listed, in addition to the first of each file: suggesting names takes time."""
+"""Largest number of listed faults of all files, beside the first of each file: suggesting names takes time."""
 _LONGEST = 500  # characters of a fault: it may quote the file
 _FEW = 3
 # The fields of an agent of which only the folder is known: it is never resumed, and never suggested for work.
@@ -57,7 +57,7 @@ class Faults:
             self.add(entry, file, text)
 
     def add_error(self, entry: str, file: str, error: NexusError) -> None:
-        """Add the error of reading a file. Raises any error that is not about a file."""
+        """Add the error of reading a file. Raise any error that is not about a file."""
         if isinstance(error, CatalogError):
             for text in error.faults:
                 self.add(entry, file, text)
@@ -80,7 +80,7 @@ class Faults:
 
     def restore(self, entry: str, saved: dict[str, Any]) -> None:
         """Add the faults that `as_json` returned."""
-        for file, (texts, more) in saved.items():  # without faults there is no entry
+        for file, (texts, more) in saved.items():  # nothing for {}: only faulty entries are in _texts
             self._texts.setdefault(entry, {})[file] = list(texts)
             self._left -= len(texts)
             if more:
@@ -144,14 +144,14 @@ def fault_fields(faults: Faults, shipped: Value) -> Value:
 
 
 def folder_error(error: NexusError) -> CatalogError:
-    """Convert the error of opening `.nexus` into a CatalogError. Raises any error that is not about a file."""
+    """Convert the error of opening `.nexus` into a CatalogError. Raise any error that is not about a file."""
     faults = Faults()
     faults.add_error(AGENTS, ".nexus", error)
     return CatalogError(faults.all())
 
 
 def folder_fallback(error: NexusError, shipped: Value) -> Value:
-    """Return the fallback catalog when `.nexus` cannot be opened. Raises any error that is not about a file."""
+    """Return the fallback catalog when `.nexus` cannot be opened. Raise any error that is not about a file."""
     faults = Faults()
     faults.add_error(AGENTS, ".nexus", error)
     return {

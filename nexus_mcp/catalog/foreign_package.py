@@ -56,7 +56,7 @@ class Package:
 def read_package(path: str) -> Package:
     """Read the package in a folder, whose path has no links.
 
-    Raises CatalogError if the package has no agents and skills, or if a text differs from its digest in the manifest;
+    Raise CatalogError if the package has no agents and skills, or if a text differs from its digest in the manifest;
     StorageError.
     """
     package = Package()
@@ -148,7 +148,7 @@ def _ids(value: Any) -> list[str]:
 
 
 def _digests(manifest: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Return {kind: {id: digest}} of a manifest. Raises CatalogError for a manifest of another form."""
+    """Return {kind: {id: digest}} of a manifest. Raise CatalogError for a manifest of another form."""
     try:
         return {kind: {str(one["id"]): str(one["body_hash"]) for one in manifest[kind]} for kind in (AGENTS, SKILLS)}
     except (KeyError, TypeError) as error:
@@ -168,7 +168,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _json(root: Folder, name: str) -> dict[str, Any] | None:
-    """Return a JSON object of the package, None if absent. Raises CatalogError, PathRefused, StateError."""
+    """Return a JSON object of the package, None if absent. Raise CatalogError, PathRefused, StateError."""
     data = root.read(name, _MANIFEST_BYTES)
     if data is None:
         return None
@@ -186,7 +186,7 @@ def _below(base: str, path: str) -> str:
 
 
 def _open(root: Folder, path: str) -> Folder | None:
-    """Open a folder of the package; None if absent. Raises PathRefused for a link, StorageError."""
+    """Open a folder of the package; None if absent. Raise PathRefused for a link, StorageError."""
     folder = root
     for part in path.split("/"):
         below = folder.child(part)
@@ -207,7 +207,7 @@ def _names(root: Folder, path: str) -> list[str]:
 
 
 def _folders(root: Folder, path: str) -> list[str]:
-    """Return the names of the entries in a folder of the package. Raises CatalogError for too many."""
+    """Return the names of the entries in a folder of the package. Raise CatalogError for too many."""
     names = [name for name in _names(root, path) if "." not in name]
     if len(names) > ENTRIES:
         raise CatalogError([f"{path}: has {len(names)} entries, and the limit is {ENTRIES}"])

@@ -75,7 +75,7 @@ def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[s
 def carry_out(store: Store, found: Import, shipped: dict[str, Any], *, dry_run: bool = False) -> list[dict[str, str]]:
     """Write the files; return [{"path", "result"}] of the entries.
 
-    `result`: CREATED (CREATES with `dry_run`), UNCHANGED, or KEPT for an entry whose existing files differ. Raises
+    `result`: CREATED (CREATES with `dry_run`), UNCHANGED, or KEPT for an entry whose existing files differ. Raise
     CatalogError with nothing written if the project's catalog could not be used with them; PathRefused, StorageError,
     NotConfirmed. A later call completes an interrupted one.
     """

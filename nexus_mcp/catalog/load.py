@@ -59,7 +59,7 @@ class Catalog:
         self.warnings: list[str] = _with_advice(over["told"])
 
     def agent(self, name: str) -> dict[str, Any]:
-        """Return an agent. Raises UnknownEntry."""
+        """Return an agent. Raise UnknownEntry."""
         return self._entry(AGENTS, name)
 
     def lost_map(self, harness: str) -> str:
@@ -78,7 +78,7 @@ class Catalog:
         return self.agents.setdefault(name, restricted_agent(name, self._closed, self._value))
 
     def skill(self, name: str) -> dict[str, Any]:
-        """Return a skill. Raises UnknownEntry."""
+        """Return a skill. Raise UnknownEntry."""
         return self._entry(SKILLS, name)
 
     def naming(self, harness: str, prefix: str = "") -> str:
@@ -99,7 +99,7 @@ class Catalog:
         return self
 
     def mount_of(self, harness: str, prefix: str = "") -> str:
-        """Return the text before the names of our tools; "" if the capability map of the harness has it."""
+        """Return the text before the names of our tools; "" if it is that of the capability map or unknown."""
         naming = self.naming(harness, prefix)
         is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
@@ -113,7 +113,7 @@ class Catalog:
         return text.replace(noted, self.naming(harness).removesuffix(ANY)) if noted else text
 
     def resolved_body(self, kind: str, name: str, harness: str, prefix: str = "") -> str:
-        """Return the text of an entry with its placeholders resolved for a harness. Raises the errors of `body`."""
+        """Return the text of an entry with its placeholders resolved for a harness. Raise the errors of `body`."""
         return self.resolve(self.body(kind, name), harness, self.naming(harness, prefix), prefix)
 
     def resolve(self, text: str, harness: str, naming: str, prefix: str = "") -> str:
@@ -125,7 +125,7 @@ class Catalog:
     def body(self, kind: str, name: str) -> str:
         """Return the text of an entry ("agents" or "skills"), with its placeholders.
 
-        Raises UnknownEntry, and CatalogError, PathRefused, StorageError for a missing file.
+        Raise UnknownEntry, and CatalogError, PathRefused, StorageError for a missing file.
         """
         entry = self._entry(kind, name)
         if not has_text(entry):
@@ -167,7 +167,7 @@ def has_text(entry: dict[str, Any]) -> bool:
 def load(root: str | None) -> Catalog:
     """Return the catalog of the project at `root`, or the shipped catalog when `root` is None.
 
-    Raises CatalogError with all faults of the project's own files, and StorageError without a project.
+    Raise CatalogError with all faults of the project's own files, and StorageError without a project.
     """
     return _loaded(root, is_strict=True)
 
@@ -176,7 +176,7 @@ def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
     """Return the usable part of the project's catalog; `warnings` name the faults of the rest and the fallbacks.
 
     A fault removes no restriction: a faulty agent gets all of them (building.usable_value). Files that were not read
-    before `is_over()` count as faulty. Raises StorageError without a project.
+    before `is_over()` count as faulty. Raise StorageError without a project.
     """
     return _loaded(root, is_strict=False, is_over=is_over)
 

@@ -49,7 +49,7 @@ def patch_paths(text: str) -> tuple[list[str], bool]:
 
 
 def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
-    """Return the result of `touched` for the patch that a shell command hands to apply_patch; None without one.
+    """Return the result of `patch_paths` for the patch that a shell command hands to apply_patch; None without one.
 
     `command` is a script, or the list of a program and its arguments. The result is certain only if the whole script is
     `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
             """Return the folders in the folder `name`, sorted; [] when it is absent."""
 
         def read(self, path: str) -> bytes | None:
-            """Return the bytes of a file, None when it is absent. Raises CatalogError, PathRefused, StorageError."""
+            """Return the bytes of a file, None when it is absent. Raise CatalogError, PathRefused, StorageError."""
 
         def shown(self, path: str) -> str:
             """Return the path for messages."""
@@ -76,7 +76,7 @@ TOO_MANY_TOGETHER = f"with the files before it, more than {ALL_VALUES} values, t
 
 
 class Over(Exception):
-    """A file exceeds the remaining room. The text names the bound."""
+    """A file exceeds the remaining room. The message names the bound."""
 
 
 class Room:
@@ -97,22 +97,22 @@ class Room:
         return [self.yaml_bytes, self.text_bytes, self.values]
 
     def take_yaml(self, size: int) -> None:
-        """Subtract bytes of YAML. Raises Over."""
+        """Subtract bytes of YAML. Raise Over."""
         self.yaml_bytes -= size
         self._check(self.yaml_bytes, TOO_LARGE_TOGETHER)
 
     def take_text(self, size: int) -> None:
-        """Subtract bytes of text. Raises Over."""
+        """Subtract bytes of text. Raise Over."""
         self.text_bytes -= size
         self._check(self.text_bytes, TOO_MUCH_TEXT_TOGETHER)
 
     def take_values(self, count: int) -> None:
-        """Subtract values. Raises Over."""
+        """Subtract values. Raise Over."""
         self.values -= count
         self._check(self.values, TOO_MANY_TOGETHER)
 
     def take(self, used: list[int]) -> bool:
-        """Subtract an entry's sizes from an earlier reading. Returns False, without subtracting, if it does not fit."""
+        """Subtract an entry's sizes from an earlier reading. Return False, without subtracting, if it does not fit."""
         rest = [have - want for have, want in zip(self.remaining(), used, strict=True)]
         if self.is_closed or min(rest) < 0:
             return False
@@ -136,7 +136,7 @@ def list_entries(folder: Folder) -> list[str]:
     """Return the possible entries in the folder of a kind, sorted: all names but files with a dot, e.g. README.md.
 
     Folders with a dot are included, and reading.py reports them; hidden ones (of editors, unfinished copies) are not.
-    Raises StorageError, and CatalogError for too many.
+    Raise StorageError, and CatalogError for too many.
     """
     there = folder.names(NAMES)
     if len(there) > NAMES:

@@ -36,7 +36,7 @@ def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] 
     """Return the paths that the task names, relative to the project root with `/`, each once; a folder ends with one.
 
     `root` is removed from absolute paths. `kind` returns the kind of an existing path from the root ("file", "folder"
-    or ""), so that Makefile and src/state count, too. A path outside the project is left out. At most MOST.
+    or ""), so that Makefile and src/state count, too. A path outside the project is left out. At most MOST paths.
     """
     found: dict[str, None] = {}
     seen: set[str] = set()
@@ -47,7 +47,7 @@ def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] 
                 continue
             seen.add(word)
             path = normal(word, root)
-            if path and not _looks_like_one(word):
+            if path and not _looks_like_path(word):
                 is_ = kind(path) if kind is not None and len(seen) <= _MOST_LOOKS else ""
                 # A word such as "tests" usually means no folder, even if there is one of that name.
                 path = path if is_ == "file" else f"{path}/" if is_ == "folder" and "/" in path else ""
@@ -115,7 +115,7 @@ def _without_place(word: str) -> str:
     return head if colon and tail.replace(":", "").replace("-", "").isdigit() else word
 
 
-def _looks_like_one(word: str) -> bool:
+def _looks_like_path(word: str) -> bool:
     if ":" in word or "@" in word:
         return False
     folder, slash, name = word.rpartition("/")

@@ -170,7 +170,7 @@ def new_file(start: dict[str, Any], head: str, change: Callable[[Any], None]) ->
 def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
     """Return the file with `change` made to its value, a mapping. `change` uses the functions of this module.
 
-    `removing` is the list item that `change` removes, and the comment on its line with it. Raises CatalogError when the
+    `removing` is the list item that `change` removes, and the comment on its line with it. Raise CatalogError when the
     file cannot be read, or cannot be written without losing something.
     """
     before = yaml_file.read(data, shown).value

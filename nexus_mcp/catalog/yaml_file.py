@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.sources import Room
 
 LONGEST_NUMBER = 64
-"""Characters of a number. Python takes time in proportion to the square of its digits."""
+"""Characters of a number. The time to parse one grows with the square of its length."""
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _FIRST = frozenset("+-.0123456789")
@@ -38,11 +38,11 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*+(?::[0-9]{1,2}+)++(?:\.[0-9_]*+)?\Z")
 
 
 class Refused(ValueError):
-    """An ambiguous scalar. The text says why, and does not quote the scalar."""
+    """An ambiguous scalar. The message says why, and does not quote the scalar."""
 
 
 def value_of(text: str) -> str | int | float | bool | None:
-    """Return the value of the plain scalar `text`. Raises Refused."""
+    """Return the value of the plain scalar `text`. Raise Refused."""
     if text in _NULL:
         return None
     if text[0] not in _FIRST:
@@ -107,14 +107,14 @@ class Document:
 def read(data: bytes, shown: str, room: Room | None = None) -> Document:
     """Parse the bytes of a file, and subtract its size from `room`.
 
-    Raises CatalogError with the place, and Over when it does not fit into `room`.
+    Raise CatalogError with the place, and Over when it does not fit into `room`.
     """
     if len(data) > YAML_BYTES:
         raise CatalogError([f"{shown}: {YAML_TOO_LARGE}"])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        seen = error.object  # without a byte order mark
+        seen = error.object  # the data without its byte order mark
         start = seen.rfind(b"\n", 0, error.start) + 1
         column = len(seen[start : error.start].decode()) + 1
         raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error

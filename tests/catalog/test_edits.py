@@ -45,7 +45,7 @@ def test_an_agent_gets_a_capability(project: Project) -> None:
     """
     assert made(project, SHELL) == META
     assert project.get("agents/writer/meta.yml").decode() == (
-        "# What this project adds to the agent; all else is as shipped.\n"
+        "# What this project adds to the agent. All other fields are as shipped.\n"
         "id: writer\ncapabilities: [no_task_create, no_shell_exec]\n"
     )
     assert all_capabilities(load(str(project.root)).agent("writer")) == ["no_task_create", "no_shell_exec"]
@@ -69,7 +69,7 @@ def test_a_class_gets_a_tool(project: Project) -> None:
     made(project, tool("shell", add=False))
     found = load(str(project.root)).maps["codex"]["classes"]["shell_command_exec"]
     assert found == [*(name for name in shipped_tools if name != "shell"), "mcp__term__*", "other"]
-    assert project.get("capability-map.yml").decode().startswith("# What the tools of a harness are for;")
+    assert project.get("capability-map.yml").decode().startswith("# The classes of a harness's tools.")
 
 
 def test_comments_of_the_file_stay(project: Project) -> None:
