@@ -294,7 +294,7 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """Return the same values as `_made`, for the file without values that only repeat the shipped catalog."""
+    """Return the result of `_made` for the bytes `before`, without values that only repeat the shipped catalog."""
     data = changed_file(before, shown, edit.change, removing=edit.removing)
     if edit.tidy is None:
         return data, False, False

@@ -226,8 +226,8 @@ def _read_version(path: str) -> bytes:
 def _mark_conflict(base: str, ours: str, theirs: str, marker_size: int) -> bytes | None:
     """Return the two sides with markers around all differences, None when git makes none (binary files, no git)."""
     for past in (os.devnull, base):
-        # With the real base git would take lines of one side without a marker, and the sides could not be separated.
-        # With an empty base git does so only when a side is empty; with the real base it then reports a conflict.
+        # With the real base git would take lines of one side without a marker, and the sides could not be separated. So
+        # the base is empty at first. If git reports no conflict then, because a side is empty, the real base is used.
         code, text = _merge_file(past, ours, theirs, marker_size)
         if 0 < code < 128:
             return text

@@ -345,7 +345,7 @@ def bits_of(info: os.stat_result) -> int:
 
 
 def bits_for(info: os.stat_result, group: int) -> int:
-    """Return the bits for a copy that belongs to `group`: another group than the file's gets those of other users."""
+    """Return the bits for a copy that belongs to `group`: a group other than the file's gets the bits of others."""
     bits = bits_of(info)
     return bits if group == info.st_gid else bits & ~_GROUP | (bits << 3) & _GROUP
 

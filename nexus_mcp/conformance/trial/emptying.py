@@ -207,7 +207,7 @@ def _permit(name: str, folder: int, mount: Mount) -> None:
     if os.chmod in os.supports_follow_symlinks:
         os.chmod(name, stat.S_IRWXU, dir_fd=folder, follow_symlinks=False)
         return
-    # Linux changes the mode of the folder itself, not of a link's target, only through a descriptor.
+    # On Linux only a descriptor makes chmod change the folder itself and never the target of a link.
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
     try:
         if mount_of(fd) != mount:
