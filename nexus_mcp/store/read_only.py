@@ -54,7 +54,9 @@ class ReadOnlyAccess(Access):
     __slots__ = ()
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """Return the result of `at`, as Access.look does. Raise JournalError while a change is interrupted or made."""
+        """Return the result of `at`, as Access.look does. Raise JournalError while a change is interrupted or under
+        way.
+        """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
                 return at(nexus, state)
