@@ -125,7 +125,7 @@ def _broken(document: Document) -> dict[str, set[str]]:
 
 
 def merge_maps(base: Map, override: Mapping[str, Any]) -> Map:
-    """Return `base` with a project's overrides: per class and parameter, and whole for `reading` and `nexus_tools`."""
+    """Return `base` with a project's overrides: each class and parameter alone, `reading` and `nexus_tools` whole."""
     return {
         "classes": {**base["classes"], **override.get("classes", {})},
         "reading": override.get("reading", base["reading"]),

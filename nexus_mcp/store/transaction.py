@@ -1,4 +1,4 @@
-"""Collect the reads and writes of one change under the lock, and carry it out.
+"""Collect the reads and writes of one change under the lock; commit.py carries it out.
 
 One file is replaced by itself; a change of several files, or with a cycle, goes through the journal.
 """
