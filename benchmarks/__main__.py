@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(wanted: frozenset[str], rounds: int) -> Figures:
-    """Everything that is wanted. Raises NotMeasurable without our server or the one of upstream on Node."""
+    """Everything that is wanted. Raise NotMeasurable without our server or the one of upstream on Node."""
     figures = Figures()
     servers, missing = available(SERVERS)
     figures.rows = [row.key for row in ROWS if row.part in wanted]

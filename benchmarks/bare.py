@@ -30,17 +30,17 @@ from benchmarks.disk import durable, kept, replace, timed, write
 
 
 def parse_time(parser: str, path: Path) -> float:
-    """Milliseconds in which a parser reads the file and makes objects of it. Raises NotMeasurable."""
+    """Milliseconds in which a parser reads the file and makes objects of it. Raise NotMeasurable."""
     return float(_output("parse", parser, str(path)))
 
 
 def load_time(modules: Sequence[str]) -> float:
-    """Milliseconds in which an interpreter that has loaded what a start loads loads these. Raises NotMeasurable."""
+    """Milliseconds in which an interpreter that has loaded what a start loads loads these. Raise NotMeasurable."""
     return float(_output("load", *modules))
 
 
 def first_modules(root: Path, tool: str, arguments: Mapping[str, Any]) -> list[str]:
-    """The modules that a first call loads. Raises NotMeasurable."""
+    """The modules that a first call loads. Raise NotMeasurable."""
     found: list[str] = json.loads(_output("modules", str(root), tool, json.dumps(arguments)))
     return found
 
@@ -53,7 +53,7 @@ def answer_command(path: Path) -> list[str]:
 def adding(path: Path, processes: int, calls: int) -> tuple[float, list[float]]:
     """(tasks added in a second, milliseconds of each) by processes that do no more than they must: see `_add`.
 
-    Raises NotMeasurable.
+    Raise NotMeasurable.
     """
     with contextlib.ExitStack() as stack:
         children = [stack.enter_context(_start("add", str(path), str(calls))) for _ in range(processes)]

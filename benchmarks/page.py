@@ -96,7 +96,7 @@ def blocks(
 
 
 def filled(page: str, texts: dict[str, str]) -> str:
-    """The page with each block between its markers. Raises ValueError for a block that the page has no place for."""
+    """The page with each block between its markers. Raise ValueError for a block that the page has no place for."""
     for name, text in texts.items():
         parts = re.split(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", page, flags=re.DOTALL)
         if len(parts) != 2:

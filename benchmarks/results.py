@@ -62,7 +62,7 @@ def table(figures: Figures) -> dict[str, Any]:
 
 
 def joined(kept: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """What was kept with the rows that were measured anew. Raises ValueError where the two are of different machines.
+    """What was kept with the rows that were measured anew. Raise ValueError where the two are of different machines.
 
     Whoever measures parts measures ours and theirs in one run, so that each ratio still is of one. What was told of
     kept rows, wrong answers too, stays until all of these were measured again.

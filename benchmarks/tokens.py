@@ -110,7 +110,7 @@ def fill(project: Project) -> None:
 
 
 def measure(server: Server, project: Project) -> dict[str, Any]:
-    """Return the figures of one server. Raises NotMeasurable."""
+    """Return the figures of one server. Raise NotMeasurable."""
     fill(project)
     if server.name in _SET_UP:
         command = [server.command[0], *_SET_UP[server.name]]

@@ -36,7 +36,7 @@ _torn = False  # the terminal accepted only the beginning of the last line
 
 
 def set_level(name: str) -> None:
-    """Write messages of this level and above. Raises ValueError, listing the levels, for any other name."""
+    """Write messages of this level and above. Raise ValueError, listing the levels, for any other name."""
     global _threshold  # noqa: PLW0603 - one process has one stderr
     if name not in LEVELS:
         raise ValueError(f"unknown log level; use one of {', '.join(LEVELS)}")

@@ -53,13 +53,13 @@ class Workspace:
     def branch(self) -> str:
         """Return the branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.
 
-        Raises StorageError when reading fails.
+        Raise StorageError when reading fails.
         """
         return _branch(self.root)
 
 
 def check_harness_id(value: str) -> str:
-    """Return `value`. Raises UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
+    """Return `value`. Raise UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
     if not value or value[0] not in _LOWER or not _ID_CHARACTERS.issuperset(value):
         raise UsageError(
             f"The harness id {value!r} is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
@@ -87,7 +87,7 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
 
     The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
     at or above `cwd` that holds `.git`, `cwd`. If `cwd` is in a folder of plugins, CLAUDE_PROJECT_DIR replaces `cwd`.
-    Raises UsageError when a named folder does not exist or is inside `.git`, and StorageError when the system fails to
+    Raise UsageError when a named folder does not exist or is inside `.git`, and StorageError when the system fails to
     look for `.git`.
     """
     for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
@@ -108,7 +108,7 @@ def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
 def git_folders(root: str) -> tuple[str, str] | None:
     """Return (the top of the working tree around `root`, the folder of git for it); None outside of git.
 
-    Raises StorageError.
+    Raise StorageError.
     """
     top = _git_root(root)
     return None if top is None else (top, _git_dir(os.path.join(top, ".git")))
@@ -154,7 +154,7 @@ def _check_outside(path: str, source: str, value: str) -> None:
 
 
 def _git_root(start: str) -> str | None:
-    """Return the nearest folder at or above `start` that holds `.git`. Raises StorageError."""
+    """Return the nearest folder at or above `start` that holds `.git`. Raise StorageError."""
     folder = start
     while True:
         if _mode(os.path.join(folder, ".git")) is not None:
@@ -192,12 +192,12 @@ def _git_dir(dot_git: str) -> str:
 
 
 def _first_line(path: str) -> str:
-    """Return the first line of a small file, "" when absent or unreadable. Raises StorageError."""
+    """Return the first line of a small file, "" when absent or unreadable. Raise StorageError."""
     return _or_nothing(_beginning, path, b"").decode("utf-8", "replace").split("\n", 1)[0].strip()
 
 
 def _beginning(path: str) -> bytes:
-    """Read the start of a file without blocking, even for a FIFO. Raises OSError, ValueError."""
+    """Read the start of a file without blocking, even for a FIFO. Raise OSError, ValueError."""
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         return os.read(fd, _GIT_FILE_LIMIT)
@@ -206,12 +206,12 @@ def _beginning(path: str) -> bytes:
 
 
 def _mode(path: str) -> int | None:
-    """Return the mode of `path` itself; None when absent or not visible. Raises StorageError."""
+    """Return the mode of `path` itself; None when absent or not visible. Raise StorageError."""
     return _or_nothing(lambda path: os.lstat(path).st_mode, path, None)
 
 
 def _or_nothing(look: Callable[[str], T], path: str, nothing: T) -> T:
-    """Return `look(path)`, or `nothing` for an absent file. Raises StorageError when the system fails.
+    """Return `look(path)`, or `nothing` for an absent file. Raise StorageError when the system fails.
 
     A failure, such as no free descriptor, says nothing about the project, and a wrong branch would be archived forever.
     """

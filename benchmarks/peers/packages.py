@@ -42,7 +42,7 @@ PACKAGES = {
 
 
 def find(program: str) -> str:
-    """The real path of a program: a version manager's shim would be measured too. Raises NotMeasurable."""
+    """The real path of a program: a version manager's shim would be measured too. Raise NotMeasurable."""
     found = shutil.which(program)
     if found is None:
         raise NotMeasurable(f"{program} is not installed; the upstream server needs Node 20 or newer")
@@ -53,7 +53,7 @@ def find(program: str) -> str:
 
 
 def installed(package: Package) -> Path:
-    """The file to run, installed when it is not there or of another version. Raises NotMeasurable."""
+    """The file to run, installed when it is not there or of another version. Raise NotMeasurable."""
     folder = ROOT / ".cache" / package.folder
     manifest = folder / "node_modules" / package.name / "package.json"
     if not manifest.exists() or json.loads(manifest.read_text(encoding="utf-8"))["version"] != package.version:
@@ -70,5 +70,5 @@ def installed(package: Package) -> Path:
 
 
 def upstream() -> Path:
-    """The upstream server's entry. Raises NotMeasurable."""
+    """The upstream server's entry. Raise NotMeasurable."""
     return installed(PACKAGES["upstream"])

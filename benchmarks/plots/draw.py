@@ -31,7 +31,7 @@ _STYLE: dict[str, Any] = {
 
 
 def draw(result: dict[str, Any], folder: Path = FOLDER) -> list[Path]:
-    """growth.svg, memory.svg and start.svg. Raises ImportError without matplotlib, which `make bench` installs."""
+    """growth.svg, memory.svg and start.svg. Raise ImportError without matplotlib, which `make bench` installs."""
     import matplotlib as mpl
 
     mpl.use("svg")

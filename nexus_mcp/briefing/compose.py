@@ -1,4 +1,4 @@
-"""Compose the text for the agent of a task: task, binding decisions, notes, tools, restrictions. Reads no files."""
+"""Compose the text for the agent of a task: task, binding decisions, notes, tools, restrictions. No file is read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _CUT = "(cut here; task_list and plan_status have the whole)"
 
 
 def task_text(task: Mapping[str, Any]) -> str:
-    """Return `TASK:` and the title, then `CONTEXT:`, `APPROACH:`, `ACCEPTANCE:` and `RISK:`, without absent ones.
+    """Return `TASK:` and the title, then `CONTEXT:`, `APPROACH:`, `ACCEPTANCE:` and `RISK:` if the task has them.
 
-    The texts are data from a file: a mark before each line shows that it is quoted. The title is on one line.
+    The title is on one line. Each line of the other sections has a mark before it, because it is data from a file.
     quoting.py defines the escapes.
     """
     parts = [f"TASK: {line(task.get('title'), _TITLE)}"]
@@ -45,9 +45,9 @@ def block(text: str) -> str:
 
 
 def binding_text(task: Mapping[str, Any], tasks: Mapping[str, Any], plan: Mapping[str, Any] | None) -> str:
-    """Return `GOAL:`, `DECISION:` (the issue of the task and its decision) and `DECISIONS:`, without absent ones.
+    """Return `GOAL:`, `DECISION:` (the issue of the task and its decision) and `DECISIONS:`, each if present.
 
-    The agent has to follow them as it follows the task's own text; they are quoted like its sections.
+    The agent has to follow them as it follows the text of the task. They are quoted like the sections of the task.
     """
     texts = {"GOAL": tasks["goal"], "DECISION": _decision(task, plan), "DECISIONS": _list(tasks["decisions"])}
     return "\n\n".join(f"{head}:\n{block(text)}" for head, text in texts.items() if text.strip())
@@ -56,7 +56,7 @@ def binding_text(task: Mapping[str, Any], tasks: Mapping[str, Any], plan: Mappin
 def limits_text(catalog: Catalog, agent_id: str, harness: str) -> str:
     """Return the effective restrictions of an agent, each with its tools and the alternative; "" if it has none.
 
-    Raises UnknownEntry.
+    Raise UnknownEntry.
     """
     lines = []
     for name in capabilities.all_capabilities(catalog.agent(agent_id)):
@@ -72,9 +72,9 @@ def limits_text(catalog: Catalog, agent_id: str, harness: str) -> str:
 
 
 def tools_text(catalog: Catalog, agent_id: str | None, harness: str) -> str:
-    """Return the names of our tools in the harness; "" if it uses the original names.
+    """Return the names of our tools in the harness; "" if the harness uses the original names.
 
-    Tools that the agent may not use are left out. Raises UnknownEntry.
+    Tools that the agent may not use are left out. Raise UnknownEntry.
     """
     known = catalog.maps.get(harness)
     if known is None or known["nexus_tools"] == ANY:
@@ -102,7 +102,7 @@ def parts(
     """Return name → text of each non-empty part: role, task, notes, tools, limits, harness; in this order.
 
     `binding` is the `binding_text` of the task, `notes` the index of the notes, `harness_notes` the notes of the
-    harness for the active skill, `role` the agent's text. Without a task or an agent its part is absent. Raises
+    harness for the active skill, `role` the agent's text. If `task` or `agent_id` is None, its part is absent. Raise
     UnknownEntry.
     """
     found = {

@@ -1,4 +1,4 @@
-"""Decide whether a new agent or an earlier one does a task: collect the facts for catalog/resume.py."""
+"""Collect the facts from which catalog/resume.py decides whether a new agent or an earlier one does a task."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def decision(
     *,
     log: Iterable[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
-    """Return the result of resume.decide for the task in this harness. Looks up the files of the task in the project.
+    """Return the result of resume.decide for the task in this harness.
 
-    `log` holds the lines of the tool log.
+    `root` is the project, in which the files of the task are looked up. `log` holds the lines of the tool log.
     """
     owner = task.get("owner")
     return resume.decide(
@@ -53,7 +53,7 @@ def decision(
 
 
 def edits(catalog: Catalog, log: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str, str]]:
-    """Yield (agent id, "" for the main session; file; time) of each successful edit in the tool log.
+    """Yield (agent id, file, time) of each successful edit in the tool log; the id is "" for the main session.
 
     All harnesses share the log, so a tool counts as editing if any capability map says so.
     """

@@ -27,7 +27,7 @@ _TITLE, _DECISION, _NAME = 160, 240, 60
 
 
 def plan_text(plan: dict[str, Any] | None) -> str:
-    """Return the pending issues, then the decided ones with their decisions; "" without a plan."""
+    """Return the pending issues, then the decided ones with their decisions; "" if no plan is open."""
     if plan is None:
         return ""
     pending, decided = plans.pending(plan), plans.decided(plan)

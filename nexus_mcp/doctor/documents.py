@@ -32,7 +32,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 def find_value(text: str, pointer: str, start: int = 0) -> int:
     """Return the offset of the value that `pointer` names, relative to the JSON value at or after offset `start`.
 
-    For a pointer to a missing value, return the offset of the innermost value that exists. Raises ValueError or
+    For a pointer to a missing value, return the offset of the innermost value that exists. Raise ValueError or
     IndexError when `text` is not JSON from `start` on.
     """
     at = skip(text, start)

@@ -34,7 +34,7 @@ _LINES_LIMIT = 4 << 20
 def examine(root: str, patience: float = PATIENCE_S) -> Report:
     """Return the report on the project at `root`, an absolute path without links.
 
-    `patience` is in seconds: how long to wait for a moment without a writer. Raises PathRefused and StorageError when
+    `patience` is in seconds: how long to wait for a moment without a writer. Raise PathRefused and StorageError when
     the project or its `.nexus` cannot be opened.
     """
     with Folder.root(root) as top:

@@ -131,7 +131,7 @@ def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
 
 
 def _lock_shared(fd: int, *, beyond: bool = False) -> None:
-    """Take a shared lock without waiting. Raises PermissionError or BlockingIOError when it is held, OSError else."""
+    """Take a shared lock without waiting. Raise PermissionError or BlockingIOError when it is held, OSError else."""
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return

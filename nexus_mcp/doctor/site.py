@@ -55,7 +55,7 @@ class Site:
 
     @contextmanager
     def folder_of(self, entry: Entry) -> Iterator[Folder | None]:
-        """Open the folder of the entry, without following links; None when it is gone. Raises as `child` does."""
+        """Open the folder of the entry, without following links; None when it is gone. Raise as `child` does."""
         with ExitStack() as stack:
             folder: Folder | None = self.nexus
             for part in entry.path.split("/")[1:-1]:
@@ -66,7 +66,7 @@ class Site:
             yield folder
 
     def read(self, entry: Entry, limit: int) -> bytes | None:
-        """Return the bytes of the file, None when it is gone. Raises StateError, PathRefused, StorageError."""
+        """Return the bytes of the file, None when it is gone. Raise StateError, PathRefused, StorageError."""
         with self.folder_of(entry) as folder:
             return None if folder is None else folder.read(entry.name, limit)
 

@@ -70,7 +70,7 @@ class Survey:
 
 
 def survey(nexus: Folder, most_temporary: int) -> Survey:
-    """List `nexus` recursively. Raises nothing: folders that cannot be listed are in the result."""
+    """List `nexus` recursively. Raise nothing: folders that cannot be listed are in the result."""
     walk = _Walk(most_temporary)
     walk.into(nexus, 0)
     walk.found.entries = dict(sorted(walk.found.entries.items()))

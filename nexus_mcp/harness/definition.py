@@ -40,7 +40,7 @@ class Site(NamedTuple):
 
     @property
     def home(self) -> str:
-        """The home folder. Raises InstallRefused when there is none."""
+        """The home folder. Raise InstallRefused when there is none."""
         home = self.environ.get("HOME") or os.path.expanduser("~")
         if not os.path.isabs(home) or not os.path.isdir(home):
             raise InstallRefused([f"The home folder {printable(home)} does not exist. Set HOME to one that does."])

@@ -97,7 +97,7 @@ def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
 
 
 def role(catalog: Catalog, agent: str, naming: Naming, result: str) -> str:
-    """Return the text of an agent. `result` says how its result reaches the lead. Raises CatalogError."""
+    """Return the text of an agent. `result` says how its result reaches the lead. Raise CatalogError."""
     text = resolve(catalog.body("agents", agent), naming, catalog).strip()
     return f"{text}\n\n## How your result reaches the lead\n\n{result}\n"
 
@@ -108,7 +108,7 @@ def usable_agents(catalog: Catalog) -> dict[str, dict[str, Any]]:
 
 
 def skill_file(catalog: Catalog, skill: str, naming: Naming, readers: Sequence[str], mounts: Mounts = SAME) -> str:
-    """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raises CatalogError."""
+    """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raise CatalogError."""
     entry = catalog.skill(skill)
     text = resolve(catalog.body("skills", skill), naming, catalog).strip()
     parts = [text]

@@ -1,7 +1,7 @@
 """Make new notes in .nexus/memory/ from drafts; skip a draft that begins like an existing note.
 
-Two texts begin alike if their first SAME characters are the same, with runs of white space as one blank and without a
-line of tags. No existing note is changed: a draft whose name is taken gets a number.
+Two texts begin alike if their first SAME characters are the same. A tag line is not compared, and a run of white space
+counts as one blank. No existing note is changed: if the name of a draft is taken, the new note gets a number.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _MOST_TAGS = 5
 
 
 def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: bool = False) -> list[dict[str, Any]]:
-    """Make a note from each draft; return [{"source", "result", "path", "similar"}] in their order.
+    """Make a note from each draft; return [{"source", "result", "path", "similar"}] in the same order.
 
-    `result` is CREATED (CREATES with `dry_run`) or UNCHANGED, with the note that begins alike as `path`. `policy` is
-    vocabulary/memory-policy.yml. Raises StateError, PathRefused, StorageError, NotConfirmed; notes made before stay.
+    `result` is CREATED (CREATES with `dry_run`), or UNCHANGED if the note `path` begins alike. `policy` is
+    vocabulary/memory-policy.yml. Raise StateError, PathRefused, StorageError, NotConfirmed; notes already made stay.
     """
     if dry_run:
         with store.nexus() as nexus:
@@ -53,13 +53,13 @@ def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: b
 
 
 def beginning(text: str) -> str:
-    """Return the first SAME characters of a text for comparisons, without its line of tags."""
+    """Return the first SAME characters of a text for comparisons, without its tag line."""
     head, _, rest = text.partition("\n")
     return " ".join((rest if parse_tag_line(head.encode("utf-8", "replace")) else text).split())[:SAME]
 
 
 class _Additions:
-    """The notes of a folder with the drafts placed so far."""
+    """The names and beginnings of the notes of a folder, and of the notes that earlier drafts become."""
 
     def __init__(self, folder: Folder | None, policy: dict[str, Any]) -> None:
         self._policy = policy
@@ -75,7 +75,7 @@ class _Additions:
         return [self.place(draft) for draft in drafts]
 
     def place(self, draft: Draft) -> dict[str, Any]:
-        """Return the result for a draft, and count it as made. Raises PathRefused for a name that is not valid."""
+        """Return the result for a draft, and count its note as existing. Raise PathRefused for an invalid name."""
         start = beginning(draft.text)
         same = self._paths.get(start)
         if same is not None:

@@ -1,7 +1,7 @@
 """Select the notes of memory/ that may be deleted, by the access logs of all harnesses and the age of the files.
 
-Three independent signals must hold at once: days since the last read, number of reads, and age. Each harness has its
-own log, `.nexus/state/<harness id>/memory-access.jsonl`; a note that any of them reads is in use.
+A note is selected only if all of three limits hold: for the days since its last read, its number of reads, and its
+age. Each harness has its own log, `.nexus/state/<harness id>/memory-access.jsonl`; the reads in all logs count.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FOLDER = ".nexus/"
 
 
 class Reads:
-    """The recorded reads. `count` maps a path as in the index to its reads, `last` to seconds since 1970.
+    """The recorded reads: `count` and `last` map the path of a note, as in the index, to their number and latest time.
 
-    `since` is the time of the first known read, None without one: reads are recorded at least from then on.
-    `unreadable` counts malformed lines.
+    `since` is the time of the first known read, None without one: reads are recorded at least from then on. Times are
+    in seconds since 1970. `unreadable` counts malformed lines.
     """
 
     __slots__ = ("count", "last", "since", "unreadable")
@@ -43,7 +43,7 @@ class Reads:
 def read_access_logs(state: Folder | None) -> Reads:
     """Return the reads in all logs below `.nexus/state`.
 
-    Raises StateError, PathRefused, StorageError for an unreadable log: without it the reads are unknown.
+    Raise StateError, PathRefused, StorageError for an unreadable log, because its reads are unknown.
     """
     found = Reads()
     if state is None:
@@ -79,7 +79,7 @@ class Signals:
         self.unread = unread
 
     def reasons(self) -> list[str]:
-        """Return the signals in words; without a recorded read, one text stands for the first two signals."""
+        """Return a text for each signal; without a recorded read, one text for `unread` and `reads` together."""
         unchanged = f"not changed for {_days(self.age)}"
         if self.unread is None:
             return ["no read of it is on record", unchanged]
@@ -98,7 +98,7 @@ def signals(notes: Iterable[tuple[str, float]], reads: Reads, now: float) -> lis
 
 
 def select_proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Signals]:
-    """Return the notes that exceed all three limits (days_unread, max_access_count, min_age_days).
+    """Return the notes for which all three limits hold (days_unread, max_access_count, min_age_days).
 
     A note without a recorded read counts as unread since its last change.
     """
@@ -106,10 +106,10 @@ def select_proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Si
 
 
 def select_certain(found: Iterable[Signals], limits: dict[str, Any], reads: Reads, now: float) -> list[Signals]:
-    """Return the notes that exceed all limits by recorded reads only, so that they may be deleted without a question.
+    """Return the notes for which the recorded reads prove all three limits; they may be deleted without a question.
 
     A note without a recorded read counts as unread since the first recorded read of any note: the records of a new
-    clone are young, however old the files are. With malformed lines no note is certain.
+    clone are young, however old the files are. If a log has malformed lines, no note is returned.
     """
     if reads.since is None or reads.unreadable:
         return []

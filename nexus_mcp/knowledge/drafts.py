@@ -1,6 +1,6 @@
-"""Read Markdown files of other programs as drafts of notes: typed ones with YAML front matter, and plain ones.
+"""Read Markdown files of other programs as drafts of notes, with YAML front matter or without.
 
-Claude Code keeps one fact a file, with name, description and type in the front matter, and MEMORY.md as their index.
+Claude Code keeps one fact per file, with name, description and type in the front matter, and MEMORY.md as their index.
 Codex keeps memory_summary.md, MEMORY.md and rollout_summaries/. The front matter is read line by line and not as YAML:
 models write it, and a colon in a description would make it invalid YAML.
 """
@@ -28,7 +28,7 @@ KINDS = {
     "empirical": "empirical",
     "pattern": "pattern",
 }
-"""Type in a front matter → prefix of the name of a note. Other types, such as project, have none."""
+"""Type in a front matter → prefix of the note's name. Other types, such as project, have no prefix."""
 MOST_FILES = 2000
 DEEPEST = 4
 _MOST_TAGS = 8
@@ -57,7 +57,7 @@ class Draft:
 def read_folder(path: str) -> tuple[list[Draft], list[tuple[str, str]]]:
     """Return (the drafts of the Markdown files below a folder, [(file, why it is left out)]), by path.
 
-    Raises StorageError for a folder that cannot be listed. No link is followed.
+    Raise StorageError for a folder that cannot be listed. No link is followed.
     """
     drafts, skipped = [], []
     files = list(_markdown_files(path))
@@ -102,7 +102,7 @@ def parse(text: str, source: str) -> Draft | None:
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Return (name, description, type and tags of the front matter, the text after it)."""
+    """Return (the fields name, description, type and tags of the front matter; the text after it)."""
     lines = text.split("\n")
     if lines[0].rstrip() != _FENCE:
         return {}, text
@@ -140,7 +140,7 @@ def _indent(line: str) -> int:
 
 
 def _markdown_files(path: str, below: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield the paths of the Markdown files below a folder, with /, by name. Raises StorageError."""
+    """Yield the paths of the Markdown files below a folder, with /, by name. Raise StorageError."""
     try:
         with os.scandir(os.path.join(path, below)) as found:
             entries = sorted(found, key=lambda entry: entry.name)

@@ -1,7 +1,7 @@
 """List the notes with their tags, and write that index for a model.
 
-The tags of a note are in its first line, `<!-- tags: a, b -->`. Nothing is cached and no lock is taken: a listing costs
-one read of a folder and a short read per note, about 20 µs each, and we only ever replace a whole note.
+The tags of a note are in its first line, `<!-- tags: a, b -->`. Nothing is cached, because a listing is cheap: one read
+of a folder and a short read per note, about 20 µs each. No lock is taken, because we always replace a whole note.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_NOTES = 10_000
 """Maximum notes in one folder; a longer list would be useless."""
 _MOST_NAMES = 2 * MOST_NOTES
 """Maximum file names in one folder."""
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # so that a pipe of that name does not block
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO does not block
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 FIRST_BYTES = 1024
 """Bytes of a note in which its tag line must end."""
@@ -57,9 +57,9 @@ _REST = 200  # characters reserved for the line about notes left out
 def index(nexus: Folder | None, faults: list[str] | None = None) -> list[dict[str, Any]]:
     """Return the notes: [{"path": "memory/x.md", "kind": "memory", "tags": [str], "size": bytes}], by path.
 
-    `nexus` is the folder `.nexus`, None if absent. Raises PathRefused for a link or a special file, StorageError, and
-    StateError for more than MOST_NOTES in a folder. With the list `faults` these errors are appended to it as texts
-    with quoted paths, and the readable notes are returned.
+    `nexus` is the folder `.nexus`, None if absent. Raise PathRefused for a link or a special file, StorageError, and
+    StateError for more than MOST_NOTES in a folder. If `faults` is a list, append these errors to it as texts with
+    quoted paths, and return the readable notes.
     """
     found: list[dict[str, Any]] = []
     if nexus is None:
@@ -75,7 +75,7 @@ def index(nexus: Folder | None, faults: list[str] | None = None) -> list[dict[st
 
 
 def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[dict[str, Any]]:
-    """Return the notes of the folder `kind`. Raises as `index` does."""
+    """Return the notes of the folder `kind`. Raise as `index` does."""
     folder = nexus.child(kind)
     if folder is None:
         return []
@@ -96,7 +96,7 @@ def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[
 
 
 def names_of(folder: Folder) -> list[str]:
-    """Return the names of the notes in an open folder, sorted. Raises StorageError, and StateError for too many."""
+    """Return the names of the notes in an open folder, sorted. Raise StorageError, and StateError for too many."""
     there = folder.names(_MOST_NAMES)
     if len(there) > _MOST_NAMES:
         raise StateError(folder.shown, f"has more than the {_MOST_NAMES} names that are read")
@@ -107,7 +107,7 @@ def names_of(folder: Folder) -> list[str]:
 
 
 def read_head(folder: Folder, name: str) -> tuple[bytes, int] | None:
-    """Return (the first bytes of a note, its size in bytes); None if it is gone. Raises PathRefused, StorageError."""
+    """Return (the first bytes of a note, its size in bytes); None if it is gone. Raise PathRefused, StorageError."""
     try:
         fd = folder.open(name, _FLAGS)
     except FileNotFoundError:
@@ -117,7 +117,7 @@ def read_head(folder: Folder, name: str) -> tuple[bytes, int] | None:
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
-            raise PathRefused(folder.show(name), "is no file, where a note belongs", next_step=_ADVICE)
+            raise PathRefused(folder.show(name), "is not a regular file, but has the name of a note", next_step=_ADVICE)
         return os.read(fd, FIRST_BYTES), info.st_size
     except OSError as error:
         raise StorageError(folder.show(name), "read", reason(error)) from error

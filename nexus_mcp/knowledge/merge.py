@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
 SHORTEST = 3
 _MOST_KNOWN = 4096
-# Stop words.
-_EMPTY = frozenset(
+_STOP_WORDS = frozenset(
     (
         *("about", "after", "all", "also", "and", "any", "are", "because", "been", "before", "but", "can", "cannot"),
         *("did", "does", "each", "else", "every", "few", "for", "from", "had", "has", "have", "here", "how", "into"),
@@ -47,7 +46,7 @@ def words(text: str) -> list[str]:
     for run in dict.fromkeys(text.casefold().translate(_BLANKED).split()):
         if not run.isascii() and max(run) >= WIDE:
             found.update(dict.fromkeys(run[at : at + 2] for at in range(max(1, len(run) - 1))))
-        elif len(run) >= SHORTEST and run not in _EMPTY and not run.isdecimal():
+        elif len(run) >= SHORTEST and run not in _STOP_WORDS and not run.isdecimal():
             found[run] = None
     return list(found)
 
@@ -55,8 +54,8 @@ def words(text: str) -> list[str]:
 def similarity(one: Collection[str], other: Collection[str]) -> float:
     """Return the Ochiai coefficient of two sets of words, from 0 to 1.
 
-    It divides the common words by the geometric mean of both sizes. Unlike the Jaccard index it finds a sentence in a
-    note of a page.
+    It divides the number of common words by the geometric mean of both sizes. Unlike the Jaccard index, it is still
+    high for a sentence and a note of a page that contains it.
     """
     if not one or not other:
         return 0.0
@@ -83,7 +82,7 @@ class Note:
 
 
 def find_matches(text: str, tags: Iterable[str], notes: Iterable[Note], policy: dict[str, Any]) -> list[str]:
-    """Return the paths of the notes to which `text` with its own `tags` belongs, the best first, at most MOST.
+    """Return the paths of the notes to which `text` with its own `tags` belongs: at most MOST, the most similar first.
 
     `policy` (vocabulary/memory-policy.yml, merge) sets the required number of common tags (a word of the text counts
     like a tag) and the required similarity.

@@ -40,7 +40,7 @@ _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 
 
 def check_name(name: str, pattern: str, folder: str) -> str:
-    """Return `name`. Raises PathRefused unless it matches `pattern` and is a valid file name on all systems.
+    """Return `name`. Raise PathRefused unless it matches `pattern` and is a valid file name on every system.
 
     `folder` is the folder of the note for the error message, e.g. ".nexus/memory".
     """
@@ -61,7 +61,7 @@ def check_name(name: str, pattern: str, folder: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Return (name, rest) of a text such as `lock-order.md: text`; ("", text) if it begins with no name of a note.
+    """Return (name, rest) of a text such as `lock-order.md: text`; ("", text) if it does not begin with a name.
 
     The name is not checked.
     """
@@ -71,7 +71,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def make_name(text: str, taken: Container[str]) -> str:
-    """Return a name not in `taken` from the first words of `text`, or its checksum if they have no Latin letters."""
+    """Return a name not in `taken`, made from the first words of `text`, or from its checksum without Latin letters."""
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
@@ -110,7 +110,7 @@ def list_written(folder: Folder) -> list[tuple[str, float]]:
 
 
 def read(nexus: Folder | None, kind: str, name: str) -> str | None:
-    """Return a note, None if absent. Raises PathRefused, StorageError, StateError."""
+    """Return a note, None if absent. Raise PathRefused, StorageError, StateError."""
     folder = None if nexus is None else nexus.child(kind)
     if folder is None:
         return None
@@ -120,7 +120,7 @@ def read(nexus: Folder | None, kind: str, name: str) -> str | None:
 
 @contextmanager
 def locked(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, HeldLock]]:
-    """Lock and open (`.nexus`, its folder `kind`, the lock). A new folder is removed again on failure."""
+    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). On failure a new folder is removed again."""
     with store.locked_nexus() as (nexus, held):
         folder, is_new = nexus.make(kind)
         with folder:
@@ -139,13 +139,13 @@ def put(folder: Folder, name: str, text: str, tags: list[str], held: HeldLock) -
     """Create the note `name` with `text`, or append a paragraph; return "created", "extended" or "unchanged".
 
     A new note gets `tags` as its first line; a note that contains `text` is unchanged. If an editor saves the note
-    meanwhile, its version is extended. Raises StateError, PathRefused, StorageError, NotConfirmed.
+    meanwhile, the saved version is extended. Raise StateError, PathRefused, StorageError, NotConfirmed.
     """
     return retry(lambda: _put(folder, name, text, tags, held))
 
 
 def _put(folder: Folder, name: str, text: str, tags: list[str], held: HeldLock) -> str:
-    """Try `put` once. Raises ChangedMeanwhile if another program saved the note."""
+    """Try `put` once. Raise ChangedMeanwhile if another program saved the note."""
     original = original_of(folder, name, LIMIT)
     before = _decode(folder, name, original.content())
     if before is None:

@@ -58,7 +58,7 @@ class Scan:
         self.notes: dict[str, CachedNote] = {}
 
     def refresh(self, folder: Folder | None) -> bool:
-        """Read new and changed notes; return whether any note changed. Raises StorageError, StateError."""
+        """Read new and changed notes; return whether any note changed. Raise StorageError, StateError."""
         before, self.notes = self.notes, {}
         room = _ALL - sum(len(note.data) for note in before.values())
         for name in names_of(folder) if folder is not None else ():

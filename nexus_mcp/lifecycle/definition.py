@@ -141,7 +141,7 @@ class Row:
 
 
 def check_params(event: Event, params: object) -> dict[str, Any]:
-    """Return the params that `event` takes, without nulls. Raises InvalidArguments, which quotes no values.
+    """Return the params that `event` takes, without nulls. Raise InvalidArguments, which quotes no values.
 
     Other params are ignored. A name that is too long is refused if the event requires it, else truncated.
     """

@@ -48,7 +48,7 @@ def begin(
 ) -> tuple[Event, EventContext, dict[str, Any]]:
     """Return (the event, its context, its checked params). The waiting time of `wait` seconds starts now.
 
-    Raises InvalidArguments.
+    Raise InvalidArguments.
     """
     event = EVENTS[name].load()
     values = check_params(event, params)
@@ -57,7 +57,7 @@ def begin(
 
 
 def harness_of(value: object, workspace: Workspace) -> str:
-    """Return the harness id in the params, else that of the workspace. Raises InvalidArguments."""
+    """Return the harness id in the params, else that of the workspace. Raise InvalidArguments."""
     if value is None:
         return workspace.harness_id
     try:

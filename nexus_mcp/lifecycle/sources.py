@@ -79,21 +79,21 @@ def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
 def both_of(ctx: EventContext) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Return (plan, tasks) as they were at one moment; each None if absent, or unusable, with a warning.
 
-    Raises StorageError.
+    Raise StorageError.
     """
     both = snapshot_of(ctx)
     return _read(ctx, "plan", both.plan), _read(ctx, "tasks", both.tasks)
 
 
 def snapshot_of(ctx: EventContext) -> SessionSnapshot:
-    """Return plan and tasks, read once per event. Raises StorageError."""
+    """Return plan and tasks, read once per event. Raise StorageError."""
     if ctx.snapshot is None:
         ctx.snapshot = ctx.store.snapshot()
     return ctx.snapshot
 
 
 def tasks_of(ctx: EventContext) -> list[dict[str, Any]]:
-    """Return all tasks; [] with a warning if tasks.json is unusable. Raises StorageError."""
+    """Return all tasks; [] with a warning if tasks.json is unusable. Raise StorageError."""
     found = _read(ctx, "tasks", ctx.store.tasks)
     return [] if found is None else found["tasks"]
 

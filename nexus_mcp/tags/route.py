@@ -83,7 +83,7 @@ class Outcomes:
         self._both = both
 
     def of(self, tag: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of the outcome of a tag. Raises NexusError for unreadable files and forbidden paths.
+        """Return the fields of the outcome of a tag. Raise NexusError for unreadable files and forbidden paths.
 
         The fields are `outcome` (SKILL, ACTION, NOTHING) and `advice` (what to do first or instead, or ""). SKILL adds
         `skill`, `mode` (the variant), `body` with its placeholders and `harness_notes`; ACTION adds `action` and

@@ -167,7 +167,7 @@ def error(message: str) -> Answer:
 
 
 def load(path: Path) -> Json:
-    """The JSON value of a file, None when there is no such file. Raises ValueError."""
+    """The JSON value of a file, None when there is no such file. Raise ValueError."""
     return json.loads(path.read_bytes()) if path.exists() else None
 
 

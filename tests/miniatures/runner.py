@@ -90,7 +90,7 @@ def _manner() -> Manner | None:
 
 
 def judged(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int = 1) -> RunResult:
-    """The result of running the fixtures. Raises HarnessFault."""
+    """The result of running the fixtures. Raise HarnessFault."""
     return run(fixtures, target(miniature), jobs=jobs)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 async def send_in_fork(event: Event, options: TargetOptions, place: Place) -> Reply:
-    """Run a command as conformance/trial/steps.py does, in a fork. Raises TargetFailure if it gives no answer."""
+    """Run a command as conformance/trial/steps.py does, in a fork. Raise TargetFailure if it gives no answer."""
 
     def tell(event: Event) -> dict[str, Any]:
         resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR_SECONDS, _PROCESSOR_SECONDS))

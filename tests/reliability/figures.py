@@ -42,7 +42,7 @@ def keep(progress: Progress) -> None:
 
 
 def with_table(page: str) -> str:
-    """Return the page with the table of the present figures. Raises ValueError if the page has no place for the
+    """Return the page with the table of the present figures. Raise ValueError if the page has no place for the
     table.
     """
     before, rest = page.split(BEGIN)

@@ -69,7 +69,7 @@ def error_text(error: NexusError) -> str:
 
 
 def storable_text(text: str, tag: str) -> str:
-    """Return `text` in the form that is stored. Raises NexusError if it is empty, too long or no valid content."""
+    """Return `text` in the form that is stored. Raise NexusError if it is empty, too long or no valid content."""
     if not text.strip():
         raise NexusError(
             f"Nothing is written behind [{tag}]",
@@ -102,7 +102,7 @@ def storable_text(text: str, tag: str) -> str:
 def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
     """Return (the tags of the first line if that is a line of tags, the rest of the text).
 
-    Raises NexusError for tags that the index would leave out, and if there is no text behind the line.
+    Raise NexusError for tags that the index would leave out, and if there is no text behind the line.
     """
     stored = storable_text(text, tag)
     tags = index.parse_tag_line(stored.encode())

@@ -83,7 +83,7 @@ def _scan(ctx: ActionContext) -> Scan:
 
 
 def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
-    """Return the note for the text. Raises NexusError for a text or a name that cannot be stored."""
+    """Return the note for the text. Raise NexusError for a text or a name that cannot be stored."""
     policy = ctx.catalog.vocabulary["memory_policy"]
     name, rest = notes.split_name(text.strip())
     tags, stored = split_tag_line(rest, "m")
@@ -150,7 +150,7 @@ def run_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 
 
 def _parse_rule(ctx: ActionContext, variant: str, text: str) -> tuple[str, list[str], str]:
-    """Return (file name, tags for a new file, text). Raises NexusError for a text or name that cannot be stored."""
+    """Return (file name, tags for a new file, text). Raise NexusError for a text or name that cannot be stored."""
     pattern = ctx.catalog.vocabulary["memory_policy"]["name_pattern"]
     tags, stored = split_tag_line(text, f"rule:{quoted_name(variant)}" if variant else "rule")
     name = notes.check_name(f"{variant or _GENERAL}{SUFFIX}", pattern, f".nexus/{RULES}")

@@ -72,7 +72,7 @@ class Deletion:
     def __init__(self, folder: Folder, chosen: list[Signals], patience: Deadline) -> None:
         """Prepare the deletion of the first MOST notes. Call it without the lock, because git may be slow.
 
-        Raises NexusError with nothing changed if git could not restore the present bytes of the notes.
+        Raise NexusError with nothing changed if git could not restore the present bytes of the notes.
         """
         chosen = chosen[:MOST]
         self.git = Git(folder.path, patience)
@@ -95,7 +95,7 @@ class Deletion:
     def carry_out(self, folder: Folder, held: HeldLock) -> tuple[list[str], list[str], str]:
         """Delete the notes under the lock; return (deleted names, names left because they changed, a warning or "").
 
-        Raises NexusError with nothing changed if a note or the branch has changed.
+        Raise NexusError with nothing changed if a note or the branch has changed.
         """
         self._check_there(folder)
         if any(folder.read(name, LIMIT) != data for name, data in self.contents.items()):
@@ -147,7 +147,7 @@ class Git:
         self.prefix = ""
 
     def head(self) -> str:
-        """Return the checked-out commit. Raises NexusError without a branch, or during a merge, rebase and the like."""
+        """Return the checked-out commit. Raise NexusError without a branch, or during a merge, rebase and the like."""
         code, answer, complaint = self._ask("rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
         found, _, inside = os.fsdecode(answer).rstrip("\n").rpartition("\n")
         if code or inside != "true":
@@ -239,7 +239,7 @@ class Git:
     def advance(self, commit: str, parent: str) -> None:
         """Move the checked-out branch from `parent` to `commit`.
 
-        Raises NexusError with nothing changed if the branch has moved, or another git holds the index lock.
+        Raise NexusError with nothing changed if the branch has moved, or another git holds the index lock.
         """
         if os.path.lexists(self._lock):
             raise NexusError(
@@ -360,7 +360,7 @@ def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
 
 
 def _attributes(ask: Ask, source: tuple[str, ...], names: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield (note, attribute, value) for each rewriting attribute. Raises NexusError."""
+    """Yield (note, attribute, value) for each rewriting attribute. Raise NexusError."""
     code, answer, complaint = ask("check-attr", *source, "-z", *_REWRITING, "--", *names)
     fields = answer.split(b"\0")[:-1]
     if code or len(fields) != 3 * len(names) * len(_REWRITING):

@@ -43,7 +43,7 @@ MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutan
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
-    """The fault `name` while the block lasts; none for "". Raises KeyError for an unknown name."""
+    """The fault `name` while the block lasts; none for "". Raise KeyError for an unknown name."""
     if not name:
         yield
         return

@@ -38,14 +38,14 @@ class Caller:
 
 
 def content(answer: Answer, tool: str) -> Any:
-    """Return the structured content of the response. Raises Failed."""
+    """Return the structured content of the response. Raise Failed."""
     if answer.result["isError"]:
         raise Failed(f"{tool} fails: {answer.result['structuredContent']['error']}")
     return answer.result["structuredContent"]
 
 
 def called(root: Path, tool: str, /, **arguments: Any) -> Any:
-    """Return the answer of a new process, whose response arrives. Raises Failed."""
+    """Return the answer of a new process, whose response arrives. Raise Failed."""
     answer = Caller(root).call(tool, arguments)
     answer.delivered()
     return content(answer, tool)

@@ -126,7 +126,7 @@ class _Bench:
         return _NEXT if is_late or self._item.get("traced") else _NEXT[number % len(_NEXT) :][:1]
 
     def _kill(self, case: Case, before: list[Outcome], point: Point) -> list[Outcome]:
-        """Return the possible files after the call was killed. Raises Wrong if a file is torn already."""
+        """Return the possible files after the call was killed. Raise Wrong if a file is torn already."""
         ended = self._lever.kill(case, point)
         if not ended.reached:
             raise Wrong("it was not killed: the call is not the same each time")

@@ -59,7 +59,7 @@ class Spelled(str):
 
 
 def read(kind: str, data: bytes) -> Json:
-    """The value of a file of this kind. Raises Broken."""
+    """The value of a file of this kind. Raise Broken."""
     value = parsed(data, numbers=kind != "history", deepest=_DEEPEST.get(kind, 64))
     error = next(_VALIDATORS[kind].iter_errors(value), None)
     if error is not None:
@@ -94,7 +94,7 @@ def parsed(data: bytes, *, numbers: bool = True, deepest: int = 64, spelled: boo
 
 
 def broken(why: str) -> Json:
-    """Raises Broken."""
+    """Raise Broken."""
     raise Broken(why)
 
 

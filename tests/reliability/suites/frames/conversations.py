@@ -26,7 +26,7 @@ class Hung(Exception):
 def converse(app: App, data: bytes) -> list[bytes]:
     """The lines that a server on a thread of this process answers to `data`, after which the input ends.
 
-    Raises Hung, and RuntimeError when the server ended otherwise than it must.
+    Raise Hung, and RuntimeError when the server ended otherwise than it must.
     """
     reads, to_server = os.pipe()
     from_server, writes = os.pipe()
@@ -93,7 +93,7 @@ class Process:
         return int(found[1]) / 1024
 
     def end(self, data: bytes) -> list[bytes]:
-        """The answers to `data`, after which the input ends. Raises RuntimeError when the exit code is not 0."""
+        """The answers to `data`, after which the input ends. Raise RuntimeError when the exit code is not 0."""
         to, self._to = self._to, -1
         out = _exchange(to, self._from, data, None)
         code = self._child.wait(_PATIENCE)

@@ -87,7 +87,7 @@ def _prepare(rng: random.Random) -> None:
 
 
 def _converse(stdio: Any, data: bytes) -> None:
-    """Raises AssertionError when the answers are not those that the rules give. The first byte cuts the others."""
+    """Raise AssertionError when the answers are not those that the rules give. The first byte cuts the others."""
     size, rest = 1 + data[0] if data else 1, data[1:]
     chunks = [rest[start : start + size] for start in range(0, len(rest), size)] + [b""]
     answers: list[bytes] = []

@@ -49,7 +49,7 @@ def faults(sent: Iterable[bytes], received: list[bytes]) -> list[str]:
 
 
 def _answer(line: bytes) -> Answer:
-    """Parse a response. Raises if the line is no JSON-RPC response, or reports a defect of the server."""
+    """Parse a response. Raise if the line is no JSON-RPC response, or reports a defect of the server."""
     value: Any = json.loads(line.decode(), object_pairs_hook=_once)
     assert value["jsonrpc"] == "2.0", "jsonrpc"
     id = json.dumps(value["id"])

@@ -37,7 +37,7 @@ class Files:
 
 
 def read(root: Path) -> Files:
-    """Return the present files. Raises ValueError for a torn one."""
+    """Return the present files. Raise ValueError for a torn one."""
     nexus = root / ".nexus"
     history = _json(nexus / "history.json") or {"cycles": []}
     found = {name: _json(nexus / "state" / name) for name in ("plan.json", "tasks.json")}

@@ -34,7 +34,7 @@ class Undecided(Exception):
 def check(ops: Sequence[Op], initial: S, step: Callable[[S, Op], Iterable[S]], most: int = MOST) -> Verdict:
     """Whether the history is linearizable. `step(state, op)`: the states after an op that gave the answer it gave.
 
-    An op without an answer may be left out. Raises Undecided.
+    An op without an answer may be left out. Raise Undecided.
     """
     ops = sorted(ops, key=lambda op: op.began)
     answered = sum(1 << number for number, op in enumerate(ops) if op.answer is not None)

@@ -151,7 +151,7 @@ class Possible(Model):
         return outcome, then, Wrote(self._had((name,)), tuple(self.log))
 
     def undo(self, count: int) -> Any:
-        """Take the last changes back. Raises Refused."""
+        """Take the last changes back. Raise Refused."""
         entries = [entry for entry in self.log[-count:] if isinstance(entry, Change)]
         if len(entries) < count:
             raise Refused

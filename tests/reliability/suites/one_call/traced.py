@@ -93,7 +93,7 @@ class Traced:
         return [Point(number, call.name, call.text) for number, call in enumerate(self._recorded, 1)]
 
     def kill(self, case: Case, point: Point) -> Ended:
-        """The call of the tool, killed before `point`. Raises Untraceable when it was killed elsewhere."""
+        """The call of the tool, killed before `point`. Raise Untraceable when it was killed elsewhere."""
         case.prepare()
         call = self._recorded[point.number - 1]
         trace = run(case.perform, self._log, f"{call.name}:signal=KILL:when={call.when}")
@@ -124,7 +124,7 @@ _Work = Callable[[Callable[[bytes], object]], object]
 def run(work: _Work, log: Path, inject: str = "") -> Trace:
     """`work` in a process of its own, under strace, which writes `log`; `inject` as its option of that name.
 
-    Raises Untraceable, also when the process ends with an error.
+    Raise Untraceable, also when the process ends with an error.
     """
     ours, its = socket.socketpair()
     with ours, its:

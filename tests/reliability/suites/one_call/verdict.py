@@ -68,9 +68,9 @@ class Fault:
 
 def check(case: Case, model: Model, before: list[Outcome], ended: Ended, fault: Fault | None) -> None:
     """Compare the answer with the files, then make calls until no change is pending. With `fault` None the call must
-    succeed. `before` are the possible files when the call was made. Raises Wrong.
+    succeed. `before` are the possible files when the call was made. Raise Wrong.
 
-    `before` is what there may have been when the call was made. Raises Wrong.
+    `before` is what there may have been when the call was made. Raise Wrong.
     """
     if ended.answer is None:
         raise Wrong("no answer")

@@ -30,7 +30,7 @@ class Wrong(Exception):
 def check_whole(root: Path, allowed: Iterable[Files]) -> None:
     """Each file by itself is one of those that `allowed` has, and each of ours parses: what a reader sees any time.
 
-    Raises Wrong.
+    Raise Wrong.
     """
     found = tree(root)
     for name, data, wanted in zip(NAMES, files(root), zip(*allowed, strict=True), strict=True):
@@ -45,7 +45,7 @@ def check_whole(root: Path, allowed: Iterable[Files]) -> None:
 
 
 def narrowed(root: Path, outcomes: Iterable[Outcome], told: str) -> list[Outcome]:
-    """Those of the outcomes that are found now. Raises Wrong when none is."""
+    """Those of the outcomes that are found now. Raise Wrong when none is."""
     wanted = list(outcomes)
     found = files(root)
     left = [outcome for outcome in wanted if outcome.files == found]
@@ -58,7 +58,7 @@ def narrowed(root: Path, outcomes: Iterable[Outcome], told: str) -> list[Outcome
 def go_on(root: Path, model: Model, outcomes: Iterable[Outcome], tool: str, at: int) -> list[Outcome]:
     """Make a call, with nothing to disturb it: it has to succeed, its answer and the files have to be right.
 
-    Raises Wrong.
+    Raise Wrong.
     """
     answer: Json = perform(root, tool, at)
     if "error" in answer:
@@ -70,7 +70,7 @@ def go_on(root: Path, model: Model, outcomes: Iterable[Outcome], tool: str, at: 
 
 
 def settle(root: Path, model: Model, outcomes: Iterable[Outcome], at: int) -> None:
-    """Go on until all that the disturbance left is completed and gone. Raises Wrong.
+    """Go on until all that the disturbance left is completed and gone. Raise Wrong.
 
     A reading call by another process completes what was begun. The next close archives what is open, or gives the
     answer that is still due. The one after it is a close of its own.

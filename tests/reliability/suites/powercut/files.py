@@ -64,7 +64,7 @@ def known_as(root: Path, infos: Mapping[str, os.stat_result]) -> Iterator[None]:
 
 
 def state_of(root: Path) -> str:
-    """Return the content of the files: history, plan, tasks and artifacts, as one JSON text. Raises ValueError for a
+    """Return the content of the files: history, plan, tasks and artifacts, as one JSON text. Raise ValueError for a
     torn one.
     """
     nexus = root / ".nexus"

@@ -154,7 +154,7 @@ class Played:
 
 
 def play(scenario: Scenario, folder: Path, rng: random.Random) -> Played:
-    """Carry out the scenario below `folder`, recorded. Raises Failed."""
+    """Carry out the scenario below `folder`, recorded. Raise Failed."""
     root = folder / "project"
     (root / ".git").mkdir(parents=True)
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")

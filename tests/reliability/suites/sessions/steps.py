@@ -46,7 +46,7 @@ class Hook:
             self._thread.join()
 
     def pause(self, call: str = "") -> None:
-        """Stop before a call of the system. Raises Died: a dead process makes no call any more."""
+        """Stop before a call of the system. Raise Died: a dead process makes no call any more."""
         self.is_at_change = call in _CHANGES
         if not self.is_dead:
             self._back.release()
