@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.doctor.survey import Entry
 
-# Numbers stay text, so that a number that Python cannot hold also has a place.
+# Numbers stay text, so that the position of a number that Python cannot represent is found, too.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
@@ -69,7 +69,7 @@ def _inner(text: str, at: int, name: str) -> int | None:
 T = TypeVar("T")
 _WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
-# No valid JSON has a line of this form, so a marker of any length counts.
+# No line of valid JSON matches, so `<<<` of any length counts as a conflict marker.
 _SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)
 _REPAIR = "Run nexus-mcp history repair --dry-run. It shows what can be repaired, and changes nothing."
 
@@ -101,7 +101,7 @@ class History:
 
 
 def load(site: Source, entry: Entry, limit: int, parse: Callable[[bytes], T]) -> tuple[T | None, list[Finding]]:
-    """Read and parse a file. Returns the result of `parse`, None when the file is unusable, and the findings."""
+    """Read and parse a file. Return (the result of `parse`, None when the file is unusable; the findings)."""
     path = entry.path
     if entry.size > limit:
         most = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
@@ -111,7 +111,7 @@ def load(site: Source, entry: Entry, limit: int, parse: Callable[[bytes], T]) ->
     except StorageError as error:
         return None, [Finding("unreadable", path, f"cannot be read: {error.reason}")]
     except (PathRefused, StateError):
-        return None, []  # replaced, or grown, since it was listed: the next pass reports that
+        return None, []  # replaced or grown since the listing: the next pass reports it
     if data is None:
         return None, []
     try:
@@ -132,7 +132,7 @@ def _parse_finding(path: str, data: bytes, error: StateError) -> Finding:
 
 
 def find_conflict(path: str, data: bytes) -> Finding | None:
-    """Find a git conflict with all its markers; a single marker may be prose. Returns a finding or None."""
+    """Find a git conflict with all its markers; a single marker may be prose. Return a finding or None."""
     if _BEGIN not in data:
         return None
     begun, divided = 0, False
@@ -156,7 +156,7 @@ def _repair_advice(path: str) -> str:
 
 
 def load_session(site: Source, role: str, schema: str) -> Document:
-    """Read the session file of this role. A returned value has all required fields."""
+    """Read the session file of this role. If `value` is not None, it has all required fields."""
     entry = next(site.files(role), None)
     return Document() if entry is None else load_checked(site, entry, schema)
 
@@ -180,7 +180,7 @@ def _checked(site: Source, entry: Entry, schema: str) -> Document:
         return Document(None, findings)
     (value,) = parsed
     full = schemas.faults(schemas.load(schema), value, most=50 * CAP)
-    if not full:  # nothing else can be wrong
+    if not full:  # a valid file can only be too new
         newer = _check_version(value, entry.path)
         return Document(value, [] if newer is None else [newer])
     broken = validate(schemas.readable(schema), value, entry.path)
@@ -208,7 +208,7 @@ def load_history(site: Source) -> History:
 
 
 def _check_version(value: Any, path: str) -> Finding | None:
-    """Return a finding when the file has a newer major version, which is not written; else None."""
+    """Return a finding when the file has a newer major version, which nexus-mcp does not write; else None."""
     if not isinstance(value, dict):
         return None
     try:
@@ -221,7 +221,7 @@ def _check_version(value: Any, path: str) -> Finding | None:
 def validate(
     schema: dict[str, Any], value: object, path: str, code: str = "schema", pointer: str = ""
 ) -> list[Finding]:
-    """Validate the value. Returns at most CAP + 1 findings."""
+    """Validate the value. Return at most CAP + 1 findings."""
     found = schemas.faults(schema, value, pointer, CAP + 1)
     return [Finding(code, path, fault.message, fault.pointer) for fault in found]
 

@@ -1,8 +1,8 @@
 """Run all checks on a project until the findings are stable.
 
 Servers may be writing at the same time, so one pass may find a state that lasts for a moment only. If nothing changed
-during a pass and no process held the lock, the findings of this one pass are reported. Otherwise only findings that
-several passes in a row have are reported.
+during a pass and no process held the lock, the findings of that pass are reported. Otherwise several passes are made,
+and only findings of several passes in a row are reported.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _state_root(root: str) -> str:
 
 
 def _examine_until_stable(queries: Queries, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
-    """Repeat the checks until a pass was not disturbed. Returns the last pass and the reliable findings."""
+    """Repeat the checks until a pass was not disturbed. Return the last pass and the reliable findings."""
     site, found = _run_checks(queries, nexus, watch)
     reliable = found
     for rest in reversed(range(MAX_PASSES)):

@@ -117,10 +117,10 @@ def _facts(git: str, root: str, until: float) -> Facts:
 
 
 def _run(git: str, until: float, root: str, *arguments: str) -> tuple[int, bytes]:
-    """Run git. Returns the exit code and at most _LIMIT bytes of output.
+    """Run git. Return the exit code and at most _LIMIT bytes of output.
 
     Raise NoAnswer when git cannot be run, TimedOut when it has not ended at `until` (monotonic clock, seconds).
-    When this returns or raises, git has ended.
+    Git has ended when this function returns or raises.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -1,7 +1,7 @@
 """Detect a holder of the workspace lock, without creating or changing a file.
 
-Takes a shared lock on an existing lock file, without waiting, and releases it soon: while doctor holds it, no process
-can begin a change, and two doctors do not block each other.
+Take a shared lock on an existing lock file without waiting, and release it soon, because no process can begin a change
+meanwhile. The lock is shared, so that two doctors do not block each other.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class LockWatch:
 
     @contextmanager
     def quiet(self, nexus: Folder) -> Iterator[bool]:
-        """Keep writers out for the length of the block, which has to be short. Yields whether that succeeded.
+        """Keep writers out for the length of the block, which has to be short. Yield whether that succeeded.
 
-        Waits while patience lasts. Without a lock file, or with one that cannot be locked, there is no writer.
+        Wait while patience lasts. Without a lock file, or with one that cannot be locked, there is no writer.
         """
         with ExitStack() as stack:
             try:
@@ -109,10 +109,10 @@ class LockWatch:
 
 @contextmanager
 def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
-    """Yield whether a live process has locked the marker file `name`; None when the file is gone.
+    """Yield whether a live process has locked the receipt `name`; None when the file is gone.
 
-    Call this while writers are locked out: otherwise another process could mistake our lock on the receipt for the lock
-    of its owner.
+    Call this while writers are locked out: otherwise another process could mistake our lock on the receipt for that of
+    the process that closes.
     """
     try:
         fd = folder.open(name, _READ)
@@ -153,7 +153,7 @@ def _read_pid(fd: int) -> int | None:
 
 
 def _nap() -> float:
-    """Sleep for a moment. Returns the seconds that it took."""
+    """Sleep for a moment. Return the seconds that it took."""
     start = time.monotonic()
     time.sleep(_POLL)
     return time.monotonic() - start

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Site:
     """One pass over a project whose `.nexus` is open as `nexus`. `watch` and `queries` serve the whole run.
 
-    `texts`: path -> JSON text that was read, to turn pointers into lines at the end. `now`: start of the pass, in
+    `texts`: path -> JSON text that was read, to turn JSON pointers into lines at the end. `now`: start of the pass, in
     seconds since 1970.
     """
 

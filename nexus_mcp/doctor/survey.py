@@ -1,6 +1,6 @@
 """List `.nexus` recursively: every name with its kind and stamp, without opening files.
 
-Follows no link, and bounds the number of entries and the depth.
+The walk follows no link. The number of entries and the depth are bounded.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Survey:
     """The listing. `entries` are sorted by path.
 
     `temporary`: the first temporary files of the store; `temporaries` counts all. `closed`: folders that cannot be
-    listed, with the reason of the system. `cut`: folders that were not listed completely, with the limit.
+    listed, with the reason of the system. `truncated`: folders that were not listed completely, with the limit.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     temporary: list[Entry] = field(default_factory=list)
     temporaries: int = 0
     closed: list[tuple[str, str]] = field(default_factory=list)
-    cut: list[tuple[str, str]] = field(default_factory=list)
+    truncated: list[tuple[str, str]] = field(default_factory=list)
     seen: int = 0
 
     @property
@@ -70,7 +70,7 @@ class Survey:
 
 
 def survey(nexus: Folder, most_temporary: int) -> Survey:
-    """List `nexus` recursively. Raise nothing: folders that cannot be listed are in the result."""
+    """List `nexus` recursively. A folder that cannot be listed raises no error: it is in the result."""
     walk = _Walk(most_temporary)
     walk.into(nexus, 0)
     walk.found.entries = dict(sorted(walk.found.entries.items()))
@@ -98,7 +98,7 @@ class _Walk:
             with os.scandir(folder.path if fd is None else fd) as listing:
                 for item in listing:
                     if self.found.is_full:
-                        self.found.cut.append((folder.shown, "holds more files than doctor checks"))
+                        self.found.truncated.append((folder.shown, "holds more files than doctor checks"))
                         break
                     if self._record(item, folder, fd):
                         below.append(item.name)
@@ -110,12 +110,12 @@ class _Walk:
         for name in sorted(below):
             if depth >= MAX_DEPTH:
                 problem = f"lies deeper than {MAX_DEPTH} levels, the limit of doctor"
-                self.found.cut.append((folder.show(name), problem))
+                self.found.truncated.append((folder.show(name), problem))
                 return
             self._descend(folder, name, depth)
 
     def _record(self, item: os.DirEntry[str], folder: Folder, fd: int | None) -> bool:
-        """Record one name. Returns whether it is a folder to walk into."""
+        """Record one name. Return whether it is a folder to walk into."""
         self.found.seen += 1
         is_temporary = item.name.startswith(PREFIX) and item.is_file(follow_symlinks=False)
         if is_temporary:

@@ -71,13 +71,13 @@ def run_steps(
 def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     """Return the result of a step in one line, then its details; without `next_step`.
 
-    With `quoting`, for a model, the names of notes are quoted, because they are untrusted.
+    With `quoting`, the names of notes are quoted: they are untrusted, and a model reads the lines.
     """
     shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
     path = shown(f".nexus/{step.get('path', '')}")
     issue = f"issue {step['issue']['id']} {quoted(step['issue']['title'], _LONGEST)}" if "issue" in step else ""
     found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12], issue=issue)]
-    found += [f"  also like it: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
+    found += [f"  also similar: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
     found += [
         f"  gone: {shown('.nexus/' + note['path'])}; back with: {shown(note['restore'])}"
         for note in step.get("deleted", ())
@@ -92,7 +92,7 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
 
 
 def _with_warning(message: Message, tag: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
-    """Return the step; if it stores a truncated text, with a warning."""
+    """Return the step, with a warning if it stores a truncated text."""
     if "path" not in step:
         return step
     return {**step, "next_step": " ".join(filter(None, [step["next_step"], message.truncation_warning(tag)]))}

@@ -54,7 +54,7 @@ def read(nexus: Folder | None) -> dict[str, Any]:
 
 
 def worktree_mode(root: str) -> str:
-    """Return the setting `worktrees` of the project; "own", which writes nothing elsewhere, if it cannot be read."""
+    """Return the setting `worktrees`; if unreadable, "own", with which nothing is written outside of the worktree."""
     from nexus_mcp.errors import NexusError
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.worktree import AUTO, OWN
@@ -66,7 +66,7 @@ def worktree_mode(root: str) -> str:
                 return AUTO
             with nexus:
                 mode: str = read(nexus).get("worktrees", AUTO)
-    except NexusError:  # reported by each action that needs the settings
+    except NexusError:  # each action that needs the settings reports the error
         return OWN
     return mode
 

@@ -25,7 +25,7 @@ _DEFINITION = r"\[[^\[\]]+\]:[ \t\n]*(?:[#<]|mailto:|\S*/)"
 _MARKUP = re.compile(rf"[`\\]|~~~|\]\(|<[a-zA-Z]|://|{_DEFINITION}")
 _TARGET = re.compile(_DEFINITION)
 _INDENTED_FENCE = re.compile(r"\n(?=[ \t]{4,}(?:```|~~~))")
-"""The newline before a line that looks like a fence, but that Markdown takes for text of the paragraph above."""
+"""The newline before a line that looks like a fence, but is text of the paragraph above for Markdown."""
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _PAIRS = {")": "(", "]": "["}
 _BLOCKS = ("blockquote", "fence", "heading", "hr", "lheading", "list", "reference")

@@ -20,7 +20,7 @@ MOST = 20
 MAX_CHARACTERS = 1 << 18
 """Characters at the beginning of a message in which tags are searched."""
 _BEYOND = 1 << 16
-"""Characters after these in which a code span or link that began earlier may end."""
+"""Further characters that are parsed, because a code span or link that began before them may end there."""
 _CANDIDATE = re.compile(rf"(?<![A-Za-z0-9_])\[([^\[\]]{{1,{LONGEST}}})\]")
 """A bracket directly behind a name is an index, as in `row[d]`."""
 _LONGEST = 80
@@ -40,7 +40,7 @@ def parse(text: str, table: Collection[str]) -> list[dict[str, Any]]:
 
 
 def tag_name(tag: dict[str, Any]) -> str:
-    """Return the tag for a text, without brackets; its variant is quoted unless it is a plain name."""
+    """Return the tag for use in a message, without brackets; its variant is quoted unless it is a plain name."""
     return f"{tag['tag']}:{quoted_name(tag['variant'])}" if tag["variant"] else str(tag["tag"])
 
 
@@ -76,7 +76,7 @@ class Message:
 
 
 def _find_starts(text: str, table: Collection[str]) -> list[int]:
-    """Return the start of each tag, in order. Only positions, because a message may have many thousand tags."""
+    """Return the position of each tag, in order. A message may have many thousand tags, so no dicts are made."""
     text = text[: MAX_CHARACTERS + _BEYOND]
     looks = {found.start() for found in _CANDIDATE.finditer(text) if _is_tag(found[1], table)}
     last = max((start for start in looks if start < MAX_CHARACTERS), default=-1)

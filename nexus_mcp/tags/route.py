@@ -101,7 +101,7 @@ class Outcomes:
         return {"outcome": ACTION, "action": action, "would": would, "advice": would["next_step"]}
 
     def with_warning(self, message: Message, tag: dict[str, Any]) -> dict[str, Any]:
-        """Return the outcome of a tag of a message, an error as NOTHING.
+        """Return the outcome of a tag of a message; the outcome of a tag with an error is NOTHING.
 
         An outcome that would store a text has a warning if that text is truncated.
         """

@@ -37,7 +37,7 @@ def check_kinds(site: Site) -> Iterator[Finding]:
         found = _check_kind(entry)
         if found is not None:
             yield found
-    for path, problem in site.survey.cut:
+    for path, problem in site.survey.truncated:
         yield Finding("not-all-seen", path, problem)
 
 

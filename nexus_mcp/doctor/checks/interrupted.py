@@ -1,4 +1,4 @@
-"""Find leftovers of interrupted processes: a recorded change, temporary files, receipts of unanswered closes.
+"""Find leftovers of interrupted processes: a recorded change, temporary files, receipts of undelivered closes.
 
 Every change creates such files for a moment, so they count as leftovers only while no process is making a change.
 """
@@ -97,7 +97,7 @@ def _is_there(site: Site, entry: Entry) -> bool:
 
 
 def _is_left(site: Site, entry: Entry) -> bool:
-    """Return whether the marker exists and no live process has locked it."""
+    """Return whether the receipt exists and no live process has locked it."""
     try:
         with site.folder_of(entry) as state:
             if state is None:
@@ -112,7 +112,7 @@ def _leftovers(site: Site, left: list[Entry]) -> Iterator[Finding | More]:
     for entry in left:
         yield Finding("leftover", entry.path, "was left by an interrupted process", advice=_advice(entry.path))
     others = site.survey.temporaries - len(site.survey.temporary)
-    if left and others:  # only the first ones are checked: the rest counts as leftover, too
+    if left and others:  # only the first files are checked: the rest count as leftovers, too
         yield More("leftover", others)
 
 

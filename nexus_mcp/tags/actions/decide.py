@@ -1,9 +1,9 @@
-"""plan_decide: record the text behind `[d]` as a decision, if it is certain which question it answers.
+"""plan_decide: record the text after `[d]` as a decision, if it is certain which question it answers.
 
 `[d] text` answers the only pending question of the plan, `[d:2] text` the question with that id. With several pending
-questions and no id the agent calls the tool plan_decide, because only it knows which question was discussed. The same
-holds if `.nexus/config.yml` says `tags: {decide: model}`. The action writes files and operation log exactly as the tool
-does.
+questions and no id the agent calls the tool plan_decide, because only the agent knows which question was discussed. It
+also does so if `.nexus/config.yml` has `tags: {decide: model}`. The action writes files and operation log exactly as
+the tool does.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def find_target(plan: dict[str, Any] | None, variant: str, text: str) -> Target:
 
 
 def find_switch(store: Store) -> tuple[bool, str]:
-    """Return (whether decisions are recorded at once in this project, the fault of its settings or "")."""
+    """Return (whether `[d]` records decisions in this project, the fault of its settings or "")."""
     try:
         with store.nexus() as nexus:
             mode = config.read(nexus).get("tags", {}).get("decide", "")
@@ -131,7 +131,7 @@ def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 
 
 def _tasks(now: Transaction) -> dict[str, Any] | None:
-    """Return the tasks; None if they cannot be read, which a decision does not need."""
+    """Return the tasks; None if they cannot be read, because a decision does not need them."""
     try:
         return now.tasks
     except NexusError:
@@ -139,7 +139,7 @@ def _tasks(now: Transaction) -> dict[str, Any] | None:
 
 
 def _result(issue: dict[str, Any], text: str) -> str:
-    """Return the predicted result of recording the text. A harness may send one message twice."""
+    """Return the predicted result of recording the text; UNCHANGED if a harness sent the message before."""
     if issue["status"] != plans.DECIDED:
         return "recorded"
     return UNCHANGED if issue.get("decision") == text else "replaced"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ActionContext:
-    """The context of the actions of one message. `memory` caches the notes between them, None before the first scan.
+    """The context of the actions of one message. `memory` caches the notes for all of them; None before the first scan.
 
     `harness_id` is for the operation log.
     """
@@ -69,12 +69,12 @@ def error_text(error: NexusError) -> str:
 
 
 def storable_text(text: str, tag: str) -> str:
-    """Return `text` in the form that is stored. Raise NexusError if it is empty, too long or no valid content."""
+    """Return `text` in the form that is stored. Raise NexusError if it is empty, too long or not a valid note."""
     if not text.strip():
         raise NexusError(
             f"Nothing is written behind [{tag}]",
             effect=UNCHANGED,
-            next_step=f"Write it so: [{tag}] what is to be kept.",
+            next_step=f"Write the text after the tag: [{tag}] text to store.",
         )
     try:
         size = len(text.encode())
@@ -84,7 +84,7 @@ def storable_text(text: str, tag: str) -> str:
         stored = text.replace("\r\n", "\n").strip()
         problem = "a NUL character" if "\0" in text else ""
         if has_markers(stored.encode()):
-            problem = "a line as git begins those of a conflict, with which nothing could be added to the note any more"
+            problem = "a line that begins with a git conflict marker, after which nothing could be added to the note"
         if size > MAX_WRITE_BYTES:
             raise NexusError(
                 f"The text behind [{tag}] has {size} bytes, more than the "
@@ -114,7 +114,7 @@ def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
         or len(index.tag_line(tags).encode()) > index.FIRST_BYTES
     ):
         raise NexusError(
-            f"The line of tags behind [{tag}] is one that could not be listed",
+            f"The line of tags after [{tag}] has tags that could not be listed",
             effect=UNCHANGED,
             next_step=f"Name {index.MOST_TAGS} tags at most, of {index.LONGEST_TAG} characters at most, in a "
             f"line of {index.FIRST_BYTES} bytes at most.",

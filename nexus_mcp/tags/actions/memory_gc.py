@@ -32,7 +32,7 @@ _APPLY = "memory gc --apply"
 
 
 class Candidates:
-    """The notes proposed for deletion, and those that may be deleted without a question; `path` is a file name."""
+    """The notes proposed for deletion, and those to delete without a question. Their `path` is a file name."""
 
     __slots__ = ("certain", "proposed")
 
@@ -77,7 +77,7 @@ def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
 
 @contextmanager
 def _open(ctx: ActionContext) -> Iterator[tuple[Folder | None, Folder | None]]:
-    """Open (`.nexus`, the folder of the notes); each None if absent."""
+    """Yield (`.nexus`, the folder of the notes), opened; None for an absent one."""
     with ctx.store.nexus() as nexus:
         folder = None if nexus is None else nexus.child(KIND)
         with folder or nullcontext():

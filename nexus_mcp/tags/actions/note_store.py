@@ -90,7 +90,7 @@ def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
     if name:
         notes.check_name(name, policy["name_pattern"], FOLDER)
     taken = _scan(ctx).notes
-    # Other names cannot be typed in a message, and are untrusted.
+    # Names that do not match cannot be typed in a message, and are untrusted.
     is_note = schemas.search(policy["name_pattern"])
     there = {one: note for one, note in taken.items() if is_note(one)}
     similar = merge.find_matches(stored, tags, there.values(), policy["merge"])

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from nexus_mcp.store.lock import HeldLock
 
 MOST = 500
-_BATCH_BYTES = 1 << 25  # read from git at a time
+_BATCH_BYTES = 1 << 25  # bytes read from git at a time
 _REWRITING = ("filter", "working-tree-encoding", "ident")
 _OFF = ("unspecified", "unset")
 _DRIVER = ("smudge", "process", "required")
 """Settings of a filter that act on checkout; the setting `clean` does not."""
 _NAMED, _LONGEST = 5, 100
-FETCH = "See what git fsck says, and restore the missing objects from another clone or with git fetch. Then call again."
-_BY_HAND = "Delete by hand what is not needed, if it may be gone for good."
+FETCH = "Run git fsck, and restore the missing objects from another clone or with git fetch. Then call again."
+_BY_HAND = "If you will never need a note again, delete it by hand."
 _CHANGING = 0.5
 """Minimum seconds for git to change a reference or the index: if killed it leaves a lock file."""
 _UNDER_WAY = {
@@ -83,14 +83,14 @@ class Deletion:
         except NexusError:
             self._check_there(folder)  # another clean-up may have deleted the notes
             raise
-        self.restore = {one.path: self.git.way_back(self.parent, one.path) for one in chosen}
+        self.restore = {one.path: self.git.restore_command(self.parent, one.path) for one in chosen}
         self.commit = self.git.commit(self.parent, list(self.contents), _message(chosen, self.restore))
 
     def _check_there(self, folder: Folder) -> None:
         """Raise NexusError if one of the notes is gone."""
         if any(folder.look(name) is None for name in self.contents):
             problem = "Some of the notes are gone meanwhile, perhaps by another clean-up"
-            raise NexusError(problem, effect=UNCHANGED, next_step="Call again, to see what is left.")
+            raise NexusError(problem, effect=UNCHANGED, next_step="Call again to see the remaining notes.")
 
     def carry_out(self, folder: Folder, held: HeldLock) -> tuple[list[str], list[str], str]:
         """Delete the notes under the lock; return (deleted names, names left because they changed, a warning or "").
@@ -100,7 +100,7 @@ class Deletion:
         self._check_there(folder)
         if any(folder.read(name, LIMIT) != data for name, data in self.contents.items()):
             problem = "A note was changed meanwhile"
-            raise NexusError(problem, effect=UNCHANGED, next_step="Call again: it may be in use.")
+            raise NexusError(problem, effect=UNCHANGED, next_step="The note may be in use. Call again.")
         held.check()
         self.git.advance(self.commit, self.parent)
         gone: list[str] = []
@@ -161,7 +161,7 @@ class Git:
                 raise NexusError(
                     f"There is {what} under way in the git repository",
                     effect=UNCHANGED,
-                    next_step="Finish it or give it up, then call again.",
+                    next_step="Finish or abort it, then call again.",
                 )
         code, answer, _ = self._ask("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
         if code and not self._ask("rev-parse", "--quiet", "--verify", "HEAD")[0]:
@@ -180,7 +180,7 @@ class Git:
             raise NexusError(
                 "No branch is checked out in the git repository, and a commit on none may be lost",
                 effect=UNCHANGED,
-                next_step="Check out the branch that is to have it, then call again.",
+                next_step="Check out the branch for the commit, then call again.",
             )
         return answer.decode().strip()
 
@@ -222,7 +222,7 @@ class Git:
                 found.add(os.fsdecode(name))
         return found
 
-    def way_back(self, commit: str, name: str) -> str:
+    def restore_command(self, commit: str, name: str) -> str:
         """Return the command that restores a note, for the top folder of the repository."""
         return _shell_command(f"checkout {commit} -- ", self.prefix + name)
 
@@ -243,16 +243,16 @@ class Git:
         """
         if os.path.lexists(self._lock):
             raise NexusError(
-                "Another git is at work in the repository, or one was cut off: its index.lock is there",
+                "Another git is working in the repository, or one was killed: its index.lock is there",
                 effect=UNCHANGED,
-                next_step="Let it end, or remove that file if none is at work, then call again.",
+                next_step="Wait until it ends, or remove that file if no git is running, then call again.",
             )
         self._require("update-ref", "-m", "nexus-mcp memory gc", "HEAD", commit, parent, least=_CHANGING)
 
     def unstage(self, names: list[str]) -> str:
         """Remove the files from the index; return a warning if that failed, else "".
 
-        It raises nothing: the commit is made, and the caller still has to report how to restore the notes.
+        It raises nothing: the commit exists, and the caller still has to report how to restore the notes.
         """
         words = ("update-index", "-z", "--force-remove", "--stdin")
         try:
@@ -274,7 +274,7 @@ class Git:
             raise NexusError(
                 f"git {words[0]} failed: {quoted(complaint, 3 * _LONGEST)}",
                 effect=UNCHANGED,
-                next_step="See that git can commit here, and that no other git is at work, then call again.",
+                next_step="Check that git can commit here, and that no other git is running, then call again.",
             )
         return answer
 
@@ -283,7 +283,7 @@ def _shell_command(words: str, path: str) -> str:
     """Return a git command about this path only, quoted for a shell."""
     from shlex import quote
 
-    # Add the option only if git would read the path as a pattern: the command looks more familiar without it.
+    # Add the option only if git would read the path as a pattern: without it the command is more familiar to users.
     is_pattern = path.startswith(":") or not _MAGIC.isdisjoint(path)
     return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{quote(path)}"
 
