@@ -3,7 +3,7 @@
 NexusError
 ├── UsageError            the command line or the environment is wrong
 ├── ToolError             one of the contract's own messages, word for word
-├── InvalidArguments      a call's arguments, every fault of the first kind that occurs
+├── InvalidArguments      arguments of a call: all unknown names, else all missing ones, else all wrong values
 ├── UnknownTool           a tool name that is not in the table
 ├── StateError            a file under .nexus/ cannot be used
 │   ├── NewerVersion      it may be read, but not written, by this version
@@ -17,7 +17,7 @@ NexusError
 │   ├── WaitStopped       the server stopped while waiting for the lock
 │   └── Unlockable        there are no locks on this file system (store/lock.py)
 ├── NotAppliedYet         the change is recorded, and the next call completes it
-│   └── JournalGone       the journal is gone, and some of it may be lost (store/journal.py)
+│   └── JournalGone       the journal is gone, and part of the change may be lost (store/journal.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           undo cannot or must not take back a change; nothing changed
 ├── CatalogError          files of agents, skills or their vocabulary do not validate
@@ -66,7 +66,7 @@ class ToolError(NexusError):
 
 
 class InvalidArguments(NexusError):
-    """A call's arguments break its input schema. `faults` has one text for each of them."""
+    """A call's arguments break its input schema. `faults` has one text for each fault."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -103,7 +103,7 @@ class NewerVersion(StateError):
 
 
 class JournalError(StateError):
-    """There is a pending change that cannot be completed now, or not by this version. The call did nothing else."""
+    """A pending change cannot be completed now, or not by this version. The call made no change of its own."""
 
     effect = ITSELF_UNCHANGED
 
@@ -122,7 +122,7 @@ class PathRefused(NexusError):
 
 
 class StorageError(NexusError):
-    """The operating system refused before anything was changed. `path` from the project root, `reason` the system's."""
+    """The operating system refused, and nothing was changed. `path` is from the project root, `reason` the system's."""
 
     def __init__(self, path: str, doing: str, reason: str, *, next_step: str = "") -> None:
         super().__init__(

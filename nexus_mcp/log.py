@@ -44,7 +44,7 @@ def set_level(name: str) -> None:
 
 
 def divert(fd: int) -> int:
-    """Write to this descriptor from now on: a second descriptor of stderr. Returns the previous descriptor."""
+    """Write to `fd`, a duplicate of stderr's descriptor, from now on. Return the previous descriptor."""
     global _fd
     with _lock:
         before, _fd = _fd, fd

@@ -37,7 +37,7 @@ def and_more(rest: int) -> str:
 def nearest(name: str, known: Iterable[str], alike: float = _ALIKE) -> list[str]:
     """Return the known name that is most similar to `name`, ignoring case, and a second one if it is nearly as similar.
 
-    [] when none has a ratio of at least `alike`. The time is quadratic in the length of the names.
+    Return [] when no name has a ratio of at least `alike`. The time is quadratic in the length of the names.
     """
     from difflib import SequenceMatcher
 

@@ -24,7 +24,7 @@ _PLUGINS = "plugins"
 _HOMES = (("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"))
 """Variable with the folder of a harness, and its default below the home folder."""
 _GIT_FILE_LIMIT = 4096
-# These mean that a file is absent or not readable by us, and count as absent. Other errors are failures of the system.
+# After these errors a file counts as absent: it is, or we may not read it. Other errors are failures of the system.
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
@@ -35,7 +35,7 @@ class Workspace:
     """One project and the harness that works in it. `root` is absolute, with links resolved.
 
     `state_root` is the folder whose `.nexus` has the state and the history: `root`, or the main worktree (worktree.py).
-    `mount` is the text that the harness puts before the names of our tools, "" for that of its capability map.
+    `mount` is the prefix that the harness puts before the names of our tools; "" means the one of its capability map.
     """
 
     __slots__ = ("harness_id", "mount", "root", "state_root")
@@ -47,7 +47,7 @@ class Workspace:
         self.mount = mount
 
     def of_harness(self, harness_id: str) -> Workspace:
-        """Return the same project for another harness."""
+        """Return the workspace of the same project for another harness."""
         return Workspace(self.root, harness_id, self.state_root, self.mount * (harness_id == self.harness_id))
 
     def branch(self) -> str:

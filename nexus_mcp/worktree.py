@@ -2,7 +2,7 @@
 
 An agent harness makes worktrees below `.claude/worktrees/`. The sessions in them may use plan, tasks and history of the
 main worktree (docs/decisions/0075). The server then writes outside of the project, so a crafted file `.git` must not
-choose the place: git's own files in the main worktree have to name the linked one, and the paths may have no link.
+choose the place: git's own files in the main worktree have to name the linked one, and no path may contain a link.
 """
 
 from __future__ import annotations
