@@ -56,7 +56,7 @@ _FAST = {
     "PostToolUseFailure": ("post_tool_use", (*_TOOL, "is_interrupt")),
     "Stop": ("turn_end", ("stop_hook_active",)),
 }
-"""Event that can be a hook of type mcp_tool → (ours, its fields). A model could forge all other events."""
+"""Event that can be a hook of type mcp_tool → (our event, its fields). A model could forge all other events."""
 _RESULT = (
     "Your last message is the result: Claude Code hands it to the lead, as the answer of the tool `Agent` or as a "
     "message when you have ended. The user does not see it, and nothing else of this conversation reaches the lead. So "

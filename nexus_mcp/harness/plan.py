@@ -1,4 +1,4 @@
-"""Plan the changes of an installation: the state of each row, and the new bytes of each file. Writes nothing.
+"""Plan the changes of an installation: the state of each row, and the new bytes of each file. Nothing is written.
 
 An entry or file is `absent`, `same`, `outdated` (ours, as we wrote it), `edited` (ours, edited by hand) or `foreign`.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
 OBSOLETE = "obsolete"
-"""An entry or file that is recorded as ours, and no longer part of an installation: it is removed."""
+"""The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
 
 Document = JsonDocument | TomlDocument
 
@@ -116,7 +116,7 @@ def plan_removal(
 
 
 class _Work:
-    """Collects states, changes and faults of one plan."""
+    """The states, changes and faults collected for one plan."""
 
     def __init__(self, site: Site, harness: Harness, record: Record, *, force: bool) -> None:
         self._site = site

@@ -2,7 +2,7 @@
 
 `install` is refused beside a plugin, but the user may add a plugin later. Then the harness runs both hooks, and each
 event would count twice. The hook of the plugin stays silent if a file of the harness has our hook for the event, and
-the harness will run that hook. In doubt both answer: a second answer is a nuisance, no answer opens the gate.
+the harness will run that hook. In doubt both hooks answer, because without any answer no tool would be denied.
 """
 
 from __future__ import annotations

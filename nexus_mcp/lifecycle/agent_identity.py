@@ -65,7 +65,7 @@ class Identity:
 
 
 def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
-    """Return the agent that uses a tool. Warns about an unreliable tracker. Records that the session is active."""
+    """Return the agent that uses a tool. Warn about an unreliable tracker. Record that the session is active."""
     payload_names = [params["agent_name"]] if params.get("agent_name", "").strip() else []
     session = params.get("session_id", ANONYMOUS)
     if "agent_id" not in params:
@@ -106,7 +106,7 @@ def name_reader(ctx: EventContext, params: dict[str, Any]) -> str:
 
 
 def touch(ctx: EventContext, session: str) -> None:
-    """Record that the session is active, at most once an hour. Never raises."""
+    """Record that the session is active, at most once an hour. Never raise."""
     agents = _agents(ctx, is_quiet=True)
     if agents is not None:
         _touch(ctx, session, agents.records)

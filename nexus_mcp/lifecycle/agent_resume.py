@@ -28,7 +28,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 def record_hidden(ctx: EventContext, params: dict[str, Any]) -> None:
     """Mark a completed agent as running, with one more resume, because it uses a tool. Never raise for an error.
 
-    For a harness without an event when an agent goes on. An agent that is not in the tracker stays unknown.
+    It serves harnesses that send no event when an agent continues. An agent that is not in the tracker stays unknown.
     """
     agent_id, session = params["agent_id"], params.get("session_id", "")
     try:
@@ -37,7 +37,7 @@ def record_hidden(ctx: EventContext, params: dict[str, Any]) -> None:
             event = {"kind": RESUME, "at": ctx.store.stamp(), "agent_id": agent_id, "session_id": session}
             record(ctx.store, ctx.harness_id, event)
     except NexusError as error:
-        ctx.warn(f"That the agent works again was not recorded: {error}")
+        ctx.warn(f"The resume of the agent was not recorded: {error}")
 
 
 EVENT = Event(

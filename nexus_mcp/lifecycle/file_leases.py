@@ -47,7 +47,7 @@ def logged_name(ctx: EventContext, path: str) -> str:
 def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str:
     """Return the sentence about the first file that another running agent holds; "" when there is none.
 
-    Files that cannot be read hold nothing back.
+    If the tracker or the tool log cannot be read, no file counts as held.
     """
     names = _running(ctx, agent_id)
     if not names:
@@ -65,9 +65,7 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
 
 
 def _running(ctx: EventContext, agent_id: str) -> dict[str, str]:
-    """Return id → name of the running agents, but for the one that asks: the tool log does not tell the sessions of
-    one id apart.
-    """
+    """Return id → name of the running agents with another id: the log does not separate two sessions of one id."""
     from nexus_mcp.store.agents import read
 
     try:

@@ -70,7 +70,7 @@ def harness_of(value: object, workspace: Workspace) -> str:
 
 
 def answer_event(name: str, params: object, workspace: Workspace, host: Host = NEUTRAL) -> dict[str, Any]:
-    """Run an event and return its answer; after an error an answer with a warning. Never raises.
+    """Run an event and return its answer; after an error an answer with a warning. Never raise.
 
     After an error the decision is "continue", except for tools that are certainly forbidden (malformed_payload.py).
     """

@@ -6,15 +6,15 @@ A neutral `nexus-mcp hook EVENT` has the defaults. The options of an installed h
 from __future__ import annotations
 
 BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
-"""Edit gates. block: an edit needs a task list. auto: only while a plan is open. warn: it runs, with a warning."""
+"""Edit gates for an edit without a task list. block: block it. auto: block it while a plan is open. warn: warn."""
 
 
 class Host:
     """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
 
     `has_skills` says that the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
-    subagent_complete, so a later event delivers its warnings. `hides_resumes`: the
-    harness has no event when an agent goes on, so its next use of a tool is one.
+    subagent_complete, so a later event delivers its warnings. `hides_resumes`: the harness sends no event when an agent
+    continues, so the agent's next use of a tool counts as one.
     """
 
     def __init__(

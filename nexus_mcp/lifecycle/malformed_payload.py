@@ -63,7 +63,7 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
 def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -> None:
     """Deny or block a tool as far as the readable fields of the payload allow.
 
-    `fields` has values of any type for NAMES; `is_whole` says that the payload has no other ones. An unknown agent may
+    `fields` has values of any type for NAMES; `is_whole` says that it has no other fields. An unknown agent may
     be any agent, so it is denied each tool that some agent may not use. An unreadable input may name any file.
     """
     catalog = catalog_of(ctx)
@@ -85,7 +85,7 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -
         _deny_if_limited(ctx, catalog, agents, is_one=len(identity.names) == 1)
         if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # an installed hook
             ask_gate(ctx, "There is no task list, and the payload does not say which tool would run. Use it again.")
-    if ctx.decision not in (DENY, BLOCK):  # everything else is uncertain
+    if ctx.decision not in (DENY, BLOCK):  # the fields are not reliable enough to allow the tool
         ctx.decide(CONTINUE)
 
 

@@ -78,7 +78,7 @@ def has_markers(place: str) -> bool:
 
 
 def _read(path: str, limit: int, *, is_whole: bool = True) -> bytes | None:
-    """Return the bytes of a plain file; None for any other, or a larger one unless its beginning is enough."""
+    """Return up to `limit` bytes of a plain file; None for any other and, with `is_whole`, for a larger file."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):

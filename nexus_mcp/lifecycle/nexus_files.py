@@ -155,7 +155,7 @@ class Kinds:
     def _kind(self, path: str) -> int:
         written = list(_spellings(path))
         kind = strictest([self._at(place) for one in written for place in self._places(self._from_root(one))])
-        # Other places it may lead to can only make the kind stricter.
+        # The other places that the path may lead to can only make the kind stricter.
         others = [other for one in written for other in self._others(one) if other != NOTE]
         return max(kind, *others, FILE)
 
@@ -194,7 +194,7 @@ class Kinds:
         below = self._below(place)
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
-            # The main checkout of a worktree, and other projects, count like a `.nexus` further down.
+            # The `.nexus` of the main checkout of a worktree, or of another project, counts like one further down.
             return STATE if is_above else max(self._known(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):

@@ -71,7 +71,7 @@ def _give_carried(ctx: EventContext, session: str) -> None:
 
 
 def _is_note(root: str, path: str) -> bool:
-    """Return whether the path is an existing note: a failed tool may not report its failure."""
+    """Return whether the path is a note that exists: a tool that failed to read may not report the failure."""
     return path.startswith(_MEMORY) and path.endswith(_NOTE) and os.path.isfile(os.path.join(root, path))
 
 

@@ -132,14 +132,14 @@ def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
 def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -> None:
     """Block an agent's edit of a file that another running agent has edited, or warn.
 
-    The main session holds nothing and is not kept from anything: it leads the agents.
+    The main session holds no file, and none of its edits is blocked, because it leads the agents.
     """
     if "agent_id" not in params:
         return
     from nexus_mcp.lifecycle import file_leases
 
     found = file_leases.find_holder(ctx, params["agent_id"], files)
-    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # config.yml costs more than the look
+    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # finding the holder is cheaper
     if mode == file_leases.OFF:
         return
     if mode == file_leases.BLOCK:

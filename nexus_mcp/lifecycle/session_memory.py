@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FILE = "remembered.extension.json"
 MAX_BYTES = 1 << 20
 MAX_SESSIONS = 16
-"""Sessions that are remembered; a session that resumes after more others gets all texts again."""
+"""Maximum sessions in the file; a session that resumes after that many others gets all texts again."""
 _LONGEST_ID = 200
 _TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by", "stopped", "held", "hinted", "carried")
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
@@ -129,7 +129,7 @@ class SessionMemory:
         active skill.
 
         `skills` maps a skill to (mode, text). In the result the text is "" for a skill whose text the model has since a
-        compaction; a skill that is also active in that mode is left out.
+        compaction. If that skill is also active in that mode, it is left out.
         """
         known, digests = self.fields, dict(self.fields.get(DIGESTS, {}))
         found = []
@@ -163,7 +163,7 @@ class SessionMemory:
         return text.split("\n") if text else []
 
     def begin_turn(self) -> None:
-        """Note that the end of the last turn is over: the next one may be refused again."""
+        """Note that a new turn begins: its end may be refused again."""
         if HELD in self.fields:
             self.note({HELD: None})
 
@@ -216,7 +216,7 @@ def _history(ctx: EventContext) -> str:
 def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bool:
     """Replace the entries with those that `make` returns. An unusable file is kept under another name.
 
-    Return whether that was done; if not, a warning has the reason.
+    Return whether the entries were replaced; if not, a warning has the reason.
     """
     kept = ""
     try:

@@ -38,7 +38,7 @@ def catalog_of(ctx: EventContext) -> Catalog:
     try:
         catalog = usable(ctx.workspace.root, is_over)
     except NexusError as error:
-        ctx.warn(f"What this project adds to agents and skills cannot be read, so what is shipped is: {error.fault}.")
+        ctx.warn(f"The project's own agents and skills cannot be read, so the shipped ones are used: {error.fault}.")
         return load(None).mount(ctx.harness_id, ctx.workspace.mount)
     for warning in catalog.warnings:
         ctx.warn(warning)

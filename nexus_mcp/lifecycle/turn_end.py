@@ -21,8 +21,8 @@ _RUN = "nx-run"
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Block the end of a turn if all tasks are completed and the cycle is open.
 
-    With `gates.nonstop` in .nexus/config.yml also if the skill nx-run is active and tasks are left. A turn that already
-    continues because of a hook (`stop_hook_active`) is never blocked.
+    With `gates.nonstop` in .nexus/config.yml, also block it if the skill nx-run is active and tasks are left. Never
+    block a turn that already continues because of a hook (`stop_hook_active`).
     """
     tasks = tasks_of(ctx)
     if not tasks:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-_WORDS = "how a text for the model or a warning is worded, or how much of it is shown; tests/lifecycle looks at it"
-_SAME = "what comes out is the same"
+_WORDS = "the wording or the length of a text for the model or of a warning; tests/lifecycle checks it"
+_SAME = "the result is the same"
 _OURS = "a value that only our own file remembered.extension.json holds"
-_FAULT = "a fault of the disk or of the catalog leads there; tests/lifecycle makes it"
+_FAULT = "only a fault of the disk or of the catalog reaches this code; tests/lifecycle makes such faults"
 _NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_malformed_payloads.py does"
-_LARGE = "sizes that a fixture would only be long with; tests/lifecycle/test_large_params.py looks at them"
-_BLANKS = "a blank around a name or a status is nobody's promise"
-_LOG = "the log of hooks that failed is ours alone; tests/lifecycle/test_hook_failures.py looks at it"
-_SYSTEMS = "spellings of other systems; tests/lifecycle/test_file_kinds.py looks at them"
-_PLACES = "where else a path may lead; tests/lifecycle/test_nexus_guard.py looks at it"
-_HOST = "for an installed hook, whose host no fixture has; tests/lifecycle/test_budget.py and tests/harness look at it"
+_LARGE = "limits that need long fixtures; tests/lifecycle/test_large_params.py checks them"
+_BLANKS = "no contract covers a blank around a name or a status"
+_LOG = "the log of failed hooks is ours; tests/lifecycle/test_hook_failures.py checks it"
+_SYSTEMS = "spellings of other systems; tests/lifecycle/test_file_kinds.py checks them"
+_PLACES = "other places that a path may lead to; tests/lifecycle/test_nexus_guard.py checks them"
+_HOST = "for an installed hook, whose host no fixture has; tests/lifecycle/test_budget.py and tests/harness check it"
 _WORKTREE = (
-    "for a linked worktree, which no fixture has; tests/worktrees and tests/lifecycle/test_file_leases.py look at it"
+    "for a linked worktree, which no fixture has; tests/worktrees and tests/lifecycle/test_file_leases.py check it"
 )
-_SESSIONS = "the times of sessions, hours apart; tests/lifecycle/test_sessions.py looks at them"
-_CONFLICTS = "what else git may leave in an index or a file; tests/lifecycle/test_merge_conflicts.py looks at it"
-_OWN = "what agents.extension.jsonl, our own file, holds; tests/lifecycle/test_agents_extension.py looks at it"
+_SESSIONS = "times of sessions, hours apart; tests/lifecycle/test_sessions.py checks them"
+_CONFLICTS = "other content of a git index or file; tests/lifecycle/test_merge_conflicts.py checks it"
+_OWN = "the content of our own agents.extension.jsonl; tests/lifecycle/test_agents_extension.py checks it"
 _SAME_MS = "two agents of one id that begin in one millisecond, or events of one agent that wait for the lock"
-_PROMPT = "for a prompt, which no fixture gets; tests/server looks at it"
+_PROMPT = "for a prompt, which no fixture requests; tests/server checks it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
 # Module, or module:function; a pattern that the whole change matches; the reason.
@@ -48,17 +48,17 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     (
         "lifecycle/guard:begin",
         r"True -> False",
-        "waits for the lock; tests/lifecycle/test_waiting_time.py looks at them",
+        "waits for the lock; tests/lifecycle/test_waiting_time.py checks them",
     ),
     (
         "lifecycle/guard:harness_of",
         r"raise Invalid.* left out|problem left out .*",
-        "it fails all the same, in other words",
+        "it fails nevertheless, with another text",
     ),
     (
         "lifecycle/guard:answer_event",
         r"deadline\.note.* left out",
-        "tests/lifecycle/test_deadline.py looks at the deadline",
+        "tests/lifecycle/test_deadline.py checks the deadline",
     ),
     ("lifecycle/malformed_payload:", r"(300000|64) -> .*|False -> True", _NO_JSON),
     (
@@ -112,18 +112,22 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/agent_identity", r"f'.*\.(rstrip\(\)|\{er…) -> .*|f'What .* -> .*|f'\{(file|more|identity).*", _WORDS),
     ("lifecycle/nexus_files", r"root\.rstrip\(os\.sep\) -> root", "for a project that is the root of the file system"),
     ("lifecycle/sources", r"3 -> .*|return '' -> return None", _WORDS),
-    ("lifecycle/sources", r"return load\(None\) -> .*|ctx\.warn\(f'What this .*|fault\(error\) left out .*", _FAULT),
+    ("lifecycle/sources", r"return load\(None\) -> .*|ctx\.warn\(f.The project.*|fault\(error\) left out .*", _FAULT),
     (
         "lifecycle/session_start",
         r"1[12][0-9] -> .*|issue\['status'\] .*|if (not )?.*|return f?'.* -> return None",
         _WORDS,
     ),
     ("lifecycle/sources", r"'(plan|tasks)' -> .*|f'The .* -> .*", _WORDS),
-    ("lifecycle/agent_spawn", r"if not error\.file\.endswith.*", "a change that a crash left leads there"),
+    ("lifecycle/agent_spawn", r"if not error\.file\.endswith.*", "only a change that a crash left reaches this code"),
     ("lifecycle/agent_spawn", r"given_name\.rpartition\(':'\)\[2\]\.strip\(\) -> .*", _BLANKS),
     ("lifecycle/agent_(spawn|complete)", r"f'.*\.rstri.* -> .*", _WORDS),
     ("lifecycle/agent_complete", r"(16|1000|4096) -> .*|len\((fields|file).*|'last_message' -> .*", _LARGE),
-    ("lifecycle/agent_complete", r"isinstance\(value, str\) and .*", "for a time that the contract spells otherwise"),
+    (
+        "lifecycle/agent_complete",
+        r"isinstance\(value, str\) and .*",
+        "for a time in another form than the contract's",
+    ),
     ("lifecycle/agent_complete", r"return False -> return None", _SAME),
     (r"lifecycle/session_[cm]\w+", r"return '' -> return None", _SAME),
     (r"lifecycle/session_[cm]\w+", r"'Not all agents .*|.*\.rstrip\(\) -> .*", _WORDS),
@@ -159,7 +163,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     (
         r"lifecycle/session_[cm]\w+",
         r"'(mode|history)' (-> |left out of \('skill').*",
-        "the next skill that begins sets it",
+        "the next skill sets it",
     ),
     (r"lifecycle/session_[cm]\w+", r"return '' -> return None", _SAME),
     (r"lifecycle/session_[cm]\w+", r"ctx\.warn\(f'The text .* left out", _FAULT),
@@ -181,7 +185,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/user_message", r"plan is None and tasks is None -> .*", _SAME),
     ("lifecycle/turn_end", r"'yes' -> .*|return '' -> .*", _SAME),
     ("lifecycle/turn_end", r"len\(tasks\) == 1 .*|1 -> [02]", _WORDS),
-    ("lifecycle/turn_end", r"'last_message' .*", "a param that the event takes for later, and does not use"),
+    ("lifecycle/turn_end", r"'last_message' .*", "a param that the event accepts and does not use"),
     ("lifecycle/session_start", r"10 -> .*|400 -> .*|'tasks' -> .*|tasks and tasks.*", _WORDS),
     ("lifecycle/session_start", r"ctx\.give\(f\"This is a worktree .* left out", _WORKTREE),
     ("lifecycle/session_start", r"ctx\.warn\(f'Whether files .* left out", _FAULT),
@@ -191,7 +195,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/post_tool_use", r"ctx\.warn\(warning\) left out|memory\.save\(\) left out", _HOST),
     ("lifecycle/pre_tool_use", r"50 -> .*", _LARGE),
     ("lifecycle/pre_tool_use", r"tool left out of \[tool, PROGRAMS.*", "no agent of the catalog is denied a shell"),
-    ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked all the same"),
+    ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked nevertheless"),
     ("lifecycle/pre_tool_use", r"if isinstance\(error, NexusError\): .*", _FAULT),
     ("lifecycle/pre_tool_use", r"conflicts is None or .*", _SAME),
     ("lifecycle/merge_conflicts:", r"\d+ -> .*", _LARGE),
@@ -209,7 +213,11 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/settings", r"'edit' left out .*|.*(host\.limit|context_limit).*|return limit -> .*", _HOST),
     ("lifecycle/file_leases", r"'warn' -> .*|return (''|\{\}|\[\]|False) -> return None", _SAME),
     ("lifecycle/file_leases", r"200 -> .*", _WORDS),
-    ("lifecycle/file_leases", r"1800 -> .*|at >= since -> .*", "a second of half an hour, which no assertion can see"),
+    (
+        "lifecycle/file_leases",
+        r"1800 -> .*|at >= since -> .*",
+        "a second of half an hour, which no test can detect",
+    ),
     ("lifecycle/file_leases", r".*state_root.*", _WORKTREE),
     ("briefing/progress", r".*(describe\(\)|'\\n'\.join\(lines\)|error\.fault).*|0 -> -1", _PROMPT),
     ("lifecycle/agent_spawn", r"given_name\.strip\(\) -> .*", _BLANKS),
@@ -217,7 +225,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/agent_identity", r"(256|80|3) -> .*|f'The tracker entry .*", _WORDS),
     ("lifecycle/agent_identity", r"if session: .*|agents is not None .*", _SESSIONS),
     ("lifecycle/agent_identity", r"session != ANONYMOUS .*|is_own and .*", _OWN),
-    ("lifecycle/agent_identity", r"if not is_quiet: .*", "one warning of a fault or two"),
+    ("lifecycle/agent_identity", r"if not is_quiet: .*", "one or two warnings about a fault"),
     (
         "lifecycle/sources",
         r"(5|20) -> .*|len\(tasks\) == 1 .*|1 -> .*|'task' -> .*|return f\".*|task\['(id|status)'\] (not|!=) .*",
@@ -250,7 +258,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("briefing/progress", r"'(file|s)' -> .*|number == 1 -> .*|return noun if .*", _WORDS),
     ("briefing/progress", r"f\"\{_counted\('task'.*|'task' -> .*", _WORDS),
     ("lifecycle/definition", r"'session_id' -> .*", "a long session_id is cut where it is remembered, too"),
-    ("lifecycle/definition", r"'tool_input' -> .*", "a NUL in the input of a tool is nobody's promise"),
+    ("lifecycle/definition", r"'tool_input' -> .*", "no contract covers a NUL in the input of a tool"),
     ("lifecycle/guard", r"own is not None -> .*|error_log\.note.* left out|return workspace -> .*", _LOG),
     ("lifecycle/guard", r"answer\['warnings'\]\.append.*|'warnings' -> .*|return answer -> .*", _FAULT),
     ("lifecycle/guard", r"\*ctx\.warnings left out .*pop.*|if isinstance\(error, .*", _WORDS),

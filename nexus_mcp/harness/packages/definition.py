@@ -1,4 +1,4 @@
-"""What a package is: a folder of files that a harness installs by its own command."""
+"""Define a package: a folder of files that a harness installs with a command of its own."""
 
 from __future__ import annotations
 

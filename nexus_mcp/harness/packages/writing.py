@@ -53,7 +53,7 @@ def write(folder: str, name: str, files: Mapping[str, bytes]) -> str:
 
 
 def _look(path: str, shown: str, name: str) -> dict[str, str] | None:
-    """Return the hashes of the files in the folder, the record among them; None without a folder.
+    """Return the hashes of the files in the folder, including the record; None without a folder.
 
     Raise InstallRefused, EditedByHand, OSError.
     """
