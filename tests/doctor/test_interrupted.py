@@ -97,10 +97,10 @@ def test_receipt_of_another_cycle_is_no_finding(bare: Project) -> None:
     """A receipt whose answer belongs to another cycle is no undelivered close, because no call would return it."""
     whole_cycle(bare.root, close=False)
     App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
-    (marker,) = bare.state.glob("closed-*")
-    value = json.loads(marker.read_bytes())
+    (receipt,) = bare.state.glob("closed-*")
+    value = json.loads(receipt.read_bytes())
     value["answer"]["cycle"] = "1970-01-01T00:00:00.000Z"
-    marker.write_text(json.dumps(value))
+    receipt.write_text(json.dumps(value))
     assert codes(bare.root) == ["foreign-marker"]
 
 
@@ -125,7 +125,7 @@ def test_receipt_of_a_dead_process_is_reported(bare: Project) -> None:
     assert codes(bare.root) == []
 
 
-def test_looking_takes_no_marker(bare: Project) -> None:
+def test_looking_takes_no_receipt(bare: Project) -> None:
     """After doctor has read the receipt of a close, the next close still returns its answer, once."""
     whole_cycle(bare.root, close=False)
     App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
@@ -145,8 +145,8 @@ def test_many_leftovers_are_counted(made: Project) -> None:
     assert report.entries == 4 + CAP + 31
 
 
-def test_many_marker_files_are_counted(made: Project) -> None:
-    """Of many files like markers the first are looked into and all are counted."""
+def test_many_receipt_files_are_counted(made: Project) -> None:
+    """Of many files like receipts the first are looked into and all are counted."""
     for number in range(CAP + 5):
         made.put(f"state/closed-{number:03}.json", "{}")
     report = look(made.root)

@@ -1,7 +1,7 @@
 """`python -m tests.reliability [SUITE …]`: run the long form of the suites, print and store their figures.
 
-A run that was stopped goes on where it was, when it is started again with the same seed and the same code.
-Exit code 1 when something failed, 2 when a suite could not be run.
+A stopped run continues from its checkpoint when it is started again with the same seed and the same code. The exit
+code is 1 when something failed, 2 when a suite could not run.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FAILED, NOT_RUN = 1, 2
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)} (default: all)")
-    parser.add_argument("--seed", type=int, default=1, help="where the chance begins (default: 1)")
-    parser.add_argument("--jobs", type=int, default=0, help="processes at once (default: what suits the suite)")
-    parser.add_argument("--quick", action="store_true", help="the quick form, which `make test` runs; keeps no figures")
-    parser.add_argument("--mutant", default="", help="plant this fault; keeps no figures")
-    parser.add_argument("--fresh", action="store_true", help="begin anew where an earlier run was stopped")
-    parser.add_argument("--code", action="store_true", help="print the digest of the code as it is, and do nothing")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    parser.add_argument("--jobs", type=int, default=0, help="number of processes (default: set by the suite)")
+    parser.add_argument("--quick", action="store_true", help="run the quick form of `make test`; store no figures")
+    parser.add_argument("--mutant", default="", help="plant this fault; store no figures")
+    parser.add_argument("--fresh", action="store_true", help="ignore the checkpoint of a stopped run")
+    parser.add_argument("--code", action="store_true", help="print the digest of the present code, and run nothing")
     chosen = parser.parse_args(arguments)
     if chosen.code:
         print(code())
@@ -63,7 +63,7 @@ def _suite(suite: Suite, chosen: argparse.Namespace) -> int:
     for failure in progress.tally.failures:
         print(f"  FAILED {failure}")
     if keeps and progress.tally.failures:
-        print("  What failed is not tried again when this goes on; --fresh begins anew")
+        print("  A continued run does not repeat the failed pieces; --fresh repeats all pieces")
     done = ", ".join(f"{value:g} {name}" for name, value in {**progress.tally.counts, **progress.tally.peaks}.items())
     print(f"  {done}; {len(progress.tally.failures)} failures; {progress.seconds / 60:.1f} min", flush=True)
     if progress.tally.failures:
@@ -83,6 +83,6 @@ def _show(live: bool, progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    # As Ctrl-C does: what was begun is ended, and its folders go.
+    # Exit as after Ctrl-C: that ends the child processes and removes their folders.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1:]))

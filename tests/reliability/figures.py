@@ -18,12 +18,12 @@ BEGIN, END = "<!-- figures: written by make torture -->", "<!-- end of the figur
 
 
 def load() -> dict[str, Json]:
-    """The figures of each suite's last whole long form, by its name."""
+    """Return suite name → the figures of its last complete long form."""
     return json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
 
 def keep(progress: Progress) -> None:
-    """Put a finished long form in the place of the one before, and the page's table after it."""
+    """Replace the stored figures of the suite by those of a finished long form, and update the table of the page."""
     figures = load()
     figures[progress.suite] = {
         "seed": progress.seed,
@@ -42,9 +42,7 @@ def keep(progress: Progress) -> None:
 
 
 def with_table(page: str) -> str:
-    """Return the page with the table of the present figures. Raise ValueError if the page has no place for the
-    table.
-    """
+    """Return the page with the table of the present figures. Raise ValueError if the page has no markers for it."""
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
     return f"{before}{BEGIN}\n{table()}{END}{after}"

@@ -1,6 +1,6 @@
-"""Treat short histories as long ones: an index on disk, texts, windows of a few bytes.
+"""Treat short histories as long ones: with an index on disk, texts, and windows of a few bytes.
 
-A piece of a suite asks for it by its member `long`, which names one of WAYS: what the times of files are to tell.
+A piece of a suite requests this with the field `long`, a key of WAYS. The key says what the times of files show.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tests.reliability.suite import Json
 from tests.store.history.generated import settled, small
 
 AS_IT_IS, SETTLED, STOPPED = "as it is", "settled", "stopped"
-_NOW = 1 << 62  # of the clock that stands still: nothing is older
+_NOW = 1 << 62  # the time of the stopped clock: no file is newer
 
 
 @contextmanager
 def stopped() -> Iterator[None]:
-    """Stop the clock from which files get their times, so that only a file whose time was set apart is settled."""
+    """Stop the clock that files get their times from, so that only a file whose time was set explicitly is settled."""
     real, dated = os.utime, set[int]()
 
     def utime(of: Any, *rest: Any, **named: Any) -> None:
@@ -46,7 +46,7 @@ WAYS: dict[str, Callable[[], AbstractContextManager[None]]] = {
 
 @contextmanager
 def counted(item: Json) -> Iterator[None]:
-    """The histories of this piece of work count as long where it says so."""
+    """Treat histories as long during the block, if the item of the piece has the field `long`."""
     way = item.get("long", "") if isinstance(item, dict) else ""
     with ExitStack() as stack:
         if way:
@@ -56,5 +56,5 @@ def counted(item: Json) -> Iterator[None]:
 
 
 def is_on() -> bool:
-    """Whether short histories count as long ones now."""
+    """Return whether short histories count as long ones now."""
     return history_index.CACHE_FROM_BYTES == 0

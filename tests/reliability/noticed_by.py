@@ -1,6 +1,7 @@
-"""By suite and planted fault, the piece of the quick form that notices the fault, where the first piece does not.
+"""Map suite and planted fault to the piece of the quick form that detects the fault, unless the first piece does.
 
-That piece comes first. All others follow where it notices nothing: a number that is wrong costs time alone.
+The runner begins with that piece. If it does not detect the fault, the other pieces follow: a wrong number only costs
+time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ NOTICED_BY: dict[str, dict[str, int]] = {
         "lock-or-not": 1,
         "unreadable-is-absent": 4,
         "made-and-left": 1,
-        "marker-presumed-held": 7,
+        "receipt-presumed-held": 7,
         "noted-early": 1,
     },
     "kills": {

@@ -1,7 +1,7 @@
-"""The quick form of a suite in a process of its own, which prints as JSON what came of it.
+"""Run the quick form of a suite in a process of its own, and print the tally as JSON.
 
-A suite forks for each piece and again for each server of a piece. Forks of a process with ten thousand tests in it take
-twice the processor time of forks of this one.
+A suite forks for each piece and again for each server of a piece. A fork of the pytest process, with ten thousand
+tests in memory, takes twice the CPU time of a fork of this process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ load()  # tests.forked_commands imports this once, and forks for each run
 
 
 def quick(suite: str, seed: int, mutant: str = "") -> Tally:
-    """What came of the quick form, or of what it did until the first failure where a fault is planted."""
+    """Return the tally of the quick form; with a planted fault, up to the first failure."""
     words = (suite, str(seed), mutant, str(conftest.REAL_HOME))
     ran = warm(__name__, words, preload=(__name__,), cwd=None, env=os.environ, limit=_SECONDS)
     assert ran.code == 0, ran.err

@@ -34,15 +34,15 @@ _CODE = (
 )
 STUMBLED = "the suite itself failed"
 _KEEP_EVERY = 5.0  # seconds between checkpoints
-_MOST_FAILURES = 50  # a suite that fails this often has said what it had to say
+_MOST_FAILURES = 50  # more failures of one suite would tell nothing new
 
 
 @dataclass
 class Progress:
-    """How far a run of a suite has come: the numbers of the pieces done, what came of them, the seconds it took, and
-    the day on which the last of them was done.
+    """The progress of a run of a suite: the numbers of the finished pieces, their tally, the seconds they took, and the
+    day on which the last one finished.
 
-    A checkpoint is of one seed, one form and one state of the code; another one is not gone on with.
+    A checkpoint belongs to one seed, one form and one state of the code. A run of any other does not continue from it.
     """
 
     suite: str
@@ -60,7 +60,7 @@ class Progress:
         return CHECKPOINTS / f"{self.suite}-{self.seed}{'-quick' if self.quick else ''}.json"
 
     def load(self) -> None:
-        """Take over what an earlier run of the same left; nothing where it was cut off while it wrote."""
+        """Load the checkpoint of an earlier run with this seed, form and code; ignore a missing or truncated one."""
         try:
             kept = json.loads(self.path.read_text())
             if (kept["code"], kept["pieces"]) == (self.code, self.pieces):
@@ -99,10 +99,10 @@ def run(
     first: int = 0,
     say: Callable[[Progress], None] = lambda _: None,
 ) -> Progress:
-    """What came of all pieces of the suite. `resume`: keep a checkpoint, and go on from the one that is there.
+    """Run all pieces of the suite, and return the progress. `resume`: continue from a checkpoint, and save new ones.
 
-    `until_failure` ends with the first failure. `first` is the piece to begin with; the others follow in their order.
-    `say` is called after each piece.
+    `until_failure` ends the run at the first failure. `first` is the number of the first piece; the others follow in
+    order. `say` is called after each piece.
     """
     load()
     plan = suite.plan(seed, quick)
@@ -137,7 +137,7 @@ def run(
 
 @cache
 def load() -> None:
-    """Load what first calls load, schemas and patterns: a fork for each piece then need not load it anew."""
+    """Load the schemas and patterns that first calls load, so that the fork for a piece need not load them again."""
     with tempfile.TemporaryDirectory(prefix="nexus-torture-", dir=MEMORY) as folder:
         for tool in ("plan_start", "task_add", "task_close", "artifact_write"):
             called(Path(folder), tool, **SMALLEST[tool])
@@ -149,12 +149,12 @@ def _piece(suite: Suite, plan: Sequence[Json], seed: int, mutant: str, number: i
         try:
             with long.counted(piece.item), planted(mutant):
                 return suite.work(piece).as_json()
-        except Exception:  # noqa: BLE001 - what a suite did not foresee is a failure like any other
+        except Exception:  # noqa: BLE001 - an unexpected exception counts as a failure
             return Tally(failures=[f"{STUMBLED}: {traceback.format_exc()[-2000:]}"]).as_json()
 
 
 def code() -> str:
-    """A digest of all that is put to the proof, and of the proof with what it uses of the other tests."""
+    """Return a digest of the tested code, of the suites, and of the other tests that the suites use."""
     digest = hashlib.sha256()
     for pattern in _CODE:
         for path in sorted(ROOT.glob(pattern)):

@@ -14,11 +14,10 @@ Json = Any
 
 @dataclass
 class Tally:
-    """The result of one piece of work, or of many: counts of the work, and all failures. `counts` are added up, of
-    `peaks` the highest stays. A line of `failures` says what was seen, where, and how to reproduce it.
+    """The result of one piece of work, or of many: `counts` and `peaks` of the work, and all failures.
 
-    `counts` are added up, of `peaks` the highest stays. A line of `failures` tells what was seen, where, and how to see
-    it again.
+    `add` sums up `counts`, and keeps the highest value of each of `peaks`. A line of `failures` says what was observed,
+    where, and how to reproduce it.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -46,8 +45,8 @@ class Tally:
 class Piece:
     """One piece of a suite's work, done in a process of its own.
 
-    `item` is what the plan has for it, `rng` depends on the suite, the seed and the number of the piece alone, `folder`
-    is empty and goes afterwards, `mutant` is the planted fault, "" for none.
+    `item` is the piece's value in the plan. `rng` depends on the suite, the seed and the number of the piece alone.
+    `folder` is empty at first and is removed afterwards. `mutant` is the planted fault, "" for none.
     """
 
     item: Json
@@ -60,11 +59,11 @@ class Piece:
 class Suite:
     """One suite of the proof.
 
-    `plan(seed, quick)` lists its pieces of work as JSON values, always the same ones for a seed; `work` does one.
-    `goal` names the count that the long form has to reach and by how much. `mutants` must each be noticed by the quick
-    form. `seconds` is how long one piece may take before it counts as hung. `needs` are programs and modules that are
-    not there everywhere: {name to look for: what to install, as `apt NAME` or `pip NAME`}; `programs` in PATH,
-    everything else a module. `helps` are such, too, but the suite also runs without them, and says so in its counts.
+    `plan(seed, quick)` lists its pieces of work as JSON values, always the same ones for a seed; `work` does one piece.
+    `goal` is (the name of a count, the value that the long form has to reach). The quick form must detect each of
+    `mutants`. A piece that takes longer than `seconds` counts as hung. `needs` are programs and modules that are not
+    installed everywhere: {name to look for: its source, `apt NAME` for a program or `pip NAME` for a module}. `helps`
+    are optional ones: the suite also runs without them, and its counts say so.
     """
 
     name: str
@@ -79,5 +78,5 @@ class Suite:
     processes: int = 0
 
     def rng(self, seed: int, number: int) -> random.Random:
-        """The chance of piece `number`."""
+        """Return the random generator of piece `number`."""
         return random.Random(f"{self.name}:{seed}:{number}")

@@ -1,4 +1,4 @@
-"""Each rule of the suite of kills notices the breach that it is for."""
+"""The audit of the suite of kills detects each violation of its rules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def unanswer(book: Book, tool: str, at: int = 0) -> None:
 
 
 def closed_again(book: Book, files: Files) -> None:
-    """Two closes, none of them the last words of a server, with one answer."""
+    """Give two closes the same answer; neither is the last answer of a killed server."""
     answer_of(book, "task_close", 1).update(answer_of(book, "task_close"))
 
 
@@ -77,20 +77,20 @@ DAMAGES: dict[str, Damage] = {
     "is lost: acknowledged": lambda book, files: files.cycles.pop(0),
     "is not what was acknowledged": lambda book, files: files.cycles[0]["tasks"].pop(),
     "was the answer of 2 closes": closed_again,
-    "cycles that nobody was told of": lambda book, files: files.cycles.insert(
+    "cycles that no close archived, for": lambda book, files: files.cycles.insert(
         2, {**files.cycles[1], "completed_at": "x"}
     ),
-    "cycles that no close was told of": lambda book, files: answer_of(book, "plan_start", 2).update(
+    "cycles that no close answered, for": lambda book, files: answer_of(book, "plan_start", 2).update(
         previousArchived=False
     ),
-    "was to archive the one before it": lambda book, files: answer_of(book, "plan_start", 1).update(
+    "did not archive the one before it": lambda book, files: answer_of(book, "plan_start", 1).update(
         previousArchived=True
     ),
     "found no plan open": lambda book, files: (
         answer_of(book, "plan_start", 2).update(previousArchived=False),
         files.cycles.pop(),
     ),
-    "showed others than there are": lambda book, files: answer_of(book, "history_search").update(total=2),
+    "returned the wrong cycles": lambda book, files: answer_of(book, "history_search").update(total=2),
     "when more were acknowledged": lambda book, files: answer_of(book, "history_search").update(total=1, cycles=[]),
     "which is not what was acknowledged last": lambda book, files: files.cycles[0]["tasks"][1].update(status="pending"),
     "has not the decision": lambda book, files: files.cycles[0]["plan"]["issues"][0].update(decision="d0"),

@@ -130,7 +130,7 @@ BAD: dict[str, list[Op]] = {
 
 
 def verdict(ops: list[Op]) -> bool:
-    """Of processes of which each killed one is gone 10 ns after it began its last call."""
+    """Return whether the checker accepts the history; a killed process is gone 10 ns after its last call began."""
     deaths = {each.process: Death(each.began, each.began + 10) for each in ops if each.is_last}
     return check(ops, State(), Model(History(ops, deaths, STAMPS)).step).is_linearizable
 
@@ -148,14 +148,14 @@ def test_checker_rejects_impossible_histories(name: str) -> None:
 
 
 def register(state: int, each: Op) -> Iterable[int]:
-    """A number that is written and read."""
+    """Yield the states after a write or read of a number."""
     if each.tool == "write":
         return [each.arguments["value"]]
     return [state] if each.answer in (None, state) else []
 
 
 def by_every_order(ops: list[Op]) -> bool:
-    """Whether some order of all that was answered, and of some of the rest, explains the answers."""
+    """Return whether some order of all answered calls, and of any other calls, explains the answers."""
     pending = [each for each in ops if each.answer is None]
     answered = [each for each in ops if each.answer is not None]
     some = chain.from_iterable(combinations(pending, size) for size in range(len(pending) + 1))
@@ -186,7 +186,7 @@ def drawn(rng: random.Random) -> list[Op]:
 
 
 def test_verdict_equals_brute_force() -> None:
-    """The verdict is that of trying every order, for histories of both kinds."""
+    """The checker and a search of every order give the same verdict, for random histories of both kinds."""
     rng = random.Random(1)
     verdicts = set()
     for _ in range(400):

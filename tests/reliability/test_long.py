@@ -26,7 +26,7 @@ def test_a_piece_says_whether_its_histories_are_long() -> None:
 
 
 def test_stopped_clock_gives_two_writes_the_same_times(tmp_path: Path) -> None:
-    """With a stopped clock no file is settled, except one whose time was set apart."""
+    """With a stopped clock no file is settled, except one whose time was set explicitly."""
     path = tmp_path / "file"
     path.write_bytes(b"one")
     os.utime(path, ns=(1, 1))
@@ -44,7 +44,7 @@ def test_stopped_clock_gives_two_writes_the_same_times(tmp_path: Path) -> None:
 
 
 def test_a_file_is_known_again_after_a_power_cut(tmp_path: Path) -> None:
-    """By its inode and its times, until a program writes to it."""
+    """The file has its old inode and times until a program writes to it."""
     path = tmp_path / "file"
     path.write_bytes(b"one")
     was = identity.of(path.stat())
@@ -60,7 +60,7 @@ def test_a_file_is_known_again_after_a_power_cut(tmp_path: Path) -> None:
 
 
 def test_kernel_copies_are_recorded(tmp_path: Path) -> None:
-    """However much of it the kernel takes at a time, and where the file stands by then."""
+    """A copy is recorded completely, for any size of the parts that the kernel copies and any file position."""
     root = tmp_path / "project"
     root.mkdir()
     (root / "old").write_bytes(bytes(range(100)))

@@ -1,4 +1,4 @@
-"""Answers are matched with their lines, also where several lines have one id."""
+"""Answers are matched with their lines, even if several lines have one id."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def test_second_line_with_the_same_id_may_be_answered_first() -> None:
 def test_missing_extra_and_early_answers_are_detected() -> None:
     """A missing response, a surplus one, and one before its turn are detected."""
     assert "never came" in _told(GREETED, REFUSED, PONG)[0]
-    assert "is owed to no line" in _told(GREETED, REFUSED, PONG, LOOKED, LOOKED)[0]
-    assert "is owed to no line" in _told(GREETED, PONG, LOOKED, REFUSED)[0]
+    assert "matches no line" in _told(GREETED, REFUSED, PONG, LOOKED, LOOKED)[0]
+    assert "matches no line" in _told(GREETED, PONG, LOOKED, REFUSED)[0]

@@ -22,7 +22,7 @@ def test_every_promise_is_kept_by_a_test() -> None:
 
 
 def test_the_figures_are_the_measured_ones() -> None:
-    """The table has the figures of the last long run of each suite, which reached its goal and found no fault."""
+    """The table has the figures of the last long run of each suite; each run reached its goal and found no fault."""
     page = PAGE.read_text()
     assert page == with_table(page)
     figures = page.split(BEGIN)[1].split(END)[0]

@@ -1,4 +1,4 @@
-"""The short form of each suite passes, and notices its planted faults."""
+"""The quick form of each suite passes, and detects its planted faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_quick_form_finds_no_violation(name: str) -> None:
 def test_planted_fault_is_detected(name: str, mutant: str) -> None:
     """The suite detects a fault planted into the server. A failure of the suite itself does not count."""
     failures: list[str] = []
-    for seed in range(SEED, SEED + 3):  # where processes have to meet, a busy machine may keep them apart once
+    for seed in range(SEED, SEED + 3):  # on a busy machine two processes may once fail to meet
         failures = [failure for failure in quick(name, seed, mutant).failures if STUMBLED not in failure]
         if failures:
             break
@@ -40,6 +40,6 @@ def test_fault_changes_an_existing_place(name: str) -> None:
 
 
 def test_every_mutant_is_used() -> None:
-    """Each planted fault is noticed by some suite, and each suite has one to notice."""
+    """Each planted fault belongs to a suite, and each suite has one."""
     assert {mutant for _, mutant in PAIRS} == MUTANTS.keys()
     assert {name for name, _ in PAIRS} == SUITES.keys()

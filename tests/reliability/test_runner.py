@@ -36,7 +36,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_seed_decides_the_run() -> None:
-    """The same seed gives the same run; another seed gives another one."""
+    """The same seed gives the same run; another seed gives another run."""
     first, again, other = (run(SUITE, seed, quick=True).tally.as_json() for seed in (1, 1, 2))
     assert first == again
     assert first["counts"] == {"things": 1 + 2 + 3}
@@ -44,7 +44,7 @@ def test_seed_decides_the_run() -> None:
 
 
 def test_piece_can_be_the_first_one() -> None:
-    """A run that is to end with the first failure begins with the piece it is told, and goes on with the others."""
+    """A run that ends at the first failure begins with the requested piece, and continues with the others."""
 
     def broken(piece: Piece) -> Tally:
         return Tally(failures=[str(piece.item)] if piece.item == 3 else [])
@@ -75,7 +75,7 @@ def test_stopped_run_continues(checkpoints: Path) -> None:
 
 
 def test_checkpoint_of_other_code_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint of other code is begun anew: its figures would be of nothing that exists."""
+    """A run ignores a checkpoint of other code, whose figures would not belong to the present code."""
     run(SUITE, 1, quick=False, resume=True)
     monkeypatch.setattr(runner, "code", lambda: "other")
     said: list[int] = []

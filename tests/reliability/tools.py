@@ -24,7 +24,7 @@ def wanted(suite: Suite) -> dict[str, str]:
 
 
 def install(lacking: dict[str, str]) -> None:
-    """Try to install them, and print each step on stderr; `missing` then tells whether that worked."""
+    """Try to install them, and print each step on stderr. Call `missing` afterwards to learn whether that worked."""
     for source in lacking.values():
         kind, package = source.split()
         print(f"installing {package} ({kind})", file=sys.stderr, flush=True)

@@ -156,8 +156,8 @@ def test_foreign_journals_are_not_applied(recorded: tuple[Path, Files], change: 
 def test_journal_without_a_cycle_is_no_receipt(recorded: tuple[Path, Files]) -> None:
     """A journal without a cycle under the name of a receipt is no answer, and stays."""
     root, _ = recorded
-    marker = root / f".nexus/state/closed-{record_of(root)['id']}.json"
-    marker.write_bytes((root / JOURNAL).read_bytes())
+    receipt = root / f".nexus/state/closed-{record_of(root)['id']}.json"
+    receipt.write_bytes((root / JOURNAL).read_bytes())
     answered(root, "task_close")
     assert answered(root, "task_close")["total_cycles"] == 2
-    assert marker.exists()
+    assert receipt.exists()

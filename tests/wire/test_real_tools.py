@@ -1,4 +1,4 @@
-"""The wire with the real tools: the workspace lock and the markers of lost answers."""
+"""The wire with the real tools: the workspace lock and the receipts of lost answers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_signal_while_a_call_waits_for_the_lock(project: Project, options: list[
 def test_cancellation_after_the_answer_does_no_harm(
     make_app: Callable[..., App], project: Project, server: Serve
 ) -> None:
-    """A client that cancels each call after its answer does no harm: the next is served, no marker of a close stays."""
+    """A client that cancels each call after its answer does no harm: the next is served, no receipt stays."""
     talk = Talk(make_app(project.root), server)
     talk.ask(initialize())
     calls = [

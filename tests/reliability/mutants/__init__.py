@@ -1,4 +1,4 @@
-"""Faults planted in our own code, to check that a suite notices them. MUTANTS is their table."""
+"""Faults planted in our own code, to check that a suite detects them. MUTANTS is their table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutan
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
-    """The fault `name` while the block lasts; none for "". Raise KeyError for an unknown name."""
+    """Plant the fault `name` while the block runs; none for "". Raise KeyError for an unknown name."""
     if not name:
         yield
         return

@@ -32,7 +32,7 @@ def _ends_at_a_fault() -> tuple[Any, str, Any]:
                 messages.parse(line)
             except Fault as fault:
                 if fault.code == INVALID_REQUEST:
-                    raise RuntimeError("nobody has thought of that") from fault
+                    raise RuntimeError("an unexpected error") from fault
         real(self, line)
 
     return stdio._Session, "_take", take
@@ -68,8 +68,8 @@ def _guesses_ids() -> tuple[Any, str, Any]:
 MUTANTS = (
     Mutant("drops-unreadable", "A line that is no JSON gets no answer.", _drops_unreadable),
     Mutant("ends-at-a-fault", "A line that is refused ends the server.", _ends_at_a_fault),
-    Mutant("no-line-limit", "A line may be as long as it likes.", _no_line_limit),
+    Mutant("no-line-limit", "The length of a line has no limit.", _no_line_limit),
     Mutant("serves-batches", "A batch of one request is served.", _serves_batches),
     Mutant("answers-notifications", "Notifications are answered.", _answers_notifications),
-    Mutant("guesses-ids", "The id of a spoilt line is the last thing in it that looks like one.", _guesses_ids),
+    Mutant("guesses-ids", "A malformed line is answered under its last id-like number.", _guesses_ids),
 )

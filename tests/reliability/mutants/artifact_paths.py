@@ -37,7 +37,7 @@ def _by_path() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("checked-by-path", "An artifact's path is resolved, looked at and then opened anew.", _checked_by_path),
-    Mutant("follows-links", "A folder that was looked at is opened whatever it is by then.", _follows_links),
+    Mutant("checked-by-path", "An artifact path is resolved and checked, then opened by its name.", _checked_by_path),
+    Mutant("follows-links", "A folder is checked, then opened without a second check.", _follows_links),
     Mutant("by-path", "Files are reached by their whole path, not from the open folder.", _by_path),
 )

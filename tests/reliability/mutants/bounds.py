@@ -64,11 +64,11 @@ def _beyond_is_skipped() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("last-key-counts", "Of a key that is listed twice the last one counts.", _last_key_counts),
-    Mutant("no-deadline", "A hook takes as long as it takes.", _no_deadline),
-    Mutant("late-is-allowed", "A hook without time for an answer lets the tool run.", _late_is_allowed),
-    Mutant("unread-is-absent", "An agent that there was no time to read is not there.", _unread_is_absent),
-    Mutant("unlisted-is-unknown", "An agent of a folder that is too large is unknown.", _unlisted_is_unknown),
-    Mutant("at-fault-is-absent", "An agent whose files cannot be used is not there.", _at_fault_is_absent),
-    Mutant("beyond-is-skipped", "An agent beyond what is read of a project is not there.", _beyond_is_skipped),
+    Mutant("last-key-counts", "If a key is there twice, the last one counts.", _last_key_counts),
+    Mutant("no-deadline", "A hook has no deadline.", _no_deadline),
+    Mutant("late-is-allowed", "A hook whose time is over allows the tool.", _late_is_allowed),
+    Mutant("unread-is-absent", "An agent that was not read in time counts as absent.", _unread_is_absent),
+    Mutant("unlisted-is-unknown", "An agent of a folder that is too large counts as unknown.", _unlisted_is_unknown),
+    Mutant("at-fault-is-absent", "An agent whose files cannot be used counts as absent.", _at_fault_is_absent),
+    Mutant("beyond-is-skipped", "An agent beyond the reading limit counts as absent.", _beyond_is_skipped),
 )

@@ -52,7 +52,7 @@ def _stale_read() -> tuple[Any, str, Any]:
 
     def tasks(self: Store) -> Any:
         if id(self) not in seen:
-            seen[id(self)] = (self, real(self))  # with the store, lest another one gets its id
+            seen[id(self)] = (self, real(self))  # the store stays referenced, so that no other one gets its id
         return seen[id(self)][1]
 
     return Store, "tasks", tasks
@@ -77,9 +77,9 @@ def _answer_forgotten() -> tuple[Any, str, Any]:
     real = close_receipt.lock_receipt
 
     def held(*arguments: Any) -> close_receipt.Receipt:
-        marker = real(*arguments)
-        marker.delivered()
-        return marker
+        receipt = real(*arguments)
+        receipt.delivered()
+        return receipt
 
     return close_receipt, "lock_receipt", held
 
@@ -99,10 +99,10 @@ def _no_sweep() -> tuple[Any, str, Any]:
 MUTANTS = (
     Mutant("late-lock", "The lock is taken after the state was read.", _late_lock),
     Mutant("recovers-unlocked", "A reader completes a journal without the lock.", _recovers_unlocked),
-    Mutant("stale-read", "A server answers from what it read before.", _stale_read),
+    Mutant("stale-read", "A server answers from an earlier read of the file.", _stale_read),
     Mutant("answer-first", "An answer goes out before the change is made.", _answer_first),
-    Mutant("answer-forgotten", "The answer of a close is not kept until it was written out.", _answer_forgotten),
-    Mutant("answer-kept", "The answer of a close is still kept when it was written out.", _answer_kept),
-    Mutant("redone", "A recovery adds its cycle also where it is already.", _redone),
-    Mutant("no-sweep", "Temporary files of a dead process are left lying.", _no_sweep),
+    Mutant("answer-forgotten", "The receipt of a close is not kept until the response is written.", _answer_forgotten),
+    Mutant("answer-kept", "The receipt of a close is still kept after the response was written.", _answer_kept),
+    Mutant("redone", "A recovery adds its cycle even if the history has it already.", _redone),
+    Mutant("no-sweep", "Temporary files of a dead process are never removed.", _no_sweep),
 )

@@ -9,10 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: `patch()` returns (the object, the name of its attribute, the replacement). `fault` describes the
-    behaviour of a server with this fault.
+    """A fault: `patch()` returns (the object, the name of its attribute, the replacement).
 
-    `fault` says what a server that had it would do wrong.
+    `fault` describes the wrong behaviour of a server with this fault.
     """
 
     name: str

@@ -40,10 +40,10 @@ def _save_dropped() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("out-unseen", "What came out when names were exchanged is not looked at.", _out_unseen),
-    Mutant("renamed-over", "A new file is renamed over what the name holds by then.", _renamed_over),
-    Mutant("told-by-times", "A file of the same size and number counts as the same.", _told_by_times),
-    Mutant("placed-over", "A new file takes a name that somebody has taken meanwhile.", _placed_over),
-    Mutant("save-swept", "A save that a dead process had in its hands is swept.", _save_swept),
-    Mutant("save-dropped", "A save is removed where it is to be kept as a copy.", _save_dropped),
+    Mutant("out-unseen", "The file that an exchange of names replaced is not checked.", _out_unseen),
+    Mutant("renamed-over", "A new file is renamed over a file that appeared meanwhile.", _renamed_over),
+    Mutant("told-by-times", "A file of the same size and inode number counts as unchanged.", _told_by_times),
+    Mutant("placed-over", "A new file takes a name that another program has taken meanwhile.", _placed_over),
+    Mutant("save-swept", "The sweep deletes a foreign save that a dead process had moved aside.", _save_swept),
+    Mutant("save-dropped", "A foreign save is deleted instead of kept as a copy.", _save_dropped),
 )

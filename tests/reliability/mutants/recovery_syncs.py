@@ -50,13 +50,13 @@ def _unconfirmed_history() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("unconfirmed-journal", "A journal is completed whose name was never synced.", _unconfirmed_journal),
-    Mutant("unconfirmed-folder", "A file goes into a folder whose name was never synced.", _unconfirmed_folder),
+    Mutant("unconfirmed-journal", "A journal is completed without a sync of its name.", _unconfirmed_journal),
+    Mutant("unconfirmed-folder", "A file is created in a folder whose name was never synced.", _unconfirmed_folder),
     Mutant(
         "unconfirmed-beginning",
-        "A lock that is there vouches for folders that whoever made it did not live to sync.",
+        "If the lock file exists, its folders count as synced, although their maker died before that.",
         _unconfirmed_beginning,
     ),
-    Mutant("unconfirmed-history", "A cycle that is there counts, though it was never synced.", _unconfirmed_history),
-    Mutant("unconfirmed-removal", "A journal whose removal was never synced may come back.", _unconfirmed_removal),
+    Mutant("unconfirmed-history", "A cycle that was never synced counts as durable.", _unconfirmed_history),
+    Mutant("unconfirmed-removal", "A removed journal may come back: its removal is not synced.", _unconfirmed_removal),
 )

@@ -31,8 +31,8 @@ def _overwrites_foreign() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("ids-reused", "A new issue gets the number of issues for its id, which another may have.", _ids_reused),
-    Mutant("undo-anyway", "A change is taken back whatever came after it.", _undo_anyway),
-    Mutant("overwrites-foreign", "A recovery writes over what somebody else wrote meanwhile.", _overwrites_foreign),
-    Mutant("answered-twice", "The answer of a close that arrived is given to the next one, too.", _answered_twice),
+    Mutant("ids-reused", "A new issue gets the number of issues as its id, which may be taken.", _ids_reused),
+    Mutant("undo-anyway", "Undo takes back a change even if later changes depend on it.", _undo_anyway),
+    Mutant("overwrites-foreign", "A recovery overwrites the change of another program.", _overwrites_foreign),
+    Mutant("answered-twice", "The delivered response of a close is returned to the next close, too.", _answered_twice),
 )

@@ -41,7 +41,7 @@ def _row_too_many() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("same-size", "A file of as many bytes as before is taken for the one that was read.", _same_size),
+    Mutant("same-size", "A file of the same size counts as unchanged.", _same_size),
     Mutant("never-again", "A file that was read once is not read again.", _never_again),
-    Mutant("row-too-many", "Of a file in which a row was changed the row is taken that was there.", _row_too_many),
+    Mutant("row-too-many", "A changed row of a file keeps its old value.", _row_too_many),
 )

@@ -67,12 +67,12 @@ def _no_append() -> Any:
 
 
 MUTANTS = (
-    Mutant("one-session", "The start or the end of a session takes the agents of all others.", _one_session),
-    Mutant("unknown-allowed", "An agent that nobody knows may do everything.", _unknown_allowed),
-    Mutant("spawn-forgotten", "What cannot get the lock is not recorded.", _spawn_forgotten),
-    Mutant("rename-unseen", "Who appends does not look whether the file was renamed meanwhile.", _rename_unseen),
-    Mutant("renamed-forgotten", "A renamed file is removed without a last look at it.", _renamed_forgotten),
-    Mutant("counted-twice", "An event that is in the tracker is put into it again.", _counted_twice),
-    Mutant("owners-lost", "Which session an agent belongs to is not read back.", _owners_lost),
-    Mutant("beside-afterwards", "What belongs beside the tracker is written after it.", _beside_afterwards),
+    Mutant("one-session", "The start or the end of a session removes the agents of all other sessions.", _one_session),
+    Mutant("unknown-allowed", "An unknown agent may do everything.", _unknown_allowed),
+    Mutant("spawn-forgotten", "An event that cannot get the lock is not recorded.", _spawn_forgotten),
+    Mutant("rename-unseen", "An append does not check whether the file was renamed meanwhile.", _rename_unseen),
+    Mutant("renamed-forgotten", "A renamed file is removed without a last read of it.", _renamed_forgotten),
+    Mutant("counted-twice", "An event that the tracker has already is applied again.", _counted_twice),
+    Mutant("owners-lost", "The session of an agent is not read back.", _owners_lost),
+    Mutant("beside-afterwards", "The extension file of the tracker is written after the tracker.", _beside_afterwards),
 )

@@ -116,17 +116,15 @@ def _digest(content: str | None) -> str | None:
 
 
 MUTANTS = (
+    Mutant("broken-is-empty", "An unreadable session file counts as absent, and is overwritten.", _broken_is_empty),
     Mutant(
-        "broken-is-empty", "A session file that cannot be read counts as none, and is written over.", _broken_is_empty
+        "history-begun-anew", "An unreadable history counts as absent, and a new one is begun.", _history_begun_anew
     ),
-    Mutant(
-        "history-begun-anew", "A history that cannot be read counts as none, and is begun anew.", _history_begun_anew
-    ),
-    Mutant("last-member-counts", "Of a member that is there twice the last one counts.", _last_member_counts),
+    Mutant("last-member-counts", "If a field is there twice, the last one counts.", _last_member_counts),
     Mutant("nan-is-a-number", "NaN and Infinity are taken for numbers.", _nan_is_a_number),
-    Mutant("drops-the-unknown", "Members that are not known are dropped when a file is rewritten.", _drops_the_unknown),
+    Mutant("drops-the-unknown", "Unknown fields are dropped when a file is rewritten.", _drops_the_unknown),
     Mutant("history-laid-out-anew", "The history is rewritten from its values.", _history_laid_out_anew),
     Mutant("newer-is-written", "A file of a newer version is written like any other.", _newer_is_written),
-    Mutant("journal-believed", "What a journal holds is written, whatever its digest says.", _journal_believed),
-    Mutant("journal-passed-over", "A journal that cannot be read is left for later.", _journal_passed_over),
+    Mutant("journal-believed", "A journal is applied without a check of its digests.", _journal_believed),
+    Mutant("journal-passed-over", "An unreadable journal is ignored.", _journal_passed_over),
 )

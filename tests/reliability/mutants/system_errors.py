@@ -123,7 +123,7 @@ def _made_and_left() -> tuple[Any, str, Any]:
     return access, "remove_new", lambda new, held: None
 
 
-def _marker_presumed_held() -> tuple[Any, str, Any]:
+def _receipt_presumed_held() -> tuple[Any, str, Any]:
     real = close_receipt._lock_free
 
     def locked(state: Folder, name: str) -> int | None:
@@ -136,15 +136,15 @@ def _marker_presumed_held() -> tuple[Any, str, Any]:
 
 
 MUTANTS = (
-    Mutant("fsync-passed-over", "A failed fsync is passed over.", _fsync_passed_over),
+    Mutant("fsync-passed-over", "A failed fsync is ignored.", _fsync_passed_over),
     Mutant("fsync-again", "A failed fsync is tried again on the same descriptor.", _fsync_again),
-    Mutant("write-passed-over", "A failed write is passed over: the file ends there.", _write_passed_over),
+    Mutant("write-passed-over", "A failed write is ignored: the file ends there.", _write_passed_over),
     Mutant("unlink-passed-over", "A file that could not be removed counts as removed.", _removal_passed_over),
-    Mutant("rename-or-in-place", "Where a rename fails the file is written in place.", _rename_or_in_place),
-    Mutant("lock-or-not", "Where the lock fails writing goes on without it.", _lock_or_not),
+    Mutant("rename-or-in-place", "If a rename fails, the file is written in place.", _rename_or_in_place),
+    Mutant("lock-or-not", "If the lock fails, the call writes without it.", _lock_or_not),
     Mutant("unreadable-is-absent", "A file that could not be read counts as absent.", _unreadable_is_absent),
-    Mutant("told-as-unchanged", "An error after the commit point is told as one before it.", _told_as_unchanged),
-    Mutant("told-as-recorded", "An error before the commit point is told as one after it.", _told_as_recorded),
-    Mutant("made-and-left", "A first call that fails leaves the folders that it made.", _made_and_left),
-    Mutant("marker-presumed-held", "An answer that cannot be locked counts as another's.", _marker_presumed_held),
+    Mutant("told-as-unchanged", "An error after the commit point is reported as one before it.", _told_as_unchanged),
+    Mutant("told-as-recorded", "An error before the commit point is reported as one after it.", _told_as_recorded),
+    Mutant("made-and-left", "A failed first call does not remove the folders that it made.", _made_and_left),
+    Mutant("receipt-presumed-held", "A receipt that cannot be locked counts as held.", _receipt_presumed_held),
 )

@@ -82,7 +82,7 @@ def _wrong_order() -> tuple[Any, str, Any]:
     real = journal.apply
 
     def apply(nexus: Folder, state: Folder, entry: Any, history: Any, prepared: Any) -> None:
-        # The journal goes first, what it promises comes after.
+        # The journal is removed first, then its changes are made.
         state.unlink(journal.NAME)
         real(nexus, state, entry, history, prepared)
         atomic.replace(state, journal.NAME, [codec.encode(entry)])
@@ -108,14 +108,14 @@ MUTANTS = (
     Mutant("no-fsync", "A new file's bytes are not synced before its rename.", _no_fsync),
     Mutant("no-folder-fsync", "A rename is not synced.", _no_folder_fsync),
     Mutant("note-unsynced", "The operation log's entry of a cycle is not synced.", _note_unsynced),
-    Mutant("no-sync-afterwards", "What is synced once the lock was let go is not.", _no_sync_afterwards),
-    Mutant("forgotten-unsynced", "A kept answer goes before the change after it is synced.", _forgotten_unsynced),
+    Mutant("no-sync-afterwards", "The syncs that follow the release of the lock are left out.", _no_sync_afterwards),
+    Mutant("forgotten-unsynced", "A receipt is removed before the next change is synced.", _forgotten_unsynced),
     Mutant("no-lock", "Writers do not exclude each other.", _no_lock),
     Mutant("in-place", "A file is truncated and written in place.", _in_place),
     Mutant("no-journal", "Several files change one after the other, without a commit point.", _no_journal),
     Mutant("unlink-before-archive", "Session files are removed before the cycle is recorded.", _unlink_before_archive),
     Mutant("no-recovery", "A journal that a crash left is never completed.", _no_recovery),
-    Mutant("thrown-away", "A journal that a crash left is removed, as if it had never counted.", _thrown_away),
-    Mutant("noted-early", "The operation log tells of a change before that is made.", _noted_early),
-    Mutant("wrong-order", "The journal is taken away before it is applied.", _wrong_order),
+    Mutant("thrown-away", "A journal that a crash left is removed without being completed.", _thrown_away),
+    Mutant("noted-early", "The operation log gets its entry before the change is made.", _noted_early),
+    Mutant("wrong-order", "The journal is removed before it is applied.", _wrong_order),
 )

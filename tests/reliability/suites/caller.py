@@ -18,7 +18,7 @@ class Failed(Exception):
 
 
 class Caller:
-    """A process that works in the project at `root`; it takes the time from `now`."""
+    """A simulated process that works in the project at `root`, with the clock `now`."""
 
     def __init__(self, root: Path, now: Clock | None = None) -> None:
         self._workspace = Workspace(str(root))
@@ -26,7 +26,7 @@ class Caller:
         self._app = App(self._workspace, now=self._now)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Answer:
-        """One call of a tool, or of "undo" with its `count`, which is answered like one."""
+        """Call a tool, or "undo" with its `count`; return the answer, which has the same form for both."""
         if tool != UNDO:
             return self._app.call(tool, arguments)
         by = By(UNDO, self._workspace.harness_id, "proof")
@@ -45,7 +45,7 @@ def content(answer: Answer, tool: str) -> Any:
 
 
 def called(root: Path, tool: str, /, **arguments: Any) -> Any:
-    """Return the answer of a new process, whose response arrives. Raise Failed."""
+    """Call the tool in a new simulated process, deliver the response, and return its content. Raise Failed."""
     answer = Caller(root).call(tool, arguments)
     answer.delivered()
     return content(answer, tool)

@@ -1,7 +1,8 @@
 """Suite 2: every relevant errno, at every system call of a change that concerns files.
 
-What must hold: the answer is a success and all is there, or an error whose text agrees with the files ("nothing was
-changed", "is recorded", "did not confirm"). The next call works, whatever was recorded completes, nothing is left.
+What must hold: the answer is a success and the whole change is in the files, or it is an error whose text agrees with
+the files ("nothing was changed", "is recorded", "did not confirm"). The next call works, a recorded change is
+completed, and no leftovers stay.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _CODES = ("ENOSPC", "EIO", "EDQUOT", "EROFS", "EMFILE")
 _ONCE = "EINTR"
 _LASTING = ("ENOSPC", "EIO", "EROFS")
 _SHORT = (1, 7, 100)
-# What is called after a kill: the same again, another change, a look.
+# The calls after a kill: the same call again, another change, a read.
 _RECOVERING = tuple((tool, left) for left in LEFT for tool in ("task_close", "task_add", "plan_status"))
 _WHOLE = (
     ("task_add", "never used"),
@@ -34,7 +35,7 @@ _WHOLE = (
     ("plan_start", "all there"),
 )
 _LONG = (*_WHOLE[1:], ("task_close", "a journal"), ("plan_start", "an answer"))
-"""Where the history counts as long: with an index and texts that were there before, or are made by the recovery."""
+"""Cases in which the history counts as long: its index and texts exist before, or the recovery makes them."""
 _GROWING = ("copy_file_range", "utime", "utimensat", "replace", "pread")
 _ERRORS, _STAYING, _PARTIAL = "injected errors", "errors that stay", "partial writes"
 
@@ -46,7 +47,7 @@ def _plan(seed: int, quick: bool) -> Sequence[Json]:
         lasting = [
             {"at": at, "codes": [code], "traced": True, "lasting": True} for at in SCENARIOS for code in _LASTING
         ]
-        # strace cannot let a close fail, and shows one write after another; what is played also cuts them short.
+        # strace cannot let a close fail, and changes no write; the simulation can also make a write partial.
         played = [{"at": at, "codes": [code]} for at in everywhere for code in (*_CODES, _ONCE)]
         partial = [{"at": at, "partial": 60} for at in SCENARIOS]
         pieces: list[dict[str, Json]] = [*single, *lasting, *played, *partial]
@@ -61,7 +62,7 @@ def _plan(seed: int, quick: bool) -> Sequence[Json]:
         *[{"at": at, "partial": 2} for at in _WHOLE[:2]],
         {"at": _WHOLE[2], "codes": _CODES, "sample": 10, "long": long.SETTLED},
         {"at": _WHOLE[1], "partial": 2, "long": long.SETTLED},
-        # The lever of the long form must not rot; where there is no strace this is played like all others.
+        # One piece runs under strace, as in the long form; without strace it is simulated like the others.
         {"at": _WHOLE[1], "codes": (*_CODES, _ONCE), "sample": 4, "traced": traced.usable()},
     ]
 
@@ -91,7 +92,7 @@ class _Bench:
         self._case = Case(self._root, start, tool, at)
 
     def errors(self) -> None:
-        """Let each of the points fail, or some of them."""
+        """Let each point, or a sample of them, fail."""
         codes: list[str] = self._item["codes"]
         lasting = self._item.get("lasting", False)
         points = self._lever.error_points(self._case, getattr(errno, codes[0]))
@@ -105,13 +106,13 @@ class _Bench:
             told = f"{code} {'from' if lasting else 'at'} call {point.number}, {point.shown}"
             ended = self._lever.fail(self._case, point, getattr(errno, code), lasting=lasting)
             if not ended.reached:
-                self.tally.failures.append(f"{self._told(told)}: not met, the call is not the same each time")
+                self.tally.failures.append(f"{self._told(told)}: not reached, the call differs between runs")
                 continue
             self.tally.counts[_STAYING if lasting else _ERRORS] += 1
             self._check(told, ended, Fault(point, code, lasting=lasting))
 
     def partial_writes(self) -> None:
-        """Let the system accept only a part of each write, and after a limit refuse."""
+        """Let the system accept only a part of each write, and refuse writes beyond a file size."""
         for most in _SHORT:
             self.tally.counts[_PARTIAL] += 1
             self._check(f"at most {most} bytes a write", with_short_writes(self._case, most), None)
@@ -153,7 +154,7 @@ SUITE = Suite(
         "told-as-unchanged",
         "told-as-recorded",
         "made-and-left",
-        "marker-presumed-held",
+        "receipt-presumed-held",
         "grown-too-early",
         "noted-early",
     ),

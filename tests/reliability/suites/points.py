@@ -1,6 +1,6 @@
-"""What a child process does before one of its system calls: die, pause until it is released, or yield.
+"""Let a child process die, pause until it is released, or yield before one of its system calls.
 
-Installed in a forked process for the rest of its life. Calls are counted from 1, on the thread that carries them out.
+The wrappers stay in the forked process until its end. Calls of the main thread are counted, from 1.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tests.store.crash_points import CALLS
 
 # act(number, name, arguments), run before each call.
 Act = Callable[[int, str, tuple[Any, ...]], None]
-# Between two of these the files stay as they are, so dying before one of them says what dying in between would.
-# (utime dates a temporary file, which a sweep removes whatever its date.)
+# These calls change no file, so a death before one of them leaves the same files as a death before the next other call.
+# (utime sets the time of a temporary file, which a sweep removes whatever its time.)
 _READING = ("open", "fsync", "listdir", "read", "pread", "utime")
 CHANGING = tuple(name for name in CALLS if name not in _READING)
-# What a process does with its lock changes no file, but divides what it does alone from what it does beside others.
+# A call for the lock changes no file, but begins or ends the time in which no other process may change files.
 LOCKING = "flock"
 _OWNERS: dict[str, Any] = {"exchange": atomic, LOCKING: fcntl}
 STANDS, WAITS = b"s", b"w"
 _read, _write, _flock = os.read, os.write, fcntl.flock
-_copy: Callable[[int, int, int, int], int] = getattr(os, "copy_file_range", lambda *_: 0)  # macOS has it not
-_yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))  # macOS has it not
+_copy: Callable[[int, int, int, int], int] = getattr(os, "copy_file_range", lambda *_: 0)  # not on macOS
+_yield: Callable[[], None] = getattr(os, "sched_yield", lambda: time.sleep(0))  # not on macOS
 
 
 def before_calls(act: Act, names: Sequence[str] = CALLS, during: Callable[[], bool] = lambda: True) -> None:
@@ -51,7 +51,7 @@ def before_calls(act: Act, names: Sequence[str] = CALLS, during: Callable[[], bo
 
 
 def dying(number: int, *, half: bool = False) -> Act:
-    """SIGKILL before call `number`; with `half`, a write or a copy has written half of its bytes by then."""
+    """Return an act that kills the process before call `number`; with `half`, after half of a write or copy."""
 
     def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
         if now == number:
@@ -59,14 +59,14 @@ def dying(number: int, *, half: bool = False) -> Act:
                 data = bytes(arguments[1])
                 _write(arguments[0], data[: len(data) // 2])
             if half and name == "copy_file_range" and arguments[2] > 1:
-                _copy(arguments[0], arguments[1], arguments[2] // 2, 0)  # of what is copied the first part first
+                _copy(arguments[0], arguments[1], arguments[2] // 2, 0)  # the first half of the copied bytes
             os.kill(os.getpid(), signal.SIGKILL)
 
     return act
 
 
 def standing(number: int, report: int, go: int) -> Act:
-    """Before call `number` write STANDS to the descriptor `report`, and go on when `go` can be read."""
+    """Return an act that writes STANDS to `report` before call `number`, and continues when `go` can be read."""
 
     def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
         if now == number:
@@ -77,7 +77,7 @@ def standing(number: int, report: int, go: int) -> Act:
 
 
 def yielding(rng: random.Random, often: float) -> Act:
-    """Yield the processor to other processes before that share of the calls."""
+    """Return an act that yields the processor to other processes before the share `often` of the calls."""
 
     def act(now: int, name: str, arguments: tuple[Any, ...]) -> None:
         if rng.random() < often:
@@ -87,7 +87,7 @@ def yielding(rng: random.Random, often: float) -> Act:
 
 
 def reporting_waits(report: int) -> None:
-    """Write WAITS to the descriptor `report` whenever a lock was not free."""
+    """Make flock write WAITS to the descriptor `report` whenever the lock is taken."""
 
     def flock(fd: Any, operation: int) -> None:
         try:

@@ -1,7 +1,7 @@
 """Suite 1: a server is killed before each system call of a change, and again in the recovery that follows.
 
-What must hold after each kill: every file is the old one or the new one, all of the change is there or none of it, all
-of it when it was answered, a close that is repeated is answered once and archived once, nothing is left lying.
+What must hold after each kill: every file is the old one or the new one; the change is complete or absent, and complete
+if it was answered; a repeated close is answered once and archived once; no leftovers stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.reliability.suites.one_call.workspace_check import Wrong, check_whole
 # The calls after a crash: the same close again, another change, or only a read.
 _NEXT = ("task_close", "task_add", "plan_status")
 _KILLS, _PAIRS = "kills", "pairs of kills"
-_LAST = 8  # system calls of a change: about as many are made between its end and its answer
+_LAST = 8  # about the number of system calls between the end of a change and its answer
 _WHOLE = (("task_close", "all there"), ("plan_start", "all there"), ("task_add", "never used"))
 
 
@@ -45,7 +45,7 @@ def _plan(seed: int, quick: bool) -> Sequence[Json]:
         *[{"at": at, "part": part, "of": 2} for at in _WHOLE for part in range(2)],
         {"pairs": 12},
         *[{"at": at, "sample": 2} for at in sampled],
-        # The lever of the long form must not rot; where there is no strace this is played like all others.
+        # One piece runs under strace, as in the long form; without strace it is simulated like the others.
         {"traced": traced.usable(), "at": _WHOLE[0], "sample": 4},
     ]
 
@@ -72,7 +72,7 @@ class _Bench:
         self._lever: Lever = traced.Traced(piece.folder) if piece.item.get("traced") else Played()
 
     def kills(self) -> None:
-        """Kill one call before each of its points, or a part of them, and continue from the files that it left."""
+        """Kill one call before each of its points, or a sample of them, and continue from the files that it left."""
         tool, state = self._item["at"]
         case = Case(self._root, tree_of(state), tool, NOW)
         points = self._lever.kill_points(case)
@@ -96,7 +96,7 @@ class _Bench:
                 self.tally.failures.append(f"{told}: {wrong}")
 
     def pair(self) -> None:
-        """Kill a call somewhere where it leaves something to be recovered, and then the call that recovers it."""
+        """Kill a call at a point where it leaves a change to recover, then kill the call that recovers it."""
         tool, state = self._rng.choice(JOURNALLED)
         case = Case(self._root, tree_of(state), tool, NOW)
         points = self._lever.kill_points(case)
@@ -106,7 +106,7 @@ class _Bench:
         try:
             may = self._kill(case, [Outcome(files_of(case.start))], point)
             if not leftovers(tree(self._root)):
-                return self.pair()  # it had all been done
+                return self.pair()  # the change was complete, so there was nothing to recover
             case = Case(self._root, tree(self._root), self._rng.choice(_NEXT), NOW + LATER)
             point = self._rng.choice(self._lever.kill_points(case))
             told += f", then {case.tool}, killed before {_shown(point)}"
@@ -118,10 +118,10 @@ class _Bench:
         return None
 
     def _following(self, number: int, *, is_late: bool) -> tuple[str, ...]:
-        """The calls that come after a kill, each from what the kill left.
+        """Return the calls to make after a kill, each from the files that the kill left.
 
-        All, or in the quick form each in turn; there, too, all after a kill that `is_late`: which of them it comes to
-        would otherwise hang on how many system calls there are before.
+        Simulated kills take one of the calls in turn, and strace all. After a kill that `is_late` all calls are made:
+        otherwise the number of system calls before it would decide which one is.
         """
         return _NEXT if is_late or self._item.get("traced") else _NEXT[number % len(_NEXT) :][:1]
 
@@ -129,10 +129,10 @@ class _Bench:
         """Return the possible files after the call was killed. Raise Wrong if a file is torn already."""
         ended = self._lever.kill(case, point)
         if not ended.reached:
-            raise Wrong("it was not killed: the call is not the same each time")
+            raise Wrong("the call was not killed: it differs between runs")
         may = self._model.after(before, case.tool, case.at, *_heard(ended))
         if not may:
-            raise Wrong(f"answered with what it must not: {ended.answer}")
+            raise Wrong(f"answered wrongly: {ended.answer}")
         check_whole(self._root, [outcome.files for outcome in (*before, *may)])
         return may
 

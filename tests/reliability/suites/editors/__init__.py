@@ -18,7 +18,7 @@ _RACES, _RACED = 20, 500
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """["stepped", scene, way, stride of the places, how many with a death or another save], or ["raced", saves]."""
+    """Return ["stepped", scene, way, stride of the places, calls with a death or second save] or ["raced", saves]."""
     scenes = range(len(SCENES))
     if quick:
         return [["stepped", scene, way, 8, 2] for scene in scenes for way in WAYS] + [["raced", 40]]

@@ -73,13 +73,13 @@ class Ground:
         shutil.copytree(self._start, self.root)
 
     def call(self) -> Any:
-        """The call, by a new process; its answer arrives."""
+        """Make the call in a new simulated process, deliver its answer, and return the result."""
         answer = Caller(self.root).call(self.scene.tool, self.scene.arguments)
         answer.delivered()
         return answer.result
 
     def settle(self) -> None:
-        """What comes next, each by a new process: a look that completes a change, a change that sweeps there."""
+        """Make the next calls, each in a new process: a read, which completes a change, and a change, which sweeps."""
         for tool, arguments in (("plan_status", {}), ("artifact_write", {"filename": "a/last.md", "content": "x"})):
             Caller(self.root).call(tool, arguments).delivered()
 
@@ -94,9 +94,9 @@ class Ground:
 
     @property
     def is_written_over(self) -> bool:
-        """Return whether the call overwrites any present content."""
+        """Whether the call overwrites any present content."""
         return "artifacts" in self.scene.path
 
     def undo_texts(self) -> str:
-        """Return the texts in the operation log: an overwritten artifact is only there."""
+        """Return the texts in the operation log if the call overwrites: only the log then has the old content."""
         return (self.root / ".nexus/state/oplog.jsonl").read_text() if self.is_written_over else ""

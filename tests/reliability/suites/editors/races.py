@@ -42,7 +42,7 @@ def attempt(piece: Piece, saves: int) -> Tally:
     texts = made.texts()
     lost = [number for number in range(saves) if TOKEN % number not in texts]
     if lost:
-        tally.failures.append(f"of {saves} saves during {calls} calls these are gone: {lost[:20]}")
+        tally.failures.append(f"of {saves} saves during {calls} calls these are lost: {lost[:20]}")
     tally.counts["saves"] += saves
     tally.counts["saves in a race"] += saves
     return tally

@@ -13,7 +13,7 @@ TOKEN = "save-%06d"
 
 
 def added(path: Path, token: str) -> bytes:
-    """The file with the token in it, as an editor has it that loaded it just now."""
+    """Return the present content of the file with the token added, as an editor would that has just loaded it."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -31,7 +31,7 @@ def in_place(path: Path, token: str) -> list[Step]:
 
 
 def in_halves(path: Path, token: str) -> list[Step]:
-    """Truncate, and write a while later: the save is begun, and completed, at two places."""
+    """Truncate at the first place, and write at the second one."""
     held: list[tuple[int, bytes]] = []
 
     def begin() -> None:
@@ -70,7 +70,7 @@ def by_backup(path: Path, token: str) -> list[Step]:
 
 
 def dated_back(path: Path, token: str) -> list[Step]:
-    """Write in place as many bytes as before, and set the time back: another token replaces the last one."""
+    """Replace the last token by another one of the same size in place, and restore the file's time."""
 
     def save() -> None:
         if not path.exists():
@@ -125,5 +125,5 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _workspace(path: Path) -> Path:
-    """The project that the file belongs to: a name of an editor's own lies there."""
+    """Return the project of the file, in which an editor puts its own temporary files."""
     return next(above.parent for above in path.parents if above.name == ".nexus")

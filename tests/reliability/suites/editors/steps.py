@@ -1,4 +1,4 @@
-"""Saves between two system calls: every place of a call, one after the other."""
+"""Save between two system calls, at each place of a call in turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Plan = dict[int, Callable[[], None]]
 
 
 class Seen:
-    """What a call did with the file `name`: the numbers of the first call that names it, and of that which takes it."""
+    """The numbers of two system calls: `met` is the first that names the file `name`, `taken` the one that takes it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -39,7 +39,7 @@ class Seen:
 
 
 def attempt(piece: Piece, scene: int, way: str, stride: int, more: int) -> Tally:
-    """A save before each `stride`-th call of the system, then `more` at two places each or with a death after one."""
+    """Save before each `stride`-th system call, then make `more` tries with two saves, or with a save and a death."""
     tally, rng = Tally(), piece.rng
     made = Ground(piece.folder, SCENES[scene], saved=way == "dated_back")
     made.reset()
@@ -54,7 +54,7 @@ def attempt(piece: Piece, scene: int, way: str, stride: int, more: int) -> Tally
             _try(made, way, [place] if steps == 1 else [place, end], _MOST, tally)
     taking = [place for place, name in enumerate(undisturbed) if name in ("exchange", "replace")]
     for place in taking if steps == 1 and (stride == 1 or way == "by_rename") else ():
-        for death in range(place + 1, place + 6, 1 if stride == 1 else 2):  # with the save in its hands
+        for death in range(place + 1, place + 6, 1 if stride == 1 else 2):  # while it holds the saved file
             _try(made, way, [place], death, tally)
     for _ in range(more):
         first, second = sorted(rng.sample(range(places + 3), 2))
@@ -67,7 +67,7 @@ def attempt(piece: Piece, scene: int, way: str, stride: int, more: int) -> Tally
 
 
 def _try(made: Ground, way: str, places: list[int], death: int, tally: Tally) -> None:
-    """One call with saves at these places; the process dies before its call number `death`."""
+    """Make one call with saves at these places; the process dies before its system call number `death`."""
     made.reset()
     plan, tokens = _planned(made, way, places)
     answer: Any = None
@@ -75,8 +75,8 @@ def _try(made: Ground, way: str, places: list[int], death: int, tally: Tally) ->
     with suppress(Died), _steps(plan, death, seen):
         answer = made.call()
     if death < _MOST:
-        gc.collect()  # what a dead process had open, the kernel closes
-    for place in sorted(plan):  # an editor outlives the call
+        gc.collect()  # closes the files of the dead process, as the kernel would
+    for place in sorted(plan):  # the remaining saves follow the call
         plan.pop(place)()
     made.settle()
     texts = made.texts()
@@ -84,17 +84,17 @@ def _try(made: Ground, way: str, places: list[int], death: int, tally: Tally) ->
     told = f"{made.scene.told}, {way} before call {places}" + f", death before {death}" * (death < _MOST)
     lost = [token for token in tokens if token not in texts and token not in made.undo_texts()]
     if made.is_written_over and (places[0] <= seen.met or (way == "in_halves" and places[1] > seen.taken)):
-        lost = []  # what is there before an artifact is looked at is written over as asked
+        lost = []  # the call may overwrite what was saved before its first look
     if way == "dated_back":
-        lost = lost if lost == tokens or tokens[-1] in lost else []  # the second may have taken the first one's place
+        lost = lost if lost == tokens or tokens[-1] in lost else []  # a second save replaces the first token
     if lost and way != "removed":
-        tally.failures.append(f"{told}: {lost} is gone")
+        tally.failures.append(f"{told}: {lost} is lost")
     error = answer["structuredContent"].get("error", "") if answer else ""
     if error.startswith("Internal error"):
         tally.failures.append(f"{told}: {error}")
     tally.counts["calls refused"] += bool(error)
     if answer and not error and ACKNOWLEDGED in str(made.scene.arguments) and way != "removed":
-        tally.failures += [f"{told}: what was acknowledged is gone"] * (ACKNOWLEDGED not in texts)
+        tally.failures += [f"{told}: the acknowledged change is lost"] * (ACKNOWLEDGED not in texts)
     tally.counts["copies kept"] += sum(1 for _ in (made.root / ".nexus").rglob("conflict-*"))
 
 
@@ -108,7 +108,7 @@ def _planned(made: Ground, way: str, places: list[int]) -> tuple[Plan, list[str]
 
 @contextmanager
 def _steps(plan: Plan, death: int = _MOST, seen: Seen | None = None) -> Iterator[list[str]]:
-    """Before each call of the system that can be told from here: what `plan` has for its number. Dies at `death`."""
+    """Run the entry of `plan` for its number before each system call that Python makes; raise Died at `death`."""
     names: list[str] = []
     busy = False
 

@@ -28,15 +28,15 @@ _SHARES = {
     "tracker": 20,
     "tool-log": 6,
     "journal": 16,
-    "marker": 12,
+    "receipt": 12,
     "oplog": 6,
 }
-_ALIKE = 10  # spoilt files of one project
+_ALIKE = 10  # corrupt files of one project
 _FAILURES = 5
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """The kind of file and how many of them, or instead the name of a list of mutations that are all done once."""
+    """Return pieces: a kind of file, and the number of random mutations or the name of a list of fixed mutations."""
     if quick:
         every, odd = [_piece(kind, "with_each") for kind in KINDS], [_piece(kind, _ODD) for kind in sessions.PATHS]
         letters = [_piece("journal", "with_letters")] * 3
@@ -77,10 +77,10 @@ def work(piece: Piece) -> Tally:
 
 
 def _is_readable(kind: str, data: bytes) -> bool:
-    """Whether a file of this kind can be read as one; those of many lines always can."""
+    """Return whether a file of this kind is readable; files of JSON lines always are."""
     try:
         if kind not in ("tool-log", "oplog"):
-            reference_reader.read("journal" if kind == "marker" else kind, data)
+            reference_reader.read("journal" if kind == "receipt" else kind, data)
     except reference_reader.Broken:
         return False
     return True

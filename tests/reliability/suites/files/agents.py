@@ -34,7 +34,7 @@ def tracker(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
     ground.lay(files)
     listed = ground.call("task_list")
     if listed.error or not same(listed.answer, answers.task_list(reference_reader.read("tasks", files[TASKS]))):
-        yield f"task_list, which does not need the tracker, answers {str(listed.answer)[:300]}"
+        yield f"task_list, which needs no tracker, answers {str(listed.answer)[:300]}"
     name, params = rng.choice(EVENTS)
     done = ground.event(name, **params)
     try:
@@ -56,7 +56,7 @@ def tracker(ground: Ground, rng: random.Random, files: Files) -> Iterator[str]:
 
 
 def _refusal(done: Done) -> str:
-    """Why nothing was recorded: an error, or the warning of agent_spawn, which has more to answer than that."""
+    """Return why nothing was recorded: an error, or the warning of agent_spawn, which answers with more fields."""
     warnings = [] if done.error else done.answer["warnings"]
     return done.error or next((text for text in warnings if text.startswith("The agent was not recorded: ")), "")
 
@@ -72,7 +72,7 @@ def _beside_broken(done: Done, name: str, why: str) -> Iterator[str]:
 def _compared(done: Done, right: Json, before: Json, what: str) -> Iterator[str]:
     if right is None:
         if done.changed or not done.answer["warnings"]:
-            yield f"{what}: changed {sorted(done.changed)} for an agent that nobody knows, said {done.answer}"
+            yield f"{what}: changed {sorted(done.changed)} for an unknown agent, answered {done.answer}"
         return
     try:
         now = reference_reader.read("tracker", done.after.get(TRACKER, b""))
@@ -81,14 +81,14 @@ def _compared(done: Done, right: Json, before: Json, what: str) -> Iterator[str]
         return
     if not same(now, right):
         yield f"{what}: wrote {str(now)[:500]} where {str(right)[:500]} is right"
-    # An agent that is told again by another name is kept by both.
+    # The second spawn of an agent with another name goes into the extension file, which keeps both names.
     beside = {_BESIDE} if what.startswith("agent_spawn") and "'a-1'" in what else set()
     if done.changed - {TRACKER, *beside}:
         yield f"{what}: changed {sorted(done.changed)}"
 
 
 def _wanted(entries: Json, name: str, params: Json, now: str) -> Json:
-    """The tracker after an event; None when it has no such agent."""
+    """Return the expected tracker after an event; None when the event is about an agent that is not in it."""
     at = next((n for n in reversed(range(len(entries))) if entries[n].get("agent_id") == params["agent_id"]), None)
     if at is None:
         if name != "agent_spawn":
@@ -138,7 +138,7 @@ def _stamp(value: Json) -> str:
 
 
 def _lines(data: bytes) -> tuple[list[Json], int]:
-    """(the objects, how many lines are none)."""
+    """Return (the objects in the lines, the number of other lines)."""
     good, bad = [], 0
     for line in data.split(b"\n"):
         if line.strip():

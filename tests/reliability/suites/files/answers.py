@@ -44,7 +44,7 @@ _COUNTED = {"completed": "completed", "pending": "pending", "blocked": "in_progr
 
 
 def context(tasks: Json) -> Json:
-    """`tasks` None: absent, or broken."""
+    """Return the answer of `context`; `tasks` is None if the file is absent or broken."""
     if tasks is None:
         return {"branch": BRANCH, "activeMode": None, "decisions": []}
     counts = {name: _count(tasks, name) for name in ("completed", "pending")}
@@ -54,7 +54,7 @@ def context(tasks: Json) -> Json:
 
 
 def history_search(history: Json, spelled: Json, query: str, last_n: int) -> Json:
-    """`spelled` is the history with its numbers as text: a query finds them as the file has them."""
+    """Return the answer of `history_search`. `spelled` is the history with numbers as they are in the file."""
     cycles = [] if history is None else history["cycles"]
     texts = [compact(found) for found in ([] if spelled is None else spelled["cycles"])]
     asked = query.lower() if query.strip() else ""
@@ -77,7 +77,7 @@ def _summed_up(cycle: Json) -> Json:
 
 
 def compact(value: Json) -> str:
-    """The JSON text of a value whose numbers are Spelled: no spaces, non-ASCII plain, lone surrogates as escapes."""
+    """Return a value with Spelled numbers as JSON: no spaces, lone surrogates as escapes, other text unescaped."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_quoted(name)}:{compact(inner)}" for name, inner in value.items()) + "}"
     if isinstance(value, list):
@@ -91,7 +91,7 @@ def _quoted(value: Json) -> str:
 
 
 def sendable(value: Json) -> Json:
-    """A value as an answer has it: lone surrogates cannot be sent, U+FFFD stands for them."""
+    """Return a value as answers have it: with U+FFFD in place of lone surrogates, which cannot be sent."""
     if isinstance(value, dict):
         return {sendable(name): sendable(inner) for name, inner in value.items()}
     if isinstance(value, list):

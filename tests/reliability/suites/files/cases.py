@@ -10,7 +10,7 @@ from tests.reliability.suites.files import agents, oplog, projects, sessions, un
 from tests.reliability.suites.files.project import ADVICE, Files, Ground
 from tests.reliability.suites.files.projects import JOURNAL, TOOL_LOG, TRACKER
 
-# (whole files of a project, the path of the one to spoil, what is wrong once it is)
+# (the valid files of a project, the path of the file to corrupt, a function that yields the failures afterwards)
 Case = tuple[Files, str, Callable[[Files], Iterator[str]]]
 Prepare = Callable[[Ground, random.Random], Case]
 
@@ -33,10 +33,10 @@ def _journal(ground: Ground, rng: random.Random) -> Case:
     return files, JOURNAL, partial(unfinished.journal, ground, rng, original=files[JOURNAL])
 
 
-def _marker(ground: Ground, rng: random.Random) -> Case:
+def _receipt(ground: Ground, rng: random.Random) -> Case:
     files = unfinished.unheard(ground, rng)
-    path = unfinished.marker_of(files)
-    return files, path, partial(unfinished.marker, ground, rng, original=files[path])
+    path = unfinished.receipt_of(files)
+    return files, path, partial(unfinished.receipt, ground, rng, original=files[path])
 
 
 def _oplog(ground: Ground, rng: random.Random) -> Case:
@@ -49,6 +49,6 @@ KINDS: dict[str, Prepare] = {
     "tracker": _tracker,
     "tool-log": _tool_log,
     "journal": _journal,
-    "marker": _marker,
+    "receipt": _receipt,
     "oplog": _oplog,
 }

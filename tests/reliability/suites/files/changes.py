@@ -15,10 +15,9 @@ Values = dict[str, Json]
 
 @dataclass
 class Wanted:
-    """The expected result of a call: fields of its answer, the values of the files that change (None: removed), the
-    cycle. `error`: the contract's own message, and nothing changes.
+    """The expected result of a call: fields of its answer, values of changed files (None: removed), and the cycle.
 
-    `error`: the contract's own message, and nothing changes.
+    `error` is a message of the contract; then nothing changes.
     """
 
     answer: Json = field(default_factory=dict)
@@ -27,7 +26,7 @@ class Wanted:
     error: str = ""
 
 
-# tool → the kinds of file that it cannot do without
+# Tool → the kinds of files that it needs.
 NEEDS = {
     "plan_start": ("plan", "history"),
     "plan_update": ("plan",),
@@ -49,12 +48,12 @@ CALLS: tuple[tuple[str, Json], ...] = (
     ("task_update", {"id": 2, "status": "in_progress"}),
     ("task_close", {}),
 )
-_GUIDANCE = ("message",)  # whose words are free
+_GUIDANCE = ("message",)  # fields whose text the contract leaves open
 FREE = frozenset(_GUIDANCE)
 
 
 def wanted(tool: str, given: Json, values: Values, now: str) -> Wanted:
-    """Return the expected result of this call for these `values` (plan, tasks, history; None: absent)."""
+    """Return the expected result of this call for these `values` (plan, tasks and history; None if absent)."""
     return _TOOLS[tool](given, values, now)
 
 

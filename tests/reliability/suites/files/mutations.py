@@ -38,7 +38,7 @@ def _byte(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _letter(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """Replace a letter by another one, so that the text stays JSON: a disk may do that within a text."""
+    """Replace a letter by another one, so that the text stays JSON: a disk error within a string may do that."""
     places = [at for at, byte in enumerate(data) if 0x61 <= byte <= 0x7A]
     if not places:
         return data
@@ -56,7 +56,7 @@ def _cut(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _cut_and_filled(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """As file systems leave a file whose size was written and whose last blocks were not."""
+    """Replace the end by zeros, as a file system does that has stored the size of a file but not its last blocks."""
     at = rng.randrange(len(data))
     return data[:at] + b"\0" * (len(data) - at)
 
@@ -70,7 +70,7 @@ def _twice(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _mixed(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """The beginning of one file and the end of another."""
+    """Join the beginning of one file and the end of another."""
     return data[: rng.randrange(len(data))] + other[rng.randrange(len(other)) :]
 
 
@@ -99,7 +99,7 @@ def _encoded(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _laid_out(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """The same values in another layout, as editors and other tools write them."""
+    """Write the same values in another layout, as editors and other tools do."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -110,7 +110,7 @@ def _laid_out(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _value(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """A value becomes another, or one more is there."""
+    """Replace a value by another one, or add one."""
     return _placed(rng, data, rng.choice(_ODD))
 
 
@@ -151,7 +151,7 @@ def _member_twice(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _placed(rng: random.Random, data: bytes, text: str) -> bytes:
-    """The JSON text `text` in the place of one of the values, or as one more."""
+    """Put the JSON text `text` in place of one of the values, or add it."""
 
     def change(place: Json, name: Json) -> None:
         if rng.random() < 0.8:
@@ -165,7 +165,7 @@ def _placed(rng: random.Random, data: bytes, text: str) -> bytes:
 
 
 def _changed(rng: random.Random, data: bytes, change: Callable[[Json, Json], Any]) -> bytes:
-    """`change(container, name)` at one of the values of the file, of any depth; JSON lines are one such file each."""
+    """Apply `change(container, name)` to a value at any depth of the file, or of one line of a JSONL file."""
     lines = data.splitlines(keepends=True)
     try:
         value = json.loads(data)
@@ -214,14 +214,14 @@ _WEIGHTS, _CHANGES = zip(*MUTATIONS, strict=True)
 
 
 def mutated(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """The file, spoilt in one way or, now and then, in two. `other` is a file that parts of may get into it."""
+    """Return the file with one random mutation, sometimes two. `other` is a file whose parts may be mixed in."""
     for change in rng.choices(_CHANGES, _WEIGHTS, k=1 if rng.random() < 0.8 else 2):
         data = change(rng, data, other) if data else data
     return data
 
 
 def with_odd_members(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:
-    """Yield the object with each odd value in an unknown field, and some of them in place of known fields."""
+    """Return the object with each odd value in an unknown field, and with some of them in place of known values."""
     there = [_placed(rng, data, text) for text in rng.sample(_ODD, k=15)]
     twice = '1, "x": 2'
     value = json.loads(data.decode("utf-8-sig"))
@@ -233,10 +233,10 @@ def with_odd_members(rng: random.Random, data: bytes, other: bytes) -> list[byte
 
 
 def with_letters(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:
-    """The file with one letter of it changed, several times."""
+    """Return several versions of the file, each with one changed letter."""
     return [_letter(rng, data, other) for _ in range(12)]
 
 
 def with_each(rng: random.Random, data: bytes, other: bytes) -> list[bytes]:
-    """The file spoilt in every way, once each."""
+    """Return the file once with each mutation."""
     return [change(rng, data, other) for change in _CHANGES]

@@ -26,7 +26,7 @@ _CALLS: tuple[tuple[str, Json], ...] = (
 
 
 def noted(ground: Ground, rng: random.Random) -> tuple[Files, list[Files]]:
-    """(A project after a few changes, its files before each of them)."""
+    """Return (the files of a project after a few changes, its files before and after each of them)."""
     ground.lay(projects.valid(rng))
     states = [ground.files()]
     for tool, arguments in rng.choices(_CALLS, k=rng.randrange(1, 6)):
@@ -42,7 +42,7 @@ def oplog(ground: Ground, rng: random.Random, files: Files, states: list[Files])
 
 
 def _added(ground: Ground) -> Iterator[str]:
-    """A change is made and noted, whatever the log holds; the log's own bytes stay."""
+    """Check that a change is made and logged, whatever the log holds, and that the log's old bytes stay."""
     done = ground.call("task_add", title="One more", context="Because")
     if done.error or done.changed != {TASKS, ADVICE}:
         yield f"task_add changed {sorted(done.changed)} and said {done.error or 'nothing of an error'}"
@@ -52,10 +52,10 @@ def _added(ground: Ground) -> Iterator[str]:
     if not new.startswith(old):
         yield "lines of the log are lost"
     elif old and not old.endswith(b"\n") and not rest.startswith(b"\n"):
-        yield "a line was added to one that had been cut"
+        yield "a line was appended to a truncated one"
     try:
         if reference_reader.read("line", rest)["tool"] != "task_add":
-            yield "the line that was added tells of something else"
+            yield "the added line describes another change"
     except (Broken, KeyError) as error:
         yield f"the line that was added cannot be read: {error}"
 
@@ -72,7 +72,7 @@ def _undone(ground: Ground, states: list[Files]) -> Iterator[str]:
     after = ground.files()
     for path in (PLAN, TASKS, "state/artifacts/a.md"):
         if after.get(path) not in [state.get(path) for state in states]:
-            yield f"undo made of {path} what it never was"
+            yield f"undo gave {path} a content that it never had"
     if after.get("history.json") != before.get("history.json"):
         yield "undo changed the history"
 

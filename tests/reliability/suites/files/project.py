@@ -1,4 +1,4 @@
-"""A project folder that is laid out anew for each file, and calls in it whose changes are recorded."""
+"""A project folder that is made anew for each corrupt file, and calls in it whose changes are recorded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Ground:
         self._known: Files = {}
 
     def lay(self, files: Files) -> None:
-        """Let these files be all there are below `.nexus`."""
+        """Replace everything below `.nexus` by these files."""
         there = self.files()
         for path in there.keys() - files.keys():
             os.unlink(f"{self._nexus}/{path}")
@@ -83,7 +83,7 @@ class Ground:
         return found
 
     def call(self, tool: str, *, deliver: bool = True, **arguments: Json) -> Done:
-        """A call of a tool. `deliver=False`: its answer is never written out, and its process is gone."""
+        """Call a tool. `deliver=False`: the process dies before it writes the answer."""
         answer = self.app.call(tool, arguments)
         if deliver:
             answer.delivered()
@@ -93,12 +93,12 @@ class Ground:
         return self._done(content, content["error"] if answer.result["isError"] else "")
 
     def event(self, name: str, **params: Json) -> Done:
-        """A lifecycle event."""
+        """Run a lifecycle event."""
         try:
             answer = handle(name, params, self.workspace, self.clock)
         except NexusError as error:
-            return self._done(None, str(error) or "an error that says nothing")
-        except Exception as error:  # noqa: BLE001 - to be told with the file that it comes from
+            return self._done(None, str(error) or "an error without a text")
+        except Exception as error:  # noqa: BLE001 - the caller reports it with the file that causes it
             return self._done(None, f"Internal error: {error!r}")
         return self._done(answer, "")
 

@@ -17,7 +17,7 @@ _FOREIGN = {"x-note": {"by": "another harness", "score": 1.50, "list": [1, [2.0,
 
 
 def valid(rng: random.Random) -> dict[str, bytes]:
-    """A project's files that a session finds: each is as some harness has written it."""
+    """Return files of a project as a session may find them, each in the form of some harness."""
     return {
         PLAN: _laid_out(rng, _plan(rng, rng.randrange(1, 9))),
         TASKS: _laid_out(rng, _tasks(rng)),
@@ -80,7 +80,7 @@ def _history(rng: random.Random) -> bytes:
         at = stamp(1_700_000_000_000 + number * 60_000)
         archived = rng.choice((None, _plan(rng, number + 1)))
         new = cycle(archived, *_tasks(rng)["tasks"], at=at, branch=rng.choice(("main", "feature/é", "HEAD")))
-        if rng.random() < 0.4:  # as cycles were long ago
+        if rng.random() < 0.4:  # in the form of old versions
             del new["schema_version"]
             new.update(_foreign(rng, 1.0), memoryHint={"taskCount": 2})
             for name in rng.sample(("branch", "tasks", "plan", "completed_at"), k=rng.randrange(3)):
@@ -101,7 +101,7 @@ def _agents(rng: random.Random) -> Json:
 
 
 def _foreign(rng: random.Random, chance: float = 0.15) -> Json:
-    """Members that this project does not know, now and then."""
+    """Return unknown fields, with the probability `chance`."""
     return _FOREIGN if rng.random() < chance else {}
 
 

@@ -1,7 +1,7 @@
-"""The meaning of the bytes of a state file, without the server's own reader and evaluator.
+"""Read the bytes of a state file without the server's own reader and schema evaluator.
 
-docs/decisions/0005 says what is refused: bytes that are not JSON in UTF-8, what two readers could understand
-differently, a required field that is missing or of the wrong type, a status outside its set.
+docs/decisions/0005 says what is refused: bytes that are not JSON in UTF-8, values that two readers could understand
+differently, a required field that is missing or of the wrong type, and an unknown status.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TASKS = _objects(
 )
 _AGENTS = _objects(harness_id=TEXT, started_at=TEXT)
 _AGENTS["items"]["properties"]["status"] = {"enum": ["running", "completed"]}
-# What every reader relies on, as the contract has it. Members that are not named here may be anything.
+# The fields that every reader relies on, by the contract. All other fields may have any value.
 _SHAPES = {
     "plan": _object(id=_ID, topic=TEXT, issues=_ISSUES, created_at=TEXT),
     "tasks": _object(goal=TEXT, decisions={"type": "array", "items": TEXT}, tasks=_TASKS),
@@ -51,15 +51,15 @@ _DIGITS = 4300
 
 
 class Broken(Exception):
-    """The file is invalid: no tool may answer from it, or overwrite it. The text is the reason."""
+    """The file is invalid: no tool may answer from it or overwrite it. The text of the error is the reason."""
 
 
 class Spelled(str):
-    """A number as its file spells it."""
+    """The text of a number in its file."""
 
 
 def read(kind: str, data: bytes) -> Json:
-    """The value of a file of this kind. Raise Broken."""
+    """Return the value of a file of this kind. Raise Broken."""
     value = parsed(data, numbers=kind != "history", deepest=_DEEPEST.get(kind, 64))
     error = next(_VALIDATORS[kind].iter_errors(value), None)
     if error is not None:
@@ -68,7 +68,7 @@ def read(kind: str, data: bytes) -> Json:
 
 
 def parsed(data: bytes, *, numbers: bool = True, deepest: int = 64, spelled: bool = False) -> Json:
-    """The JSON value in `data`. `numbers`: each has to be one that Python holds. `spelled`: as text instead."""
+    """Return the JSON value in `data`. `numbers`: refuse those that Python cannot hold. `spelled`: keep their text."""
 
     def whole(digits: str) -> Json:
         if spelled:
@@ -112,7 +112,7 @@ def _deeper(value: Json, most: int) -> bool:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
     if isinstance(one, list) and isinstance(other, list):

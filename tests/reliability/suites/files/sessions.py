@@ -43,7 +43,7 @@ def attempt(ground: Ground, rng: random.Random, kind: str, files: Files) -> Iter
 
 
 class State:
-    """The values of the three files, or why they are broken."""
+    """The values of the three files, or the reasons why they are broken."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -64,7 +64,7 @@ class State:
 
     @property
     def spelled(self) -> Json:
-        """The history with its numbers as it spells them; None when there is none to read."""
+        """The history with the text of its numbers; None when it is absent or broken."""
         if "history" in self.broken or HISTORY not in self.files:
             return None
         return reference_reader.parsed(self.files[HISTORY], numbers=False, deepest=128, spelled=True)
@@ -83,7 +83,7 @@ def _query(rng: random.Random, state: State) -> str:
 def _read(
     ground: Ground, state: State, called: tuple[str, dict[str, Json]], kind: str, answer: Callable[[], Json]
 ) -> Iterator[str]:
-    """A reading tool, which needs the file of `kind`, "" for none; `answer()` is the right one when it can be read."""
+    """Check a reading tool. It needs the file of `kind`, "" for none; `answer()` is the expected answer."""
     tool, arguments = called
     done = ground.call(tool, **arguments)
     if done.changed:
@@ -91,7 +91,7 @@ def _read(
     if kind in state.broken:
         yield from _refusal(done, tool, kind, state.broken[kind])
     elif done.error:
-        yield f"{tool} {arguments} refuses what can be read: {done.error[:300]}"
+        yield f"{tool} {arguments} is refused, although its file is readable: {done.error[:300]}"
     else:
         right = answers.sendable(answer())
         if not same(done.answer, right):
@@ -107,7 +107,7 @@ def _floating(answer: Json) -> Iterator[str]:
 
 
 def _refusal(done: Done, tool: str, kind: str, why: str) -> Iterator[str]:
-    """A call that needs a broken file fails, names it and changes nothing."""
+    """Check that a call that needs a broken file fails, names the file and changes nothing."""
     if not done.error:
         yield f"{tool} answers {str(done.answer)[:300]} though {PATHS[kind]} is broken ({why})"
     elif f".nexus/{PATHS[kind]}" not in done.error:
@@ -194,11 +194,11 @@ def _archived(done: Done, right: Wanted, state: State) -> Iterator[str]:
         yield f"archived at {at!r}, and answers {done.answer.get('cycle')!r}"
     earlier = [cycle.get("completed_at") for cycle in kept]
     if at in earlier:
-        yield f"archived at {at}, when another cycle was"
+        yield f"archived at {at}, which is the time of another cycle"
     if old is not None:
         before = state["history"]
         if not same({**now, "cycles": kept}, before):
-            yield "changed what the history had"
+            yield "changed old values of the history"
         if before["cycles"] and not _is_spliced(old, new):
             yield "changed bytes of old cycles"
 

@@ -1,4 +1,4 @@
-"""Cases of leftovers of a crash: the journal of a change, and the marker of an unanswered close."""
+"""Cases of leftovers of a crash: the journal of a change, and the receipt of an unanswered close."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READING = ("plan_status", "task_list", "history_search", "context")
 
 
 def interrupted(ground: Ground, rng: random.Random) -> Files:
-    """A project in which a change of several files ended right after its commit point."""
+    """Return a project in which a change of several files was interrupted right after its commit point."""
     ground.lay(projects.valid(rng))
     tool = rng.choice(("task_close", "plan_start", "undo"))
     if tool == "undo":
@@ -64,23 +64,23 @@ def journal(ground: Ground, rng: random.Random, files: Files, original: bytes) -
         if value is not None and same(value, reference_reader.read("journal", original)):
             yield f"{tool} refuses a journal that can be completed: {done.error[:300]}"
     elif value is None:
-        yield f"{tool} answers though a change waits {why}"
+        yield f"{tool} answers, although a change is pending {why}"
     elif not _has_changes(value):
-        yield f"{tool} answers though a change waits that nobody can know"
+        yield f"{tool} answers, although the pending change is unknown"
     else:
         yield from _completed(done, value)
         yield from _answered(ground, done)
 
 
 def _completed(done: Done, value: Json) -> Iterator[str]:
-    """Whether the change was carried out that the journal holds, all of it and nothing else."""
+    """Check that exactly the change in the journal was carried out."""
     if JOURNAL in done.after:
-        yield "a change still waits after a call that succeeded"
-    marker = f"state/closed-{value['id']}.json"
+        yield "a change is still pending after a successful call"
+    receipt = f"state/closed-{value['id']}.json"
     named = {f"state/{file['name']}": file["content"] for file in value["files"]}
     aside = {path for path in done.changed if path.rpartition("/")[2].startswith("conflict-")}
     swept = {path for path in done.changed - done.after.keys() if path.rpartition("/")[2].startswith(PREFIX)}
-    if others := done.changed - {JOURNAL, HISTORY, ADVICE, marker, *named, *aside, *swept}:
+    if others := done.changed - {JOURNAL, HISTORY, ADVICE, receipt, *named, *aside, *swept}:
         yield f"changed {sorted(others)}"
     for path, content in named.items():
         wanted = None if content is None else content.encode("utf-8", "backslashreplace")
@@ -88,7 +88,7 @@ def _completed(done: Done, value: Json) -> Iterator[str]:
             yield f"{path} is not what the journal says"
         old = done.before.get(path)
         if old is not None and old != wanted and not _is_known(value, path, old) and old not in done.after.values():
-            yield f"what {path} held is nowhere, though the journal did not know it"
+            yield f"the foreign content of {path} is lost"
     old, new = (reference_reader.read("history", files[HISTORY])["cycles"] for files in (done.before, done.after))
     more = [] if value["cycle"] is None or any(same(cycle, value["cycle"]) for cycle in old) else [value["cycle"]]
     if not same(new, [*old, *more]):
@@ -136,23 +136,23 @@ def _answered(ground: Ground, done: Done) -> Iterator[str]:
 
 
 def unheard(ground: Ground, rng: random.Random) -> Files:
-    """A project after a close whose answer never went out."""
+    """Return a project after a close whose answer was never delivered."""
     ground.lay(projects.valid(rng))
     ground.call("task_close", deliver=False)
     found = ground.files()
-    assert marker_of(found), "no marker was left"
+    assert receipt_of(found), "no receipt was left"
     return found
 
 
-def marker_of(files: Files) -> str:
-    """The path of the marker."""
+def receipt_of(files: Files) -> str:
+    """Return the path of the receipt."""
     return next((path for path in files if path.startswith("state/closed-")), "")
 
 
-def marker(ground: Ground, rng: random.Random, files: Files, original: bytes) -> Iterator[str]:
+def receipt(ground: Ground, rng: random.Random, files: Files, original: bytes) -> Iterator[str]:
     """Return the failures with a receipt that may be corrupt. `original` is its valid form."""
     ground.lay(files)
-    path = marker_of(files)
+    path = receipt_of(files)
     done = ground.call("task_close")
     if done.error:
         yield f"task_close is refused: {done.error[:300]}"
@@ -164,17 +164,17 @@ def marker(ground: Ground, rng: random.Random, files: Files, original: bytes) ->
         value, why = None, str(error)
     if len(new) == len(old):
         if value is None:
-            yield f"task_close answers from a marker that cannot be read ({why})"
+            yield f"task_close answers from a receipt that cannot be read ({why})"
         elif not same(done.answer, answers.sendable(value.get("answer"))) or path in done.after:
-            yield f"task_close answers {str(done.answer)[:300]}, which the marker does not say, or leaves it"
+            yield f"task_close answers {str(done.answer)[:300]}, which is not in the receipt, or leaves the receipt"
         elif not any(same(cycle, value["cycle"]) for cycle in old):
             yield "task_close answers with a close that the history does not have"
     else:
         if value is not None and same(value, reference_reader.read("journal", original)):
-            yield "task_close does not answer a close again that nobody heard of"
+            yield "task_close does not return the answer of an undelivered close"
         if not same(new[:-1], old) or not same(new[-1]["tasks"], []):
             yield "task_close with nothing open archived something else"
         if value is None and done.after.get(path) != files[path]:
-            yield f"task_close changed a marker that it cannot read ({why})"
+            yield f"task_close changed a receipt that it cannot read ({why})"
     if others := done.changed - {HISTORY, ADVICE, path}:
         yield f"task_close changed {sorted(others)}"

@@ -1,9 +1,9 @@
 """Valid, malformed and hostile lines for the stdio loop: each is answered once, or dropped by a rule.
 
-corpus.py has lines as clients send them, mutations.py their mutations, scripts.py makes conversations of both, and
-hostile.py has lines that cost as much as a line can. conversations.py sends them to a server. reference_reader.py and
-dialogue.py have the answers that docs/wire.md promises, and matching.py compares. coverage_guided.py generates more
-lines with a coverage-guided fuzzer.
+corpus.py has lines as clients send them, mutations.py changes them, scripts.py makes conversations of both, and
+hostile.py has the most expensive lines. conversations.py sends the lines to a server. reference_reader.py and
+dialogue.py compute the answers that docs/wire.md promises, and matching.py compares them with the real ones.
+coverage_guided.py generates more lines with a coverage-guided fuzzer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PEAK = "MB in a server process"
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """[kind, how many frames of it, or which]."""
+    """Return pieces [kind, the number of frames or the name of the frames]."""
     if quick:
         return [["thread", 300], ["thread", 300], ["hostile", "a byte too long"], ["process", 600]]
     return [
@@ -46,7 +46,7 @@ def work(piece: Piece) -> Tally:
 
 
 def _on_threads(piece: Piece, frames: int) -> Tally:
-    """Short conversations, so that many begin: each on a thread of this process."""
+    """Hold short conversations, each on a thread of this process; many, because each has its own beginning."""
     log.set_level("error")
     tally = Tally()
     app = App(Workspace(str(piece.folder), "nexus-mcp"))
@@ -67,19 +67,19 @@ def _on_threads(piece: Piece, frames: int) -> Tally:
 
 
 def _in_process(piece: Piece, frames: int) -> Tally:
-    """One long conversation with a server in a process of its own."""
+    """Hold one long conversation with a server in a process of its own."""
     return _with_process(piece, conversation(piece.rng, frames, 0))
 
 
 def _hostile(piece: Piece, kind: str) -> Tally:
-    """Lines that are made to take as much memory as they can."""
+    """Send the lines that take the most memory."""
     tally = _with_process(piece, [*hostile.opening(), *hostile.KINDS[kind]()])
     tally.counts["hostile frames"] = tally.counts["frames"]
     return tally
 
 
 def _with_process(piece: Piece, lines: list[bytes]) -> Tally:
-    """Send these lines to a server in a process of its own, in batches, and look at its memory."""
+    """Send these lines to a server in a process of its own, in batches, and measure its memory."""
     tally = Tally()
     sent: list[bytes] = []
     received: list[bytes] = []

@@ -16,7 +16,7 @@ from nexus_mcp.server.app import App
 ROOT = Path(__file__).resolve().parents[4]
 _PATIENCE = 60.0  # seconds without an answer that is due: the server hangs
 _CHUNK = 1 << 16
-_TAIL = 1 << 20  # bytes in which the last answers of a batch are looked for
+_TAIL = 1 << 20  # bytes in which the last answers of a batch are searched
 
 
 class Hung(Exception):
@@ -24,9 +24,9 @@ class Hung(Exception):
 
 
 def converse(app: App, data: bytes) -> list[bytes]:
-    """The lines that a server on a thread of this process answers to `data`, after which the input ends.
+    """Send `data` to a server on a thread of this process, end its input, and return its lines.
 
-    Raise Hung, and RuntimeError when the server ended otherwise than it must.
+    Raise Hung, and RuntimeError when the server did not end normally.
     """
     reads, to_server = os.pipe()
     from_server, writes = os.pipe()
@@ -35,7 +35,7 @@ def converse(app: App, data: bytes) -> list[bytes]:
     def serve() -> None:
         try:
             ended.append(stdio.serve(app, reads, writes))
-        except BaseException as error:  # noqa: BLE001 - whatever ends the server early is to be told
+        except BaseException as error:  # noqa: BLE001 - every early end of the server is a failure
             ended.append(error)
         finally:
             os.close(reads)
@@ -82,18 +82,18 @@ class Process:
                 os.close(fd)
 
     def ask(self, lines: list[bytes], last: list[bytes]) -> list[bytes]:
-        """The answers to these lines, until each of the texts in `last` was in one of them."""
+        """Send these lines, and return the answers up to those that contain the texts in `last`."""
         return _lines(_exchange(self._to, self._from, b"".join(line + b"\n" for line in lines), last))
 
     def peak(self) -> float:
-        """Return the peak memory of the process in MB. Not by getrusage, which includes the forking process."""
+        """Return the peak memory of the process in MB. getrusage is not used: it counts the forking process, too."""
         status = Path(f"/proc/{self._child.pid}/status").read_text()
         found = re.search(r"VmHWM:\s+(\d+) kB", status)
         assert found is not None
         return int(found[1]) / 1024
 
     def end(self, data: bytes) -> list[bytes]:
-        """The answers to `data`, after which the input ends. Raise RuntimeError when the exit code is not 0."""
+        """Send `data`, end the input, and return the answers. Raise RuntimeError when the exit code is not 0."""
         to, self._to = self._to, -1
         out = _exchange(to, self._from, data, None)
         code = self._child.wait(_PATIENCE)
@@ -103,7 +103,7 @@ class Process:
 
 
 def _exchange(to: int, from_: int, data: bytes, last: list[bytes] | None) -> bytearray:
-    """Write all of `data` while reading; up to the lines with `last`, or, for None, closing `to`, to the end."""
+    """Write `data` while reading up to the lines with `last`; if `last` is None, close `to` and read to the end."""
     rest, out = memoryview(data), bytearray()
     os.set_blocking(to, False)
     poll = select.poll()
@@ -132,5 +132,5 @@ def _exchange(to: int, from_: int, data: bytes, last: list[bytes] | None) -> byt
 
 
 def _lines(out: bytearray) -> list[bytes]:
-    """Return whole lines; a truncated line is recognized by its form."""
+    """Split the output into lines. A truncated last line stays, and is no valid answer."""
     return bytes(out).removesuffix(b"\n").split(b"\n") if out else []

@@ -60,7 +60,7 @@ def initialized() -> Json:
 
 
 def request(id: Json, rng: random.Random, *, modern: bool) -> Json:
-    """A valid request; one in many speaks the other era."""
+    """Return a valid request; a few use the other protocol era."""
     if rng.random() < 0.55:
         name, arguments = rng.choice(CALLS)
         method, params = "tools/call", {"name": name, "arguments": arguments}
@@ -73,7 +73,7 @@ def request(id: Json, rng: random.Random, *, modern: bool) -> Json:
     message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
     if params is None:
         del message["params"]
-    if rng.random() < 0.3:  # the id at the end, as some clients have it
+    if rng.random() < 0.3:  # some clients put the id at the end
         message["id"] = message.pop("id")
     return message
 

@@ -1,8 +1,8 @@
 """`python -m tests.reliability.suites.frames.coverage_guided RUNS SEED`: lines from a coverage-guided fuzzer.
 
-The working folder is its own: conversations to begin with go into it, and what it finds. It runs the stdio loop
-without its threads, over a table of tools that touch no file, in one process, because coverage is of one. A long line
-is one of over 512 bytes here, so that it comes upon them. Exit code 0 when every conversation was answered by rule.
+The program writes its initial conversations and its findings into the working folder. It runs the stdio loop without
+threads, with tools that touch no file, because coverage is measured in one process and thread. Lines of over 512 bytes
+count as too long, so that the fuzzer finds such lines. The exit code is 0 if every conversation was answered by rule.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main(runs: str, seed: str) -> None:
     _prepare(random.Random(seed))
     atheris = importlib.import_module(PROGRAM)
     for name in [name for name in sys.modules if name.startswith("nexus_mcp.server")]:
-        del sys.modules[name]  # imported with the suites, where nothing watched what is reached
+        del sys.modules[name]  # import it again, this time instrumented for coverage
     with atheris.instrument_imports(include=["nexus_mcp.server"]):
         stdio: Any
         framing: Any
@@ -74,7 +74,7 @@ def main(runs: str, seed: str) -> None:
 
 
 def _prepare(rng: random.Random) -> None:
-    """The conversations that the fuzzer starts from, and the words it may put in."""
+    """Write the conversations that the fuzzer starts from, and the words that it may insert."""
     folder = Path(_CORPUS)
     folder.mkdir()
     for number in range(_SEEDS):
@@ -87,7 +87,7 @@ def _prepare(rng: random.Random) -> None:
 
 
 def _converse(stdio: Any, data: bytes) -> None:
-    """Raise AssertionError when the answers are not those that the rules give. The first byte cuts the others."""
+    """Raise AssertionError when the answers break the rules. The first byte sets the size of the chunks to read."""
     size, rest = 1 + data[0] if data else 1, data[1:]
     chunks = [rest[start : start + size] for start in range(0, len(rest), size)] + [b""]
     answers: list[bytes] = []
@@ -98,7 +98,7 @@ def _converse(stdio: Any, data: bytes) -> None:
         SimpleNamespace(requested=False, request=lambda: None),
     )
     session._add = lambda call, _size: answers.append(_called(call))
-    session._make_calls = lambda **_: ""  # who lists the tools is answered, and gets no thread for the calls to come
+    session._make_calls = lambda **_: ""  # tools/list starts no thread for later calls
     session.run()
     lines = rest.split(b"\n")
     wrong = matching.faults(lines if lines[-1] else lines[:-1], answers)
@@ -106,7 +106,7 @@ def _converse(stdio: Any, data: bytes) -> None:
 
 
 def stdio_line(message: dict[str, Any]) -> bytes:
-    """The line of a message as the server writes it, without its end."""
+    """Return the line of a message as the server writes it, without the newline."""
     encode = importlib.import_module("nexus_mcp.server.pipes").encode
     line: bytes = encode(message)
     return line.removesuffix(b"\n")
@@ -114,7 +114,7 @@ def stdio_line(message: dict[str, Any]) -> bytes:
 
 def _called(call: Any) -> bytes:
     """Check the response to a call; another suite checks the results of tools."""
-    if "/" in call.name and hasattr(call, "params"):  # a look
+    if "/" in call.name and hasattr(call, "params"):  # a request for resources, prompts or completion
         return stdio_line({"jsonrpc": "2.0", "id": call.id, "result": call.result({"contents": []})})
     if call.name not in corpus.TOOLS:
         error = {"code": int(reference_reader.INVALID_PARAMS), "message": f"Unknown tool: {call.name}"}

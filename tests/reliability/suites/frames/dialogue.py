@@ -1,4 +1,4 @@
-"""The answers to the lines of a connection and their order, by docs/wire.md."""
+"""Compute the answers to the lines of a connection, and their order, by docs/wire.md."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ HELLO, PONG, LISTED, DISCOVERED, CALLED, UNKNOWN_TOOL = "hello", "pong", "tools"
 LOOKED = "looked"
 NOT_FOUND, VERSION, NO_RESOURCE, NO_FILE = "-32601", "-32022", "-32002", "-32603"
 _VERSION_KEY, _CAPABILITIES_KEY = META
-# A method of MCP that this server does not serve: whether it looks at its params first is its own affair.
+# Methods of MCP that this server does not serve: it may check their params first or not.
 _FOREIGN = frozenset(("logging/setLevel",))
-# In turn with the calls; what they find, and how closely their params are looked at before, is another suite's affair.
+# These are answered in turn with the calls. Other tests check their results and their params.
 _LOOKING = frozenset(
     (
         *("completion/complete", "prompts/get", "prompts/list"),
         *(f"resources/{name}" for name in ("list", "read", "templates/list")),
     )
 )
-# At once; who listens is answered only in the end, or refused.
+# These are answered at once, or refused. (A subscriptions/listen request is answered only at its end.)
 _SUBSCRIBING = frozenset(("resources/subscribe", "resources/unsubscribe"))
 _LISTEN = "subscriptions/listen"
-# Members of params whose shape the protocol fixes, though this server makes nothing of them.
+# Fields of params whose shape the protocol fixes, although this server ignores them.
 _FIXED = {"_meta", "task", "inputResponses", "requestState"}
 GOOD, BAD, EITHER = frozenset({True}), frozenset({False}), frozenset({True, False})
 
 
 @dataclass
 class Expected:
-    """An answer that a line is owed: under one of `ids`, of one of `outcomes`.
+    """The expected answer to a line: it has one of `ids` and one of `outcomes`.
 
-    `at_once`: it comes in the order of the lines; else in the order of the calls. None: either, as it turns out.
-    `optional`: its call was cancelled, perhaps in time.
+    `at_once`: it comes in the order of the lines if True, in the order of the calls if False, and in either if None.
+    `optional`: it may be missing, because its call was cancelled, perhaps in time.
     """
 
     line: bytes
@@ -50,9 +50,9 @@ class Expected:
 
 
 class Dialogue:
-    """Follows one connection. `greeted`: the ids that were answered as a handshake is, with how often.
+    """The state of one connection. `greeted` counts the answers with a handshake result, by id.
 
-    Whether a handshake that is spoilt somewhere deep in its params still counts shows in that alone.
+    For a handshake with malformed nested params only these answers show whether the server accepted it.
     """
 
     def __init__(self, greeted: Counter[str]) -> None:
@@ -62,7 +62,7 @@ class Dialogue:
         self._calls: dict[Json, list[Expected]] = defaultdict(list)
 
     def hear(self, line: bytes) -> Expected | None:
-        """The answer that this line is owed; None when it gets none."""
+        """Return the expected answer to this line; None when it gets none."""
         found = reference_reader.read(line)
         if found is None:
             return None
@@ -90,7 +90,7 @@ class Dialogue:
             for call in reversed(self._calls.get(_correlation(asked), [])) if asked != reference_reader.NULL else ():
                 call.optional = True
                 if call.at_once is False:
-                    break  # an id stands for the latest call that has it
+                    break  # an id means the latest call with this id
 
     def _legacy_outcomes(self, message: Message) -> frozenset[str]:
         params, method = message.params or {}, message.method
@@ -174,7 +174,7 @@ def _unserved(method: str) -> frozenset[str]:
 
 
 def _correlation(id: str) -> Json:
-    """An id's JSON text in the form in which cancellations find it: "7" and 7 are one."""
+    """Return the key by which a cancellation finds an id, given as JSON text: "7" and 7 have the same key."""
     value = json.loads(id)
     try:
         return int(value)

@@ -61,6 +61,6 @@ KINDS: dict[str, Callable[[], list[bytes]]] = {
 
 
 def opening() -> list[bytes]:
-    """A handshake."""
+    """Return the lines of a handshake."""
     greeting = handshake(0, random.Random(0))
     return [json.dumps(message).encode() for message in (greeting, initialized())]

@@ -36,20 +36,20 @@ class Answer:
 
 
 def faults(sent: Iterable[bytes], received: list[bytes]) -> list[str]:
-    """Everything that is wrong with the answers to these lines, in the order in which they came."""
+    """Return the faults of the answers `received` to the lines `sent`, in the order of the answers."""
     answers, wrong = [], []
     for line in received:
         try:
             answers.append(_answer(line))
         except (ValueError, KeyError, TypeError, AssertionError) as error:
-            wrong.append(f"an answer is none ({error!r}): {_shown(line)}")
+            wrong.append(f"an answer is malformed ({error!r}): {_shown(line)}")
     dialogue = Dialogue(Counter(answer.id for answer in answers if answer.outcome == HELLO))
     expected = [owed for line in sent if (owed := dialogue.hear(line)) is not None]
     return wrong or _unlike(expected, answers)
 
 
 def _answer(line: bytes) -> Answer:
-    """Parse a response. Raise if the line is no JSON-RPC response, or reports a defect of the server."""
+    """Parse a response. Raise an error if the line is no JSON-RPC response, or reports a defect of the server."""
     value: Any = json.loads(line.decode(), object_pairs_hook=_once)
     assert value["jsonrpc"] == "2.0", "jsonrpc"
     id = json.dumps(value["id"])
@@ -59,7 +59,7 @@ def _answer(line: bytes) -> Answer:
     assert value.keys() == {"jsonrpc", "id", "error"}, "members"
     code, message = value["error"]["code"], value["error"]["message"]
     assert isinstance(code, int), "code"
-    of_a_file = "uri" in (value["error"].get("data") or ())  # a resource that cannot be had
+    of_a_file = "uri" in (value["error"].get("data") or ())  # a resource that cannot be read
     assert code != -32603 or of_a_file, "an internal error"
     return Answer(id, UNKNOWN_TOOL if message.startswith("Unknown tool: ") else str(code))
 
@@ -95,7 +95,7 @@ def _unlike(expected: list[Expected], answers: list[Answer]) -> list[str]:
             at += 1
             continue
         else:
-            ended = f"{answers[at]} is owed to no line; the next are {search.next()}"
+            ended = f"{answers[at]} matches no line; the next are {search.next()}"
         if at >= furthest:
             furthest, told = at, ended
         back = search.step_back()
@@ -105,13 +105,13 @@ def _unlike(expected: list[Expected], answers: list[Answer]) -> list[str]:
 
 
 class _Search:
-    """Which line each answer is for. That is open only where a call was cancelled and others have its id."""
+    """An assignment of answers to lines. There are choices only if a call was cancelled and others have its id."""
 
     def __init__(self, expected: list[Expected]) -> None:
         self._at_once = [owed for owed in expected if owed.at_once is not False]
         self._in_turn = [owed for owed in expected if owed.at_once is not True]
         self._places = (0, 0)
-        self._done: list[int] = []  # in the order in which they were found, to be taken back from its end
+        self._done: list[int] = []  # in the order of assignment; step_back removes from the end
         self._found: set[int] = set()
         self._open: list[tuple[int, tuple[int, int], int, list[tuple[int, int]]]] = []
 
@@ -120,7 +120,7 @@ class _Search:
         return self._go(number, self._places, [*self._fitting(answer)])
 
     def step_back(self) -> int | None:
-        """Try the next line for the last answer that may be for several, and go on after that; None when none is."""
+        """Assign the last answer with a choice to its next line; return the number of the answer after it, or None."""
         while self._open:
             number, places, done, ways = self._open.pop()
             while len(self._done) > done:
@@ -152,8 +152,8 @@ class _Search:
     def _fitting(self, answer: Answer) -> Iterator[tuple[int, int]]:
         """(queue, place) of each line that the answer may be for.
 
-        It is for the next one of those that are answered at once, or of the calls; only what may have been
-        answered otherwise, or not at all, is passed over. A line that may be in either order is tried in one of them.
+        That is the next line in the queue of immediate answers, or in that of calls. Lines before it are skipped only
+        if their answer is optional, or may be in the other queue. A line in both queues is yielded once.
         """
         tried = set()
         for place in range(self._places[0], len(self._at_once)):

@@ -70,7 +70,7 @@ def _repeated_part(rng: random.Random, message: Json, other: bytes) -> bytes:
 
 
 def _odd_value(rng: random.Random, message: Json, other: bytes) -> bytes:
-    """A value in it, at any depth, becomes another."""
+    """Replace a value at any depth by another one."""
     return _with(rng, message, rng.choice(_ODD))
 
 
@@ -128,7 +128,7 @@ def _around(rng: random.Random, message: Json, other: bytes) -> bytes:
 
 
 def _with(rng: random.Random, message: Json, value: str) -> bytes:
-    """The message with the JSON text `value` in the place of one of its values, or as one more member or item."""
+    """Return the message with the JSON text `value` in place of one of its values, or as a new field or item."""
     changed = json.loads(json.dumps(message))
     place: Json = changed
     while True:
@@ -172,7 +172,7 @@ _WEIGHTS, _CHANGES = zip(*MUTATIONS, strict=True)
 
 
 def mutated(rng: random.Random, message: Json, other: bytes) -> bytes:
-    """The message as a line that may be spoilt. `other` is a line that parts of may get into it."""
+    """Return the message as a line, perhaps with mutations. `other` is a line whose parts may be mixed in."""
     (change,) = rng.choices(_CHANGES, _WEIGHTS)
     line: bytes = change(rng, message, other)
     return line.replace(b"\n", b" ")

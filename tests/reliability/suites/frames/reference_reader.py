@@ -1,7 +1,7 @@
-"""The meaning of a single line by docs/wire.md, without any code of the server's own reader.
+"""Read a single line by docs/wire.md, without any code of the server's own reader.
 
-The judge of what is JSON is another parser than the server's. What neither can decide is left open: then a line may be
-answered in more than one way, though never with the id of another request.
+Another parser than the server's decides whether a line is JSON. If it cannot decide, several answers to the line are
+allowed, but never one with the id of another request.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ DEEPEST = 64
 _TO_BE_WALKED = 100_000  # bytes
 _BEGINNING = 100
 NULL = "null"
-# What the other parser refuses although it is JSON: to be asked of Python's.
+# Errors of that parser for texts that may be JSON nevertheless: then Python's parser decides.
 _OPEN_QUESTIONS = ("surrogate", "hex escape", "number out of range", "recursion limit")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+|"', re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A line that is answered with an error: one of `codes`, under one of `ids`, which are JSON texts."""
+    """A line that is answered with an error. It has one of `codes` and one of `ids`, which are JSON texts."""
 
     codes: frozenset[str]
     ids: frozenset[str]
@@ -46,7 +46,7 @@ class Message:
 
 def read(line: bytes) -> Fault | Message | None:
     """Return the meaning of a line; None for one that gets no response and has no effect."""
-    if len(line) > LONGEST:  # whatever it holds
+    if len(line) > LONGEST:  # whatever its content is
         return Fault(frozenset({INVALID_REQUEST}), _ids_of_long(line))
     if not line.strip(b" \t\r\n"):
         return None
@@ -74,7 +74,7 @@ def _message(value: dict[str, Json]) -> Fault | Message | None:
 
 
 def id_text(id: Json) -> str:
-    """Return an id as JSON text; NULL for a value that is none: an id is an integer or a text that can be sent."""
+    """Return an id as JSON text; NULL for any value but an integer or a text that can be sent."""
     if isinstance(id, str):
         return NULL if re.search("[\ud800-\udfff]", id) else json.dumps(id)
     return json.dumps(id) if isinstance(id, int) and not isinstance(id, bool) else NULL
@@ -85,7 +85,7 @@ def _fault(code: str, id: str) -> Fault:
 
 
 def _parsed(line: bytes) -> tuple[Json, Fault | None]:
-    """The value of a line, or the fault of one whose text alone is refused."""
+    """Return (the value of a line, None), or (None, the fault) for a line whose text is refused."""
     try:
         from_json(line, allow_inf_nan=False)
     except ValueError as error:
@@ -101,7 +101,7 @@ def _parsed(line: bytes) -> tuple[Json, Fault | None]:
     try:
         value = json.loads(line.decode(), object_pairs_hook=members, parse_constant=_no_constant, parse_int=_integer)
     except RecursionError:
-        # Far too deep, and perhaps not JSON after that: a reader may stop anywhere.
+        # The line is far too deep, and perhaps no JSON behind that: a reader may stop anywhere.
         return None, Fault(frozenset({INVALID_REQUEST, PARSE_ERROR}), _ids(line))
     except ValueError:
         return None, Fault(frozenset({PARSE_ERROR}), _ids(line))
@@ -127,10 +127,10 @@ def _depth(value: Json) -> int:
 
 
 def _ids(line: bytes, *, is_cut: bool = False, is_json: bool = False) -> frozenset[str]:
-    """The ids that an answer to a refused line may have.
+    """Return the ids that an answer to a refused line may have.
 
-    Where all that is there can be read (`is_json`, or as far as it goes `is_cut`, or where only the text within its
-    strings is broken), the one id must be told and of two none; elsewhere any id that stands where one belongs may be.
+    If the line is valid JSON (`is_json`), truncated JSON (`is_cut`) or JSON except for invalid UTF-8, the answer must
+    have the only id, and null if there are two. For other lines it may have any id in the right place, or null.
     """
     if len(line) > _TO_BE_WALKED:
         return _ids_of_long(line)
@@ -145,7 +145,7 @@ def _ids(line: bytes, *, is_cut: bool = False, is_json: bool = False) -> frozens
 
 
 def _ids_of_long(line: bytes) -> frozenset[str]:
-    """The same for a line that is not stored whole: only an id at the beginning has to be found."""
+    """Return the same for a line that the server does not store whole: it must find only an id at the beginning."""
     found = list(_visible(_without_its_middle(line)))
     texts = {id_text(id) for doubtful, id in found if not doubtful}
     short = len(found) == 1 and all(len(text) < _BEGINNING for text in texts)
@@ -179,14 +179,14 @@ def _is_json_but_for_utf8(line: bytes) -> bool:
 
 
 def _visible(line: bytes) -> Iterator[tuple[bool, Json]]:
-    """(False, value) of each member `id` of the outermost object whose end can be seen, None for an array or object.
+    """Yield (False, value) for each complete field `id` of the outermost object; the value of a container is None.
 
-    (True, None) for one whose end cannot be seen, and for each name that could spell `id` in another way.
+    Yield (True, None) for an `id` without an end, and for each name with an escape, which could mean `id`.
     """
     depth, name, before, value = 0, b"", b"", b""
     for match in _TOKEN.finditer(line):
         token = match[0]
-        if token == b'"':  # a text that never ends
+        if token == b'"':  # an unterminated string
             break
         if depth == 1 and token in (b",", b"}"):
             if name == b'"id"' and value:

@@ -14,13 +14,11 @@ PING = "the-last"
 
 
 def conversation(rng: random.Random, frames: int, number: int) -> list[bytes]:
-    """Return about this many lines for one connection of either era, from its first line on. `number` makes the ids
-    unique.
-    """
+    """Return about `frames` lines for one connection of either era. `number` makes the ids unique."""
     modern = rng.random() < 0.35
     ids = _Ids(number)
     lines: list[bytes] = []
-    if rng.random() < 0.2:  # before it is known which era it is
+    if rng.random() < 0.2:  # before the line that decides the era
         lines += [_line(rng, ids, lines, modern=rng.random() < 0.5) for _ in range(rng.randrange(1, 6))]
     if not modern and rng.random() < 0.9:
         lines.append(mutations.text(corpus.handshake(ids.next(rng), rng)))
@@ -31,9 +29,9 @@ def conversation(rng: random.Random, frames: int, number: int) -> list[bytes]:
 
 
 def ending(number: int) -> tuple[list[bytes], list[bytes]]:
-    """(Lines, what is in their answers and in no others): once these are there, so are those to all lines before.
+    """Return (last lines, texts of their answers alone): when these have come, all earlier lines are answered, too.
 
-    A ping, which is answered at once, and a call of either era, one of which waits for the calls before it.
+    The lines are a ping, which is answered at once, and a call of each era; one call waits for the calls before it.
     """
     names = [f"{PING}-{number}-{what}" for what in ("at once", "in turn", "in turn, modern")]
     call = {"name": "the_last", "arguments": {}}

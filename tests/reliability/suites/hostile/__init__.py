@@ -15,7 +15,7 @@ from tests.reliability.suite import Piece, Suite, Tally
 from tests.reliability.suites.hostile import folders, late, texts, yaml_texts
 from tests.reliability.suites.hostile.project import OWN, Ground
 
-_EACH = 25  # files of a piece of the long form
+_EACH = 25  # hostile files per piece of the long form
 _SHARES = {"yaml": 90, "json": 45, "markdown": 30, "patch": 25, "folders": 10}
 _YAML_AT = (
     "agents/engineer/meta.yml",
@@ -42,7 +42,7 @@ _FAILURES = 5
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """The kind of file, and how many; or one form alone."""
+    """Return pieces: a kind of file with the number of files, or with one form of it."""
     if quick:
         shapes = ("many agents", "large together", "agents that cannot be listed", folders.LEGAL)
         named = [("yaml", "one key again and again"), *(("folders", shape) for shape in shapes), ("yaml", "base 60")]
@@ -51,7 +51,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
         patch, payload = (
             {"kind": kind, "form": form, "many": 1} for kind, form in (("patch", "lines"), ("json", "lists"))
         )
-        # What is noticed soon comes first: without a deadline what is late would hang.
+        # Pieces that detect a fault quickly come first: with a planted fault the piece `late` may hang.
         return [*forms, patch, {"kind": "late", "many": 1}, payload, *rest]
     return [{"kind": kind, "many": _EACH} for kind, share in _SHARES.items() for _ in range(share)] + [
         {"kind": "late", "many": _EACH}
@@ -132,7 +132,7 @@ def _folders(ground: Ground, rng: random.Random, form: str, _: int) -> None:
 
 
 def _hold(ground: Ground, rng: random.Random) -> None:
-    """Check the rules that hold for any file in the project."""
+    """Check the rules that hold whatever files the project has."""
     event, params = rng.choice(_EVENTS)
     others: list[Callable[[], object]] = [
         lambda: ground.is_denied("architect"),

@@ -30,7 +30,7 @@ def _many_files(ground: Ground, rng: random.Random) -> None:
 
 
 def _large_together(ground: Ground, _: random.Random) -> None:
-    """Agents that are read first take all that is read of a project together."""
+    """Make agents that are read first and together reach the reading limit of a project."""
     for number in range(6):
         ground.put(f"agents/aa{number}/meta.yml", OWN.replace("gardener", f"aa{number}") + "#" * 60_000 + "\n")
         ground.put(f"agents/aa{number}/body.md", "x")
@@ -76,7 +76,7 @@ def _odd_names(ground: Ground, _: random.Random) -> None:
 
 
 def _all_that_is_legal(ground: Ground, _: random.Random) -> None:
-    """The largest catalog within all bounds."""
+    """Make the largest catalog within all limits."""
     text = "{{tool:context}}{{agent:tester}}" * 10
     text += "x" * (ALL_TEXT_BYTES // (2 * ENTRIES) - len(text) - 1)
     for number in range(ENTRIES - 1):

@@ -22,13 +22,13 @@ def play(ground: Ground, rng: random.Random, _: str, __: int) -> None:
     for agent in rng.sample(["gardener", "architect", "unread"], 3):
         ground.is_denied(agent, before=_no_time)
     for where, before in (("while the catalog is read", _stuck), ("and its answer takes as long", _stuck_twice)):
-        ground.lay(f"nothing goes on {where}")
+        ground.lay(f"the hook hangs {where}")
         ground.is_denied("gardener", before=before)
         if ground.has_failed:
             return  # a hook that hangs once would hang each time
         answer = ground.hook("pre_tool_use", {"tool": "Write", "tool_input": {"file_path": "a"}}, before)
         if answer is not None and answer["decision"] == "allow":
-            ground.fail("an edit is allowed for want of time")
+            ground.fail("an edit is allowed after the deadline")
 
 
 def _no_time() -> None:
@@ -36,8 +36,8 @@ def _no_time() -> None:
 
 
 def _stuck() -> None:
-    """The first reading of the catalog takes long; the one for the answer at the deadline does not."""
-    deadline.WALL_S, deadline.LAST_S = _SOON_S, _LONG_S  # for the answer, however busy the machine is
+    """Make the first read of the catalog slow, but not the second one, for the answer at the deadline."""
+    deadline.WALL_S, deadline.LAST_S = _SOON_S, _LONG_S  # enough time for the second read on a busy machine
     real, calls = load.usable, [0]
 
     def usable(root: str, is_over: Callable[[], bool] | None = None) -> load.Catalog:

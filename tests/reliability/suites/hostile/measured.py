@@ -18,12 +18,12 @@ from nexus_mcp.cli import main
 HANGS_S = 20.0
 """Seconds after which a process counts as hung, however busy the machine is."""
 HANGS_CPU_S = 6
-"""Seconds of processor time after which it does: ten times what a hook may take."""
+"""Seconds of CPU time after which a process counts as hung: ten times the limit of a hook."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a process. `cpu_s` is its processor time, which does not depend on other processes."""
+    """The result of a process. `cpu_s` is its CPU time, which other processes do not affect."""
 
     code: int
     out: bytes
@@ -32,7 +32,7 @@ class Ran:
 
 
 def run(words: list[str], stdin: bytes, folder: Path, before: Callable[[], object] = bool) -> Ran | None:
-    """`nexus-mcp WORDS` with these bytes on stdin, after `before()`; None when it hung and was killed."""
+    """Call `before()`, then run `nexus-mcp WORDS` with these bytes on stdin; return None if it hung and was killed."""
     given, taken = folder / "stdin", folder / "stdout"
     given.write_bytes(stdin)
     reads, writes = os.pipe()
@@ -55,7 +55,7 @@ def run(words: list[str], stdin: bytes, folder: Path, before: Callable[[], objec
 
 
 def _become(words: list[str], given: Path, taken: Path, before: Callable[[], object]) -> None:
-    """The whole life of the fork; does not return."""
+    """Run in the fork, and exit."""
     code = 70
     try:
         for fd, file, flags in ((0, given, os.O_RDONLY), (1, taken, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)):
@@ -65,7 +65,7 @@ def _become(words: list[str], given: Path, taken: Path, before: Callable[[], obj
         sys.stdin, sys.stdout = os.fdopen(0, "r", closefd=False), os.fdopen(1, "w", closefd=False)
         sys.argv = ["nexus-mcp", *words]
         resource.setrlimit(resource.RLIMIT_CPU, (HANGS_CPU_S, HANGS_CPU_S + 1))
-        gc.freeze()  # what the tests have loaded is not the server's to look through
+        gc.freeze()  # the garbage collector of the server skips the objects of the tests
         before()
         code = main(words)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A project with restricted agents, events about it, and the facts that hold whatever else is in it."""
+"""A project with restricted agents, its events, and the facts that hold whatever hostile file it has."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ class Ground:
         return bool(self._tally.failures)
 
     def is_denied(self, agent: str, tool_input: object = None, before: Callable[[], object] = bool) -> None:
-        """Check that an agent that may not edit files is denied, with any files in the project and any patch."""
+        """Check that an agent that may not edit files is denied the tool Write with this input."""
         given = {"file_path": "src/a.py"} if tool_input is None else tool_input
         answer = self.hook("pre_tool_use", {"tool": "Write", "agent_name": agent, "tool_input": given}, before)
         if answer is not None and answer.get("decision") != "deny":
             self.fail(f"{agent} may use Write: {str(answer)[:300]}")
 
     def is_quick(self) -> None:
-        """A catalog within all bounds is read whole, and its first hook has half of the time that one may take."""
+        """Check that the largest valid catalog is read completely, in half of the time that a hook has."""
         ran = self._hook("pre_tool_use", {"tool": "Bash", "agent_name": "gardener"})
         if ran is None:
             return
@@ -87,7 +87,7 @@ class Ground:
             self.fail(f"the largest catalog takes {ran.cpu_s:.2f} s and is answered {ran.out[:600]!r}")
 
     def hook(self, event: str, params: object, before: Callable[[], object] = bool) -> dict[str, Any] | None:
-        """The answer to an event, which comes in time; None, and a failure, when there is none."""
+        """Run the hook of an event; return its answer, or None after recording a failure."""
         ran = self._hook(event, params, before)
         if ran is None:
             return None
@@ -110,7 +110,7 @@ class Ground:
         return ran
 
     def serve(self) -> None:
-        """A server answers every call in time."""
+        """Check that a server answers every call in time."""
         lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": _OPENING}]
         lines += [{"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}}]
         lines += [{"jsonrpc": "2.0", "id": n, "method": m, "params": p} for n, (m, p) in enumerate(_REQUESTS, 1)]

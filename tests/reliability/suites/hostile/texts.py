@@ -86,15 +86,15 @@ PATCHES: dict[str, Callable[[random.Random, int], str]] = {
 
 
 def json(rng: random.Random) -> str:
-    """One hostile JSON text."""
+    """Return one hostile JSON text."""
     return rng.choice([*JSON.values()])(rng, rng.choice(_JSON_SIZES))
 
 
 def markdown(rng: random.Random) -> str:
-    """One hostile Markdown text."""
+    """Return one hostile Markdown text."""
     return rng.choice([*MARKDOWN.values()])(rng, rng.choice(_TEXT_SIZES))
 
 
 def patch(rng: random.Random) -> str:
-    """One hostile patch."""
+    """Return one hostile patch."""
     return rng.choice([*PATCHES.values()])(rng, rng.choice(_TEXT_SIZES))

@@ -45,13 +45,13 @@ def _directives(_: random.Random, size: int) -> str:
 
 
 def _names(rng: random.Random, size: int) -> str:
-    """Names that are near to each other, of which none is known."""
+    """Return unknown names that are similar to each other."""
     names = ["".join(rng.sample("nofileedit", 10)) for _ in range(size // 12)]
     return f"capabilities: [{', '.join(names)}]\n"
 
 
 def _map(rng: random.Random, size: int) -> str:
-    """A capability map whose patterns match slowly."""
+    """Return a capability map whose patterns match slowly."""
     stars = "*".join(rng.choice("ab") for _ in range(rng.choice((3, 50, 500))))
     tools = ", ".join(f"{stars}{i}" for i in range(size // (len(stars) + 6)))
     return f"claude-code:\n  reading: [{tools}]\n  classes:\n    shell_command_exec: [{tools}]\n"
@@ -107,6 +107,6 @@ FORMS: dict[str, Callable[[random.Random, int], str]] = {
 
 
 def text(rng: random.Random) -> str:
-    """One hostile YAML text."""
+    """Return one hostile YAML text."""
     form, size = rng.choice([*FORMS.values()]), rng.choice(SIZES)
     return form(rng, size)

@@ -21,7 +21,7 @@ _KINDS = {"burst": burst, "deaths": deaths, "stalls": stalls}
 
 
 def plan(seed: int, quick: bool) -> Sequence[Json]:
-    """Bursts of kills by chance; before them deaths and stalls at each point of the calls that change something."""
+    """Return the pieces: deaths and stalls at each point of calls that change files, then bursts of random kills."""
     if quick:
         return [
             _deaths("task_close", calls="changing"),
@@ -48,12 +48,12 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
 
 
 def work(piece: Piece) -> Tally:
-    """One piece."""
+    """Run one piece."""
     return _KINDS[piece.item["kind"]](piece)
 
 
 def _deaths(*tools: str, calls: str, half: bool = False, longer: bool = False) -> Json:
-    """`longer`: the history counts as a long one."""
+    """Return a piece of deaths; with `longer` the history counts as a long one."""
     piece = {"kind": "deaths", "tools": tools, "calls": calls, "half": half}
     return {**piece, "long": long.AS_IT_IS} if longer else piece
 
@@ -63,7 +63,7 @@ def _stalls(first: str, second: str, *, step: int = 1, calls: str = "all", kill:
 
 
 def _burst(number: int) -> Json:
-    """Most have forked servers alone; a few have programs alone, or one among the others."""
+    """Return a burst. Most have only forked servers; a few have only programs, or one program among the forks."""
     clients = 2 + number % 4
     programs = {0: clients, 8: 1}.get(number % 16, 0)
     load = "closing" if number % 3 == 2 else "mixed"

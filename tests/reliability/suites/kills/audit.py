@@ -11,9 +11,7 @@ from tests.reliability.suites.kills.registers import overwritten
 
 
 def tasks(book: Book, files: Files) -> Iterable[str]:
-    """Check that each acknowledged task is stored once, with the answered fields; an unacknowledged one at most
-    once.
-    """
+    """Check that an acknowledged task is stored once with the answered fields, and any other at most once."""
     added = {str(call.arguments["title"]): call for call in book.calls if call.tool == "task_add"}
     stored = Counter(task["title"] for task in files.all_tasks)
     by_title = {task["title"]: task for task in files.all_tasks}
@@ -32,14 +30,14 @@ def tasks(book: Book, files: Files) -> Iterable[str]:
 
 
 def numbers_of_tasks(book: Book, files: Files) -> Iterable[str]:
-    """The tasks of a cycle are numbered from 1 in the order in which they came."""
+    """Check that the tasks of a cycle are numbered from 1 in their order."""
     for rows in [*(cycle["tasks"] for cycle in files.cycles), (files.tasks or {"tasks": []})["tasks"]]:
         if [row["id"] for row in rows] != list(range(1, len(rows) + 1)):
             yield f"tasks of one cycle are numbered {[row['id'] for row in rows]}"
 
 
 def plans(book: Book, files: Files) -> Iterable[str]:
-    """Plans are numbered from 1 without a gap, each is stored once, and each acknowledged one under its number."""
+    """Check that plans are numbered from 1 without a gap, and that an acknowledged plan is stored under its number."""
     started = {call.arguments["topic"]: call for call in book.calls if call.tool == "plan_start"}
     found = files.all_plans
     if [plan["id"] for plan in found] != list(range(1, len(found) + 1)):
@@ -60,7 +58,7 @@ def plans(book: Book, files: Files) -> Iterable[str]:
 
 
 def cycles(book: Book, files: Files) -> Iterable[str]:
-    """Check that no two cycles have the same time; an acknowledged close has its cycle, with the answered fields."""
+    """Check that the times of cycles are unique, and that each acknowledged close has its cycle as answered."""
     times = [cycle["completed_at"] for cycle in files.cycles]
     if len(times) != len(set(times)):
         yield f"a completed_at is repeated: {times}"
@@ -76,9 +74,7 @@ def cycles(book: Book, files: Files) -> Iterable[str]:
 
 
 def closes(book: Book, files: Files) -> Iterable[str]:
-    """Check that every cycle was requested once, and that no answer was repeated after its client had got it from a
-    living server.
-    """
+    """Check that every cycle was requested, and that no close returned the answer of a delivered one."""
     named = book.closed()
     last = book.last_words()
     for at, number in named.items():
@@ -89,24 +85,22 @@ def closes(book: Book, files: Files) -> Iterable[str]:
     by_starts = [cycle for cycle in unnamed if cycle["plan"] is not None and not cycle["tasks"]]
     closes_open = len(book.open("task_close"))
     if len(unnamed) - len(by_starts) > closes_open:
-        yield f"{len(unnamed) - len(by_starts)} cycles that nobody was told of, by {closes_open} unanswered closes"
+        yield f"{len(unnamed) - len(by_starts)} cycles that no close archived, for {closes_open} unanswered closes"
     archiving = [call for call, answer in book.acknowledged("plan_start") if answer["previousArchived"]]
     most = closes_open + len(archiving) + len(book.open("plan_start"))
     if len(unnamed) > most:
-        yield f"{len(unnamed)} cycles that no close was told of, {most} calls that may have made them"
+        yield f"{len(unnamed)} cycles that no close answered, for {most} calls that may have made them"
 
 
 def archived_by_starts(book: Book, files: Files) -> Iterable[str]:
-    """Check that a plan_start whose answer says so has archived the plan before it, alone; otherwise no plan
-    was open.
-    """
+    """Check plan_start: if its answer says so, the plan before it is archived without tasks, else none was open."""
     named = book.closed()
     by_id = {cycle["plan"]["id"]: cycle for cycle in files.cycles if cycle["plan"] is not None}
     for _, answer in book.acknowledged("plan_start"):
         before = by_id.get(answer["plan_id"] - 1)
         if answer["previousArchived"]:
             if before is None or before["tasks"] or before["completed_at"] in named:
-                yield f"plan {answer['plan_id']} was to archive the one before it"
+                yield f"plan {answer['plan_id']} did not archive the one before it"
         elif answer["plan_id"] > 1 and before is None:
             yield f"plan {answer['plan_id']} found no plan open, and none is archived"
 
@@ -118,7 +112,7 @@ def searches(book: Book, files: Files) -> Iterable[str]:
     for call, answer in book.acknowledged("history_search"):
         total = answer["total"]
         if [cycle["completed_at"] for cycle in answer["cycles"]] != times[max(0, total - 10) : total]:
-            yield f"history_search of {total} cycles showed others than there are"
+            yield f"history_search of {total} cycles returned the wrong cycles"
         if len({cycle for over, cycle in ends if over < call.sent}) > total:
             yield f"history_search showed {total} cycles when more were acknowledged"
 
@@ -142,7 +136,7 @@ _ENOUGH = 10
 
 
 def audit(book: Book, files: Files) -> list[str]:
-    """Return all violations that a reader wants to know."""
+    """Return the first violations."""
     return (book.faults + [fault for rule in RULES for fault in rule(book, files)])[:_ENOUGH]
 
 

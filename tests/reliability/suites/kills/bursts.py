@@ -16,18 +16,18 @@ from tests.reliability.suites.kills.load import asked
 from tests.reliability.suites.kills.recovery import numbers, settle
 from tests.reliability.suites.kills.server import Server, call_under_way
 
-_ROUND = 10  # kills until all is checked
-_ORDERLY = 0.04  # share of the servers that end because their input does
-_AT_A_CALL = 0.15  # share of the forked servers that are killed from within, before one of their calls to the system
-_HALF = 0.5  # share of those that have half written what they were about to write
+_ROUND = 10  # kills between two checks of all files
+_ORDERLY = 0.04  # share of the servers that end because their input ends
+_AT_A_CALL = 0.15  # share of the forked servers that kill themselves before one of their system calls
+_HALF = 0.5  # share of these that have written half of the data of that call
 _LATEST = 0.006  # seconds after an answer at most until the kill
-_DEEPEST = 8  # calls of a client under way at once, at most
-_GLANCE = 0.001  # seconds between two looks at the files, at most
+_DEEPEST = 8  # maximum calls of a client in flight
+_GLANCE = 0.001  # maximum seconds between two reads of the files
 
 
 @dataclass
 class Fate:
-    """The end of a server: `delay` seconds after this number of answers (0: after its start)."""
+    """The planned end of a server: `delay` seconds after this number of answers (0: after its start)."""
 
     answers: int
     delay: float
@@ -47,7 +47,7 @@ class Fate:
 
 @dataclass
 class Client:
-    """A client with `depth` calls under way at once, and the server that it has at the moment."""
+    """A client with `depth` calls in flight, and its present server."""
 
     piece: Piece
     book: Book
@@ -61,7 +61,7 @@ class Client:
     pending: list[Sent] = field(default_factory=list)
 
     def start(self) -> None:
-        """Get a server, and choose its end."""
+        """Start a server, and choose its end."""
         self.fate = fate = Fate.drawn(self.piece.rng, program=self.program)
         self.number = self.book.new_server()
         self.book.fates[self.number] = f"{'program, ' if self.program else ''}{fate}"
@@ -75,7 +75,7 @@ class Client:
         self._decide()
 
     def ask(self) -> None:
-        """Keep this many calls in flight."""
+        """Send calls until `depth` of them are in flight."""
         self.pending = [call for call in self.pending if call.is_open]
         while len(self.pending) < self.depth and not self.ending:
             call = self.book.send(self.number, *asked(self.piece.rng, self.piece.item["load"], next(self.unique)))
@@ -83,7 +83,7 @@ class Client:
             self.server.call(call.number, call.tool, call.arguments)
 
     def listen(self) -> bool:
-        """Take the answers that have come; whether the server has ended."""
+        """Record the received answers; return whether the server has ended."""
         messages, ended = self.server.receive()
         self.answers += self.book.take(messages)
         self._decide()
@@ -98,13 +98,11 @@ class Client:
                 self.due = time.monotonic() + self.fate.delay
 
     def end(self, *, kill: bool) -> bool:
-        """Wait for the end of the server, and kill it unless its output has ended; return whether a SIGKILL
-        ended it.
-        """
+        """Wait for the end of the server, or kill it with `kill`; return whether a SIGKILL ended it."""
         messages, killed = self.server.end(kill=kill)
         self.book.take(messages)
         if not killed and not self.ending:
-            self.book.faults.append("a server ended that nobody had killed")
+            self.book.faults.append("a server ended that was not killed")
         self.book.ended(self.number, killed=killed)
         self.pending.clear()
         return killed
@@ -123,7 +121,7 @@ def burst(piece: Piece) -> Tally:
         left -= _round(clients, min(left, _ROUND), reader, tally)
         faults = settle(piece.folder, book, reader, tally, unique)
         if faults:
-            tally.failures += [*faults, f"what became of the servers by then: {book.fates}"]
+            tally.failures += [*faults, f"the ends of the servers so far: {book.fates}"]
     acknowledged = [call for call in book.calls if call.answer is not None]
     tally.counts["calls acknowledged"] += len(acknowledged)
     tally.counts["calls that a kill left unanswered"] += len([call for call in book.calls if call.is_open])
@@ -156,7 +154,7 @@ def _round(clients: list[Client], kills: int, reader: Reader, tally: Tally) -> i
 
 
 def _wait(running: list[Client]) -> list[Client]:
-    """Until something comes or a kill is due, but not for long; those whose server has ended."""
+    """Wait shortly for an answer or for a kill that is due; return the clients whose server has ended."""
     pause = min(_GLANCE, max(0.0, min(client.due for client in running) - time.monotonic()))
     by_descriptor = {client.server.out: client for client in running}
     ready, _, _ = select.select([*by_descriptor], [], [], pause)

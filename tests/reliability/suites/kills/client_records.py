@@ -18,10 +18,10 @@ HELLO = -1  # the id of a server's handshake; calls have their numbers
 
 @dataclass
 class Sent:
-    """A call. `server` is the number of the one that got it; `sent` and `over` are seconds on the monotonic clock.
+    """A call. `server` is the number of its server; `sent` and `over` are seconds on the monotonic clock.
 
-    `over` is when it was answered, or when its server was gone: later it has no effect that it had not before. `answer`
-    is that of a success.
+    `over` is the time of the answer or of the end of the server: after it the call has no new effect. `answer` is the
+    content of a successful answer, else None.
     """
 
     number: int
@@ -35,16 +35,15 @@ class Sent:
 
     @property
     def is_open(self) -> bool:
-        """Whether the client got no answer: the call may have happened, or not."""
+        """Whether the client got no answer: the change may have been made or not."""
         return self.answer is None and not self.refused
 
 
 @dataclass
 class Book:
-    """All calls in the order in which they were sent. `faults` are impossible answers, `killed` the killed servers,
-    `fates` the chosen end of each server.
+    """All calls in the order in which they were sent.
 
-    `killed` are the servers that were, `fates` how each was to end.
+    `faults` are impossible answers, `killed` the killed servers, `fates` the planned end of each server.
     """
 
     calls: list[Sent] = field(default_factory=list)
@@ -54,7 +53,7 @@ class Book:
     servers: int = 0
 
     def new_server(self) -> int:
-        """A number for a server."""
+        """Return a number for a server."""
         self.servers += 1
         return self.servers
 
@@ -64,11 +63,11 @@ class Book:
         return call
 
     def take(self, answers: list[Json]) -> int:
-        """Note the answers, which are JSON-RPC messages; how many were of calls."""
+        """Record the answers, which are JSON-RPC messages; return how many of them answer calls."""
         of_calls = [message for message in answers if message.get("id") != HELLO]
         for message in of_calls:
             if "result" not in message or not isinstance(message.get("id"), int):
-                self.faults.append(f"an answer is none: {str(message)[:200]}")
+                self.faults.append(f"an answer is malformed: {str(message)[:200]}")
             else:
                 self.answered(self.calls[message["id"]], message["result"])
         return len(of_calls)
@@ -87,7 +86,7 @@ class Book:
             self.faults.append(f"{call.tool} was refused: {content['error']}")
 
     def ended(self, server: int, *, killed: bool) -> None:
-        """This server is gone. One that was not killed must have answered everything."""
+        """Record the end of a server. A server that was not killed must have answered all its calls."""
         now = time.monotonic()
         left = [call for call in self.calls if call.server == server and call.is_open]
         for call in left:
@@ -95,20 +94,20 @@ class Book:
         if killed:
             self.killed.add(server)
         elif left:
-            self.faults.append(f"{len(left)} calls unanswered at the end of a server that nobody killed")
+            self.faults.append(f"{len(left)} calls unanswered at the end of a server that was not killed")
 
     def acknowledged(self, tool: str) -> list[tuple[Sent, dict[str, Json]]]:
-        """The successful calls of a tool, with their answers."""
+        """Return the successful calls of a tool, with their answers."""
         return [(call, call.answer) for call in self.calls if call.tool == tool and call.answer is not None]
 
     def open(self, tool: str) -> list[Sent]:
         return [call for call in self.calls if call.tool == tool and call.is_open]
 
     def closed(self) -> Counter[str]:
-        """How often each cycle was named by the answer of a close."""
+        """Return how many answers of closes name each cycle."""
         return Counter(answer["cycle"] for _, answer in self.acknowledged("task_close"))
 
     def last_words(self) -> set[int]:
-        """The numbers of the calls that were the last one which a server answered before it was killed."""
+        """Return, for each killed server, the number of the last call that it answered."""
         last = {call.server: call.number for call in self.calls if not call.is_open}
         return {number for server, number in last.items() if server in self.killed}

@@ -1,4 +1,4 @@
-"""A server dies before or within each of its system calls in turn, while it serves one client."""
+"""Let a server die before or within each of its system calls in turn, while it serves one client."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.reliability.suites.kills.recovery import Observer, numbers, settle
 from tests.reliability.suites.kills.server import Server, call_under_way
 from tests.store.crash_points import CALLS
 
-_UNIQUE = 1000  # titles of the preparation have numbers from here on
-_FEWEST = 5  # calls to the system that any change makes
+_UNIQUE = 1000  # first number in the titles of the preparation
+_FEWEST = 5  # minimum system calls of a change
 _CALLS = {"all": CALLS, "changing": points.CHANGING}
 
 
 def deaths(piece: Piece) -> Tally:
-    """Piece's item: `tools` are called one after the other; `calls` says before which calls to the system to die.
+    """Run a piece. In its item `tools` are the calls in order, `calls` names the system calls before which to die.
 
-    `half`: within those of them that write.
+    With `half` the death is within the system calls that write.
     """
     tally, item = Tally(), piece.item
     template, known = prepared(piece.folder / "template", piece.rng)
@@ -49,7 +49,7 @@ def deaths(piece: Piece) -> Tally:
 
 
 def prepared(root: Path, rng: random.Random) -> tuple[Path, Book]:
-    """Return a project with a cycle, a plan and tasks, and its expected content."""
+    """Return (the folder of a project with a cycle, a plan and tasks; the record of the calls that made them)."""
     root.mkdir()
     book = Book()
     observer = Observer(root, book)

@@ -1,4 +1,4 @@
-"""The raw files of a project: complete at every moment, with a history that only grows."""
+"""Read the raw files of a project: they are complete at every moment, and the history only grows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nexus_mcp.store.atomic import PREFIX
 from tests.reliability.suite import Json
 from tests.reliability.suites.kills.load import ARTIFACTS, is_whole
 
-_STATE = {"plan.json": "issues", "tasks.json": "tasks", "txn.json": "id"}  # file: a member that it has
+_STATE = {"plan.json": "issues", "tasks.json": "tasks", "txn.json": "id"}  # file: one of its fields
 
 
 @dataclass
@@ -25,13 +25,13 @@ class Files:
 
     @property
     def all_plans(self) -> list[Json]:
-        """Archived ones first, then the open one."""
+        """The archived plans, then the open one."""
         plans = [cycle["plan"] for cycle in self.cycles if cycle["plan"] is not None]
         return plans if self.plan is None else [*plans, self.plan]
 
     @property
     def all_tasks(self) -> list[Json]:
-        """Archived ones first, then the open ones."""
+        """The archived tasks, then the open ones."""
         lists = [cycle["tasks"] for cycle in self.cycles] + ([self.tasks["tasks"]] if self.tasks is not None else [])
         return [task for tasks in lists for task in tasks]
 
@@ -50,14 +50,14 @@ def read(root: Path) -> Files:
 
 
 def leftovers(root: Path) -> list[str]:
-    """Return the leftovers of a crash that the next write has to remove: temporary files, a journal, kept answers."""
+    """Return the leftovers of a crash that the next write has to remove: temporary files, a journal, receipts."""
     names = [name for _, _, names in os.walk(root / ".nexus") for name in names]
     return sorted(name for name in names if name.startswith((PREFIX, "closed-", "conflict-")) or name == "txn.json")
 
 
 @dataclass
 class Reader:
-    """A process without our lock that reads the files now and then. `faults`: states that no reader may ever see."""
+    """A reader without the lock, which reads the files from time to time. `faults`: states that it must never see."""
 
     root: Path
     faults: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Reader:
     _history: bytes = b""
 
     def glance(self) -> None:
-        """Look at one file, each in turn."""
+        """Read and check one of the files, each in turn."""
         self.looks += 1
         names = [*_STATE, "history.json", *ARTIFACTS]
         name = names[self.looks % len(names)]
@@ -82,7 +82,7 @@ class Reader:
                 self.faults.append(f"the artifact {name} was torn: {len(data)} bytes that begin with {data[:20]!r}")
 
     def look(self) -> None:
-        """Look at all of them."""
+        """Read and check all of the files."""
         for _ in range(len(_STATE) + 1 + len(ARTIFACTS)):
             self.glance()
 
@@ -92,7 +92,7 @@ class Reader:
             if self._history:
                 self.faults.append("history.json was gone")
             return
-        # Up to where the list of cycles is closed, the bytes of before are those of now.
+        # The old bytes up to the end of the list of cycles must stay.
         if not _has(data, "cycles") or not data.startswith(_without_closing(self._history)):
             self.faults.append(f"history.json was torn, or an old cycle changed: {len(data)} bytes")
         self._history = data

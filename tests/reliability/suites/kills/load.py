@@ -8,7 +8,7 @@ from tests.reliability.suite import Json
 
 Call = tuple[str, dict[str, Json]]
 
-# How often each tool is called, in a load of that name.
+# Load → the weight of each tool in it.
 LOADS = {
     "mixed": {
         "task_add": 30,
@@ -28,14 +28,14 @@ ARTIFACTS = ("a.md", "b.md", "deep/er/c.md")
 
 
 def asked(rng: random.Random, load: str, unique: int) -> Call:
-    """A call; `unique` is a number that no other call gets."""
+    """Return a random call; `unique` is a number that no other call gets."""
     weights = LOADS[load]
     tool = rng.choices([*weights], [*weights.values()])[0]
     return tool, arguments(tool, rng, unique)
 
 
 def arguments(tool: str, rng: random.Random, unique: int) -> dict[str, Json]:
-    """Arguments for a call of the tool."""
+    """Return arguments for a call of the tool."""
     if tool == "task_add":
         return {"title": f"t{unique}", "context": "c" * rng.randint(1, 300)}
     if tool == "task_update":
@@ -48,7 +48,7 @@ def arguments(tool: str, rng: random.Random, unique: int) -> dict[str, Json]:
     if tool == "artifact_write":
         return {"filename": rng.choice(ARTIFACTS), "content": text(unique, rng.choice((1, 100, 9000)))}
     if tool == "history_search":
-        return {"query": "completed_at"}  # which every cycle has
+        return {"query": "completed_at"}  # a word of every cycle
     return {}
 
 

@@ -1,4 +1,4 @@
-"""After all servers have ended, the next call completes the leftovers, and every rule is checked."""
+"""Complete the leftovers by a call after all servers have ended, and check every rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Observer:
         self._server = book.new_server()
 
     def __call__(self, tool: str, **arguments: Json) -> Json:
-        """The content of the answer."""
+        """Call the tool; return the content of the answer."""
         call = self._book.send(self._server, tool, arguments)
         answer = self._app.call(tool, arguments)
         self._book.answered(call, answer.result)
@@ -33,7 +33,7 @@ class Observer:
 
 
 def settle(root: Path, book: Book, reader: Reader, tally: Tally, unique: Iterator[int]) -> list[str]:
-    """Everything that does not hold once all servers are gone and the next one has begun."""
+    """Return the violations that are found after the end of all servers and a call of another one."""
     try:
         reader.look()
         observer = Observer(root, book)
@@ -42,11 +42,11 @@ def settle(root: Path, book: Book, reader: Reader, tally: Tally, unique: Iterato
         reader.look()
         return reader.faults + _retried(root, book, observer, tally) + _used(root, book, observer, unique)
     except (ValueError, KeyError) as error:
-        return [*reader.faults, *book.faults, f"a file is torn or lacks something: {error!r}"]
+        return [*reader.faults, *book.faults, f"a file is torn or incomplete: {error!r}"]
 
 
 def _retried(root: Path, book: Book, observer: Observer, tally: Tally) -> list[str]:
-    """Check that a repeated close returns the answer that a crash kept, once, and adds no second cycle."""
+    """Check that a repeated close returns the answer of an undelivered close once, and adds no second cycle."""
     before = read(root)
     if before.plan or before.tasks or not before.cycles or before.cycles[-1]["completed_at"] in book.closed():
         return []
@@ -58,7 +58,7 @@ def _retried(root: Path, book: Book, observer: Observer, tally: Tally) -> list[s
         return [f"a repeated close was answered with {answer} and added {len(read(root).cycles) - len(before.cycles)}"]
     again = observer("task_close")
     if again.get("cycle") == newest:
-        return ["the answer of a close was given to two that repeated it"]
+        return ["two repeated closes returned the answer of one close"]
     return []
 
 
@@ -70,10 +70,10 @@ def _used(root: Path, book: Book, observer: Observer, unique: Iterator[int]) -> 
         observer("artifact_write", filename=name, content=text(next(unique), 1))
     faults = audit(book, read(root))
     if left := leftovers(root):
-        faults.append(f"the next write left lying {left}")
+        faults.append(f"the next write did not remove {left}")
     return faults
 
 
 def numbers() -> Iterator[int]:
-    """Numbers for titles and texts."""
+    """Yield numbers for titles and texts."""
     return itertools.count(1)

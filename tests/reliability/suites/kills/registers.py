@@ -1,4 +1,4 @@
-"""Values that are written repeatedly: which of them may be the last one."""
+"""Check values that are written repeatedly: the stored one must be one of the last writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.reliability.suites.kills.files import Files
 
 
 def overwritten(book: Book, files: Files) -> Iterable[str]:
-    """A line for each stored value that cannot be the last one written."""
+    """Yield a line for each stored value that cannot be the last one written."""
     updates = [call for call in book.calls if call.tool == "task_update" and not call.refused]
     for task in files.all_tasks:
         writes = [
@@ -37,14 +37,14 @@ def overwritten(book: Book, files: Files) -> Iterable[str]:
 
 
 def _possible(writes: list[tuple[Sent, Json]], initial: Json) -> list[Json]:
-    """The values that may be there: the first one, and those of writes that no acknowledged write came after."""
+    """Return the possible values: those of writes, and the initial one, that no acknowledged write followed."""
     sure = [call for call, _ in writes if call.answer is not None]
     possible = [value for call, value in writes if not any(_is_after(later, call) for later in sure)]
     return possible if sure else [*possible, initial]
 
 
 def _is_after(later: Sent, call: Sent) -> bool:
-    """Whether `later` was carried out after `call`, beyond doubt: a server takes its calls in order."""
+    """Return whether `later` was certainly carried out after `call`. A server carries out its calls in order."""
     if later.server == call.server:
         return later.number > call.number
     return later.sent > call.over

@@ -23,7 +23,7 @@ _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"n
 
 
 class _UnderWay:
-    """Whether a call of this process, which serves, has begun and was not answered yet."""
+    """Tell whether a call of this server process has begun and was not answered yet."""
 
     def __init__(self) -> None:
         self._is = False
@@ -32,7 +32,7 @@ class _UnderWay:
         return self._is
 
     def watch(self) -> None:
-        """From now on."""
+        """Start to watch the calls of this process."""
         real = CallQueue.carry_out
 
         def carry_out(calls: CallQueue) -> None:
@@ -42,7 +42,7 @@ class _UnderWay:
             finally:
                 self._is = False
 
-        setattr(CallQueue, "carry_out", carry_out)  # noqa: B010 - what is assigned is no method to mypy
+        setattr(CallQueue, "carry_out", carry_out)  # noqa: B010 - mypy refuses to assign a method
 
 
 call_under_way = _UnderWay()
@@ -51,8 +51,8 @@ call_under_way = _UnderWay()
 class Server:
     """A running server of the project at `root`.
 
-    `hook` runs in a forked one before it serves, and has the descriptors `keep` open. `program`: begun as users do,
-    with `mutant` planted; a fork has what is planted here.
+    `hook` runs in a forked server before it serves; the descriptors `keep` stay open there. `program`: the server is
+    started by its command, with `mutant` planted; a fork has the faults that are planted in this process.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class Server:
         self._send({"jsonrpc": "2.0", "id": HELLO, "method": "initialize", "params": _HELLO})
 
     def call(self, number: int, tool: str, arguments: dict[str, Json]) -> None:
-        """Send a call; its answer has the id `number`."""
+        """Send a call with the id `number`."""
         params = {"name": tool, "arguments": arguments}
         self._send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
 
     def receive(self) -> tuple[list[Json], bool]:
-        """(whole answers that have come, whether none will follow), without waiting."""
+        """Return (the complete answers received, whether the output has ended). Do not wait."""
         ended = False
         while not ended:
             try:
@@ -115,9 +115,9 @@ class Server:
             self._input_open = False
 
     def end(self, *, kill: bool) -> tuple[list[Json], bool]:
-        """Kill it, or wait until it has ended by itself; (answers that were left to read, whether SIGKILL ended it).
+        """Kill the server, or wait for its end, and close the pipes.
 
-        Closes the pipes.
+        Return (the unread answers, whether SIGKILL ended it).
         """
         if kill:
             os.kill(self.pid, signal.SIGKILL)
@@ -133,7 +133,7 @@ class Server:
             while data:
                 data = data[os.write(self._in, data) :]
         except BrokenPipeError:
-            return  # it is dead, which its output tells
+            return  # the server is dead: `receive` reports it
 
 
 def _program(root: Path, mutant: str, reads: int, writes: int) -> subprocess.Popen[bytes]:

@@ -1,7 +1,7 @@
-"""A server pauses before each of its system calls in turn, those for the lock included, while another gets a call.
+"""Pause a server before each of its system calls in turn, those for the lock included, while another gets a call.
 
-What follows is certain, not a matter of time: the second one answers, or finds the lock taken. Then the first one goes
-on, or is killed where it stands.
+No timing is involved: the second server answers, or finds the lock taken. Then the first one continues, or is killed
+at that call.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _CALLS = {"all": (*CALLS, points.LOCKING), "locking": (points.LOCKING,)}
 
 
 def stalls(piece: Piece) -> Tally:
-    """Piece's item: `tools` are what the first and the second are asked for; `kill`: the first one does not go on.
+    """Run a piece. In its item `tools` are the calls of the first and the second server.
 
-    `calls` says before which calls to the system the first one pauses.
+    `calls` names the system calls before which the first one pauses; with `kill` it is killed there.
     """
     tally, item = Tally(), piece.item
     template, known = prepared(piece.folder / "template", piece.rng)
@@ -40,7 +40,7 @@ def stalls(piece: Piece) -> Tally:
         shutil.copytree(template, root)
         book = copy.deepcopy(known)
         stood = _Stall(root, book, piece.rng, number, _CALLS[item["calls"]]).run(*item["tools"], kill=item["kill"])
-        told = f"{item['tools'][0]} stood still before call {number}, {item['tools'][1]} came:"
+        told = f"{item['tools'][0]} paused before call {number}, then {item['tools'][1]}:"
         tally.failures += [f"{told} {line}" for line in settle(root, book, Reader(root), tally, numbers())]
         shutil.rmtree(root)
         if not stood:
@@ -52,7 +52,7 @@ def stalls(piece: Piece) -> Tally:
 
 
 class _Stall:
-    """Two servers, the first of which reports on a pipe that it stands still, the second that it waits for a lock."""
+    """Two servers. On a pipe the first one reports that it pauses, the second one that it waits for a lock."""
 
     def __init__(self, root: Path, book: Book, rng: random.Random, number: int, calls: Sequence[str]) -> None:
         self._book, self._rng = book, rng
@@ -68,7 +68,7 @@ class _Stall:
         os.close(go)
 
     def run(self, first: str, second: str, *, kill: bool) -> bool:
-        """Whether the first one came to stand still before it answered."""
+        """Run both calls; return whether the first server paused before it answered."""
         one = self._ask(self._first, first, 1)
         stood = self._until(self._first, one)
         other = self._ask(self._second, second, 2)
@@ -108,7 +108,7 @@ class _Stall:
         messages, ended = server.receive()
         self._book.take(messages)
         if ended:
-            self._book.faults.append("a server ended that nobody had killed")
+            self._book.faults.append("a server ended that was not killed")
 
     def _end(self, server: Server, call: Sent, *, kill: bool) -> None:
         server.end_input()

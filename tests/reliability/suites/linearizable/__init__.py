@@ -15,7 +15,7 @@ from tests.reliability.suites.linearizable.pieces import by_chance, deaths, stal
 
 _HISTORIES = 1000
 _CONTROLS = 200
-_LONG_HISTORIES = 300  # in which what is archived counts as a long history
+_LONG_HISTORIES = 300  # recorded histories whose history.json counts as long
 _A_PIECE = 10
 _CHANGES = ("task_add", "task_close", "plan_start", "task_update")
 _SEARCHED = ("task_close", "plan_start", "history_search")
@@ -30,7 +30,7 @@ _KINDS = {
 
 
 def plan(seed: int, quick: bool) -> Sequence[Json]:
-    """Deaths and stalls at each point, histories by chance, and the controls without the lock."""
+    """Return the pieces: deaths and stalls at each point, random histories, and controls without the lock."""
     adding = _stall(["task_list", "task_add", "task_list"], ["task_add"], step=3)
     recovering = _stall(["task_list", "history_search"], ["task_add", "task_list"], died=["task_add", "task_close"])
     if quick:
@@ -71,7 +71,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
 
 
 def work(piece: Piece) -> Tally:
-    """One piece."""
+    """Run one piece."""
     return _KINDS[piece.item["kind"]](piece)
 
 

@@ -1,6 +1,6 @@
-"""Search an order of the calls that explains all answers, with each call within its own time.
+"""Search an order of the calls that explains all answers, with each call between its begin and its end.
 
-The algorithm is that of Wing and Gong, with Lowe's memory of tried states.
+The algorithm is that of Wing and Gong, with Lowe's cache of tried states.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TypeVar
 from tests.reliability.suites.linearizable.history import Op
 
 S = TypeVar("S", bound=Hashable)
-MOST = 300_000  # states to try, which takes seconds; a history that needs more is a fault of the suite
+MOST = 300_000  # maximum states to try, which takes seconds; suites must record shorter histories
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`order` explains the answers, or, when `is_linearizable` is False, as many of them as any order does.
+    """`order` explains all answers or, when `is_linearizable` is False, as many of them as possible.
 
     `tried` is the number of states that were tried.
     """
@@ -32,7 +32,7 @@ class Undecided(Exception):
 
 
 def check(ops: Sequence[Op], initial: S, step: Callable[[S, Op], Iterable[S]], most: int = MOST) -> Verdict:
-    """Whether the history is linearizable. `step(state, op)`: the states after an op that gave the answer it gave.
+    """Decide whether the history is linearizable. `step(state, op)` returns the states in which `op` may leave `state`.
 
     An op without an answer may be left out. Raise Undecided.
     """
@@ -78,7 +78,7 @@ def check(ops: Sequence[Op], initial: S, step: Callable[[S, Op], Iterable[S]], m
 
 
 def _next(ops: Sequence[Op], done: int) -> list[int]:
-    """The ops that may come next: those that began before the first of the others had ended. The soonest end first."""
+    """Return the ops that may come next: those that began before any other open op ended. The earliest end is first."""
     left = [number for number in range(len(ops)) if not done >> number & 1]
     limit = min(ops[number].ended for number in left)
     return sorted((number for number in left if ops[number].began <= limit), key=lambda number: ops[number].ended)

@@ -1,8 +1,8 @@
-"""The answers of closes that a process died before sending, as docs/reliability.md promises them.
+"""Model the receipts of closes whose process died before it answered, as docs/reliability.md promises them.
 
-Such an answer is kept, and the next close that finds nothing open gives it instead of adding a cycle: once. A change
-that was made in between drops it, because its client went on. Only answers of dead processes count, and of a death we
-know bounds alone: where it may have been before or after, both are tried.
+The next close that finds nothing open returns such an answer, once, and adds no cycle. A change in between drops the
+receipt, because the client has continued. Only receipts of dead processes count. Of a death only bounds are known: if
+it may have been before or after a call, both are tried.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import chain, combinations
 
 from tests.reliability.suites.linearizable.history import Death, Op
 
-# Pairs: the number of a cycle whose answer is kept, and the process that was to give it.
+# Pairs: the number of a cycle whose receipt is kept, and the process that archived it.
 Kept = frozenset[tuple[int, int]]
 Deaths = Mapping[int, Death]
 
@@ -22,7 +22,7 @@ def left(number: int, op: Op) -> Iterable[Kept]:
     if op.answer is None:
         return [frozenset({(number, op.process)})]
     if op.is_last:
-        # Killed after it had answered: perhaps before it could note that.
+        # The process was killed after its answer, perhaps before it could remove the receipt.
         return [frozenset(), frozenset({(number, op.process)})]
     return [frozenset()]
 
@@ -43,11 +43,11 @@ def forgotten(kept: Kept, op: Op, deaths: Deaths) -> Iterator[Kept]:
     for dead in _dead(kept, op, deaths):
         yield kept - dead
         if op.answer is None and dead:
-            yield kept  # it died before it came to that
+            yield kept  # the process died before it dropped the receipts
 
 
 def _dead(kept: Kept, op: Op, deaths: Deaths) -> Iterator[Kept]:
-    """Those of `kept` whose process was dead when `op` looked, in every way that is possible."""
+    """Yield each possible set of receipts whose process was dead when `op` read them."""
     sure = frozenset(pair for pair in kept if deaths[pair[1]].gone < op.began)
     unsure = [pair for pair in kept - sure if deaths[pair[1]].earliest <= op.ended]
     subsets = chain.from_iterable(combinations(unsure, size) for size in range(len(unsure) + 1))

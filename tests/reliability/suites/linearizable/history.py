@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from tests.reliability.suite import Json
 
-# What one clock cannot tell of another process, and what no call depends on.
+# Fields that differ between the model and the server, and that no other call depends on.
 _NOT_COMPARED = frozenset({"created_at", "context", "deps", "message", "research_summary"})
 NEVER = 1 << 63
 
 
 @dataclass(frozen=True)
 class Op:
-    """One call of a process, from `began` to `ended` (ns): somewhere in between it happened, all at once.
+    """One call of a process. It took effect at one moment between `began` and `ended` (ns).
 
-    Without an `answer` the process was killed before it answered: it happened at any time from then on, or never.
-    `is_last`: the process was killed, and began nothing after this.
+    Without an `answer` the process was killed before it answered: the call took effect at any time after `began`, or
+    never. `is_last`: it was the last call of a process that was killed.
     """
 
     process: int
@@ -31,7 +31,7 @@ class Op:
 
 
 class Death(NamedTuple):
-    """A process was killed: not before `earliest` (ns), and it was gone at `gone`."""
+    """The death of a killed process, between `earliest` and `gone` (ns)."""
 
     earliest: int
     gone: int
@@ -39,7 +39,7 @@ class Death(NamedTuple):
 
 @dataclass
 class History:
-    """All calls, the deaths by process, and the `completed_at` of the cycles that are there in the end."""
+    """All calls, the deaths by process, and the `completed_at` of the cycles that exist at the end."""
 
     ops: list[Op] = field(default_factory=list)
     deaths: dict[int, Death] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class History:
 
 
 def compared(value: Json) -> Json:
-    """Return the compared part of an answer."""
+    """Return the part of an answer that is compared with the model."""
     if isinstance(value, dict):
         return {key: compared(inner) for key, inner in value.items() if key not in _NOT_COMPARED}
     return [compared(inner) for inner in value] if isinstance(value, list) else value
 
 
 def told(ops: Sequence[Op]) -> str:
-    """Calls in this order, each with its process and its time in microseconds since the first began."""
+    """Return the calls as text, each with its process and its times in microseconds after the first begin."""
     start = min((op.began for op in ops), default=0)
     lines = []
     for op in ops:

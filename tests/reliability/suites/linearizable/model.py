@@ -14,7 +14,7 @@ _BUSY = "Could not get the lock"
 
 
 class Plan(NamedTuple):
-    """`issues` are pairs of title and decision, None as long as there is none."""
+    """The open plan. `issues` are pairs (title, decision); the decision is None while the issue is pending."""
 
     number: int
     topic: str
@@ -25,16 +25,16 @@ class Plan(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """An archived plan, and how many tasks came with it."""
+    """An archived plan, and the number of its tasks."""
 
     plan: Plan | None
     tasks: int
 
 
 class State(NamedTuple):
-    """`tasks` are pairs of title and status; `kept` are the answers of closes whose process did not live to give them.
+    """A state of the project. `tasks` are pairs (title, status); `kept` are the receipts of undelivered closes.
 
-    All of it is hashable, because the checker has to know where it has been.
+    A state is hashable, because the checker caches the states that it has tried.
     """
 
     plan: Plan | None = None
@@ -54,7 +54,7 @@ class Model:
         self._deaths = history.deaths
 
     def step(self, state: State, op: Op) -> Iterable[State]:
-        """Return the states after `op` in which it may have returned its answer."""
+        """Return the states to which `op` can lead with the answer that it returned."""
         if op.answer is not None and str(op.answer.get("error", "")).startswith(_BUSY):
             return [state]
         return [
@@ -159,7 +159,7 @@ class Model:
         return shown
 
     def _stamp(self, number: int) -> str:
-        # The history only grows, so the times that it has in the end are those that it had.
+        # The history only grows, so its times at the end are also those that it had at the call.
         return self._stamps[number] if number < len(self._stamps) else ""
 
 

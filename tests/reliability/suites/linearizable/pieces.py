@@ -20,11 +20,11 @@ from tests.reliability.suites.linearizable.stalls import stall
 from tests.reliability.suites.points import CHANGING
 
 _JOURNAL = ".nexus/state/txn.json"
-_MOST = 0.5  # share of the histories without a lock to reject: calls may not meet, or run again on what they meet
+_MOST = 0.5  # least share of histories without a lock to reject: in others no calls meet, or a call retries
 
 
 def by_chance(piece: Piece) -> Tally:
-    """Piece's item: so many `histories`, each of four processes."""
+    """Record and check random histories, each of four processes; `histories` in the item is their number."""
     tally = Tally()
     for number in range(piece.item["histories"]):
         recorder = _recorded(piece.folder / str(number), piece.rng)
@@ -51,9 +51,9 @@ def unlocked(piece: Piece) -> Tally:
 
 
 def deaths(piece: Piece) -> Tally:
-    """A process that is asked for `tools` dies before each of its calls to the system that change something.
+    """Let a process that runs `tools` die before each of its system calls that change files.
 
-    Its client goes on with what is left, and asks again for a close.
+    Its client continues with the remaining calls, and repeats an unanswered close.
     """
     tally, unique = Tally(), itertools.count(1)
     number = 0
@@ -73,15 +73,16 @@ def deaths(piece: Piece) -> Tally:
 
 
 def stalls(piece: Piece) -> Tally:
-    """A process that stands still before each (`step` 3: each third) of its calls to the system, while another one
-    does what it is asked for: the `first` and the `second`. With `died`, a third one was asked for that before, and
-    died as soon as its journal was there."""
+    """Pause a process with the calls `first` before each of its system calls (with `step` 3, each third of them).
+
+    Meanwhile another process makes the calls `second`. With `died`, a third process made those calls before, and died
+    as soon as its journal existed."""
     tally = Tally()
     dies_at = _journaled(piece) if piece.item["died"] else 0
     stood, number = True, 1
     while stood and not tally.failures:
         stood, recorder = _stalled(piece, number, dies_at)
-        told = f"a stall before call {number} of {piece.item['first']}, {piece.item['second']} came"
+        told = f"a stall before call {number} of {piece.item['first']}, then {piece.item['second']}"
         tally.failures += [f"{told}: {fault}" for fault in recorder.faults + judged(recorder.history, tally)]
         tally.counts["stalls at each point"] += stood
         number += piece.item["step"]
@@ -103,7 +104,7 @@ def unlocked_stalls(piece: Piece) -> Tally:
 
 
 def judged(history: History, tally: Tally) -> list[str]:
-    """Why the history is not linearizable; nothing when it is."""
+    """Check the history; return why it is not linearizable, [] if it is."""
     try:
         verdict = check(history.ops, State(), Model(history).step)
     except Undecided as error:

@@ -19,14 +19,14 @@ from tests.reliability.suites.linearizable.history import Death, History, Op, co
 from tests.reliability.suites.linearizable.worker import Call, Worker
 from tests.store.crash_points import CALLS
 
-_OBSERVER = 0  # the number of the process that looks at the end
+_OBSERVER = 0  # the number of the process that reads everything at the end
 FINALLY: tuple[Call, ...] = (("history_search", {"last_n": 1000}), ("plan_status", {}), ("task_list", {}))
 
 
 @dataclass(frozen=True)
 class Fate:
-    """How a process dies: before its call `at_call` to the system among those called `of`, counted from 1, or `delay`
-    seconds after it has told `lines` lines."""
+    """The death of a process: before its system call number `at_call`, from 1, among those with a name in `of`, or
+    `delay` seconds after its report number `lines`."""
 
     at_call: int = 0
     of: Sequence[str] = CALLS
@@ -36,8 +36,8 @@ class Fate:
 
 @dataclass(frozen=True)
 class Script:
-    """The calls of one process, how it dies (None: not at all), which share of its calls to the system yield, and
-    whether its client goes on after its death."""
+    """The calls of one process, its death (None for none), the share of its system calls that yield, and whether its
+    client continues after its death."""
 
     calls: Sequence[Call]
     fate: Fate | None = None
@@ -46,7 +46,7 @@ class Script:
 
 
 class Recorder:
-    """Runs scripts at once on the project at `root`. `faults` are processes that ended without a kill."""
+    """Run scripts at once on the project at `root`. `faults` are processes that ended early without a kill."""
 
     def __init__(self, root: Path, rng: random.Random) -> None:
         self._root = root
@@ -71,7 +71,7 @@ class Recorder:
         os.close(start)
 
     def finish(self) -> History:
-        """Read everything once more after all others, and return the whole history."""
+        """Read everything in a last process, and return the whole history."""
         app = App(Workspace(str(self._root)))
         for tool, arguments in FINALLY:
             began = time.monotonic_ns()
@@ -84,13 +84,13 @@ class Recorder:
         return self.history
 
     def new(self) -> int:
-        """A number for a process."""
+        """Return a number for a process."""
         self._workers += 1
         return self._workers
 
     def end(self, worker: Worker, *, kill: bool) -> list[Op]:
         """Kill the process, or wait for its end, and record its calls."""
-        # Without our doing it has killed itself, at some time after it last told something.
+        # A process that was not killed here has killed itself, at some time after its last report.
         earliest = time.monotonic_ns() if kill else max((line["at"] for line in worker.lines), default=0)
         if kill:
             os.kill(worker.pid, signal.SIGKILL)
@@ -101,7 +101,7 @@ class Recorder:
             self.kills += 1
             self.history.deaths[worker.number] = Death(earliest, time.monotonic_ns())
         elif len(ops) < len(worker.calls):
-            self.faults.append(f"P{worker.number} ended, not killed, after {len(ops)} of {len(worker.calls)} calls")
+            self.faults.append(f"P{worker.number} ended without a kill after {len(ops)} of {len(worker.calls)} calls")
         return ops
 
     def _begin(self, script: Script, start: int) -> Worker:
@@ -125,7 +125,7 @@ class Recorder:
 
 
 def _wait(running: list[tuple[Worker, Script]]) -> list[tuple[Worker, Script]]:
-    """Until one has ended or is to be killed; those that have or are."""
+    """Wait until a process has ended or has to be killed; return the processes for which that holds."""
     due: dict[int, float] = {}
     while True:
         now = time.monotonic()

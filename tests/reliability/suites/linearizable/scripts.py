@@ -20,18 +20,18 @@ _WEIGHTS = {
     "history_search": 6,
 }
 _FEWEST, _MOST = 6, 10  # calls of a process
-_KILLED = 0.4  # share of the processes that are
-_AT_A_CALL = 0.5  # share of those that die before a call to the system; the others at some time
-_YIELDS = 0.2  # share of the calls to the system that let others go first
+_KILLED = 0.4  # share of the processes that are killed
+_AT_A_CALL = 0.5  # share of these that die before a system call; the others die at a random time
+_YIELDS = 0.2  # share of the system calls that let other processes run first
 
 
 def drawn(rng: random.Random, unique: Iterator[int]) -> list[Script]:
-    """The scripts of one history."""
+    """Return the random scripts of one history."""
     return [_script(rng, unique) for _ in range(PROCESSES)]
 
 
 def call(tool: str, rng: random.Random, unique: Iterator[int]) -> Call:
-    """A call of the tool; titles and decisions are like no other ones."""
+    """Return a random call of the tool; its titles and decisions are unique."""
     if tool == "task_add":
         return tool, {"title": f"t{next(unique)}", "context": "c"}
     if tool == "task_update":
@@ -42,7 +42,7 @@ def call(tool: str, rng: random.Random, unique: Iterator[int]) -> Call:
     if tool == "plan_decide":
         return tool, {"issue_id": rng.randint(1, 2), "decision": f"d{next(unique)}"}
     if tool == "history_search":
-        return tool, {"last_n": 1000, "query": "completed_at"}  # which every cycle has
+        return tool, {"last_n": 1000, "query": "completed_at"}  # a word of every cycle
     return tool, {}
 
 

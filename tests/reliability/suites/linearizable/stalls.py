@@ -1,4 +1,4 @@
-"""A history with a certain order: one process pauses while another one makes its calls."""
+"""Record a history with a fixed order: one process pauses while another one makes its calls."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tests.reliability.suites.linearizable.worker import Call, Worker
 
 
 def stall(recorder: Recorder, root: Path, number: int, first: Sequence[Call], second: Sequence[Call]) -> bool:
-    """The first process stands still before its call `number` to the system until the second is done, or waits for a
-    lock. Whether it came to that call."""
+    """Pause the first process before its system call `number` until the second one has ended or waits for a lock.
+
+    Return whether the first process reached that call."""
     report, says = os.pipe()
     waits, go = os.pipe()
     start, starts = os.pipe()

@@ -1,4 +1,4 @@
-"""A process that makes its calls one after the other, and reports their begin and end on a pipe."""
+"""A process that makes its calls in order, and reports their begin and end on a pipe."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.reliability.suites import children
 from tests.reliability.suites.linearizable.history import Op, compared
 
 Call = tuple[str, dict[str, Json]]
-_write = os.write  # as it is before anything is planted into it
+_write = os.write  # the real function, before a fault is planted
 
 
 class Worker:
-    """A forked process with the number `number` that makes `calls`, from the moment on at which `start` has ended.
+    """A forked process with the number `number` that makes `calls` as soon as the pipe `start` ends.
 
-    `hook` runs in it first, and has the descriptors `keep` open. `lines` are what it told so far.
+    `hook` runs in it first; the descriptors `keep` stay open there. `lines` are its reports so far.
     """
 
     def __init__(

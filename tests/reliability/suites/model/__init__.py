@@ -16,11 +16,11 @@ from tests.reliability.suites.model import histories
 from tests.reliability.suites.model.fixed_sequences import TALES, tell
 
 _LAST_STEPS, _LENGTH = 40, 240
-_SHORT = 10  # steps of a tale at most
+_SHORT = 10  # maximum steps of a short tale
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """The tales, and pieces of so many examples of so many steps each."""
+    """Return the pieces: the fixed tales, then random examples, with their number and their number of steps."""
     pieces, examples, steps = (4, 8, 30) if quick else (80, 40, 50)
     sampled: list[dict[str, Any]] = [
         {"examples": examples, "steps": steps, "quick": quick, "number": number} for number in range(pieces)
@@ -28,7 +28,7 @@ def plan(seed: int, quick: bool) -> Sequence[Any]:
     for piece in sampled[1::2]:
         piece["long"] = long.STOPPED
     of_histories = ({"tale": name, "long": long.STOPPED} for name in histories.TALES)
-    # What takes long comes last: a planted fault is noticed sooner.
+    # Slow pieces come last, so that a planted fault is detected sooner.
     short, lengthy = ([{"tale": name} for name in TALES if (len(TALES[name]) > _SHORT) is so] for so in (False, True))
     return [*short, *of_histories, *lengthy, *sampled]
 
@@ -62,7 +62,7 @@ def work(piece: Piece) -> Tally:
                 suppress_health_check=list(HealthCheck),
             ),
         )
-    except Exception as error:  # noqa: BLE001 - whatever a step raises, the steps before it are what to tell
+    except Exception as error:  # noqa: BLE001 - the failure lists the steps before any exception
         steps = [f"{step:.{_LENGTH}}" for step in told[-_LAST_STEPS:]]
         tally.failures.append(f"{type(error).__name__}: {error!s:.1500}; after {len(told)} steps, the last: {steps}")
     tally.counts.update(figures)
@@ -75,7 +75,7 @@ SUITE = Suite(
     goal=("steps", 150_000),
     plan=plan,
     work=work,
-    seconds=600.0,  # Hypothesis may take minutes to make an example small
+    seconds=600.0,  # Hypothesis may take minutes to shrink an example
     mutants=(
         "no-journal",
         "wrong-order",

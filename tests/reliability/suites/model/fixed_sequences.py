@@ -1,4 +1,4 @@
-"""Sequences that are always run, beside the random ones."""
+"""Fixed sequences of calls, which run beside the random ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CLOSES, _UNDOES = range(25, 61), range(30, 57)  # system calls of a close, and 
 
 
 class Step(NamedTuple):
-    """A call, whether its answer arrives, and before which of its system calls the process dies (0: none).
+    """A call, whether its answer arrives, and the system call before which its process dies (0: none).
 
-    `tool` may be the path of a session file that another program edits: `given` is its new content.
+    If `tool` is the path of a session file, another program edits that file: `given` is its new content.
     """
 
     tool: str
@@ -67,7 +67,7 @@ TALES: dict[str, list[Step]] = {
 
 
 def tell(name: str, folder: Path) -> Tally:
-    """Carry one out."""
+    """Run the sequence with this name."""
     tally = Tally()
     world = World(folder / "project", tally.counts)
     if name in histories.TALES:

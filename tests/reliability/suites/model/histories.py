@@ -1,4 +1,4 @@
-"""Sequences about a history that counts as long: foreign changes of it, its index and its texts."""
+"""Sequences with a history that counts as long: foreign changes of the history, its index and its texts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.support import cycle
 
 _PLAN = {"topic": "alpha", "issues": ["A", "B"], "research_summary": ""}
 _TASK = {"title": "t", "context": "c", "goal": "g"}
-_LENGTHY = "r" * 5000  # longer than what is read anew of a history that is known
-_FLIPS = 8  # of the bytes of a file, as many are spoilt, one at a time
-_FEWEST = 10  # system calls of a close until the history is copied
-_AROUND = 12  # bytes to look for on both sides of a spoilt one
+_LENGTHY = "r" * 5000  # longer than the part of a known history that is read again
+_FLIPS = 8  # corrupt this many bytes of a file, one at a time
+_FEWEST = 10  # least number of system calls before a close copies the history
+_AROUND = 12  # bytes to search for on both sides of a corrupt one
 
 Tale = Callable[[World], None]
 Cycles = list[Any]
 
 
 def changed_in_place(world: World) -> None:
-    """Another program changes a letter, again and again; all servers see it, whichever wrote the file before."""
+    """Another program changes a letter repeatedly; all servers see it, whichever of them wrote the file before."""
     for by in (0, 1):
         _close(world, by, summary=_LENGTHY)
         _look(world, "alpha")
@@ -37,14 +37,14 @@ def changed_in_place(world: World) -> None:
 
 
 def shared(world: World) -> None:
-    """One process sees the additions of another one at once, even if both have read the history before."""
+    """Each process sees the cycles of the other one at once, even if both have read the history before."""
     for number in range(6):
         _close(world, number % 2)
         _look(world, "alpha")
 
 
 def merged(world: World) -> None:
-    """git merges a cycle that ended at the same time as one that a journal still holds: both are there then."""
+    """git merges a cycle with the completed_at of the cycle in a pending journal: the history then has both."""
     for _ in range(2):
         _close(world, 0)
     for number in range(1, 200):
@@ -62,7 +62,7 @@ def merged(world: World) -> None:
 
 
 def spoilt(world: World) -> None:
-    """Whatever becomes of a byte of the index or of the texts, a process that has not seen it whole answers right."""
+    """With any corrupt byte in the index or the texts, a process that has not read them before answers correctly."""
     for _ in range(3):
         _close(world, 0)
     folder = world.project.state / cache.FOLDER
@@ -78,13 +78,13 @@ def spoilt(world: World) -> None:
             for process in (0, 1):
                 world.restart(process)
             _look(world, *queries)
-            world.call(0, "plan_start", _PLAN)  # whose number is one more than the highest of the history
+            world.call(0, "plan_start", _PLAN)  # its number is one above the highest of the history
             world.call(0, "task_close", {})
             world.clock.advance(1)
 
 
 def meddled_with(world: World) -> None:
-    """git writes the history while a close copies it: git's cycles stay, with the new cycle or without."""
+    """git writes the history while a close copies it: git's cycles stay, with or without the new cycle."""
     _close(world, 0)
     number, meddled = 0, True
     while meddled:
@@ -94,7 +94,7 @@ def meddled_with(world: World) -> None:
         world.clock.advance(1)
         meddled = world.meddle(0, number, partial(_with, foreign))
         world.clock.advance(1)
-    assert number > _FEWEST, "a close is over before it was meddled with"
+    assert number > _FEWEST, "a close ended before git wrote"
 
 
 TALES: dict[str, Tale] = {
@@ -130,7 +130,7 @@ def _renamed(letter: str, cycles: Cycles) -> Cycles:
 
 
 def _place(number: int, size: int, *, is_index: bool) -> int:
-    """Everywhere in the file, and of an index where the last cycle but one begins."""
+    """Return the place number `number`, evenly spread; in an index also the entry of the last cycle but one."""
     return size - 2 * RECORD.size if is_index and not number else (2 * number + 1) * size // (2 * _FLIPS)
 
 

@@ -23,7 +23,7 @@ WHERE = st.integers(0, 1)
 ARRIVES = st.sampled_from([True, True, True, False, None])
 UNDOES = st.tuples(st.just(UNDO), st.fixed_dictionaries({"count": st.integers(1, 3)}))
 ANY = CALLS.map(lambda call: (call[0], call[1])) | UNDOES
-# What changes several files, and most of it goes by way of the journal.
+# Calls that change several files, most of them through the journal.
 ARCHIVES = st.sampled_from(
     [
         ("task_close", {}),
@@ -55,9 +55,9 @@ EDITS = st.one_of(
 
 
 class Machine(RuleBasedStateMachine):
-    """Calls of two processes, deaths, disk errors, undo, and what git and editors do in between.
+    """Calls of two processes, deaths, disk errors, undo, and changes by git and editors in between.
 
-    `folder` is where the projects go, `figures` counts, `told` has the steps of the example that ran last.
+    `folder` is the parent folder of the projects, `figures` has counts, `told` the steps of the last example.
     """
 
     folder: Path
@@ -93,7 +93,7 @@ class Machine(RuleBasedStateMachine):
     def crash_while_archiving(
         self, at: int, call: tuple[str, dict[str, Any]], numbers: list[int], look: tuple[str, dict[str, Any]]
     ) -> None:
-        """Later deaths happen in reads, which complete the interrupted change."""
+        """Let a process die while it archives, then in reads, which complete the interrupted change."""
         for number in numbers:
             self._tell(f"process {at} dies before system call {number} of {call}")
             self.world.crash(at, *call, number)
@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(edit=EDITS)
     def edit(self, edit: tuple[str, bytes | None]) -> None:
-        self._tell(f"somebody puts {edit[1]!r:.200} into {edit[0]}")
+        self._tell(f"another program puts {edit[1]!r:.200} into {edit[0]}")
         self.world.edit(*edit)
 
     def _tell(self, step: str) -> None:

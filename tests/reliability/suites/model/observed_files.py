@@ -1,4 +1,4 @@
-"""The content of a project's files, as far as a state of the model prescribes it."""
+"""Read the content of a project's files that a state of the model prescribes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Names = list[tuple[str, ...] | str | None]
 
 @dataclass(frozen=True)
 class Seen:
-    """`files` by their paths below .nexus, the contents that were set aside, and the operation log.
+    """`files` by their paths below .nexus, `conflicts` (the contents of the conflict copies), and the operation log.
 
-    `logs_aside` is the number of operation logs that were set aside; `conflicts` leaves them out. `log` has the files
-    of each change that was not taken back, the time of a cycle, None for a line that tells neither.
+    `logs_aside` is the number of operation logs that were set aside; `conflicts` leaves them out. `log` has an item for
+    each change that was not taken back: the files, the time of a cycle, or None for a line that names neither.
     """
 
     files: dict[str, bytes]
@@ -30,7 +30,7 @@ class Seen:
     logs_aside: int
 
     def agrees(self, state: Possible) -> bool:
-        """Whether the files are those of the state."""
+        """Return whether the files are those of the state."""
         return state.files() == self.files and sorted(state.conflicts) == self.conflicts
 
     def differences(self, state: Possible) -> str:
@@ -46,7 +46,7 @@ class Seen:
 
 
 def look(project: Project) -> Seen:
-    """Look at a project in which nothing is being done."""
+    """Read the files of a project while no call runs in it."""
     found = {
         path.removeprefix(".nexus/"): data
         for path, data in project.snapshot().items()
@@ -67,7 +67,7 @@ def names(log: Iterable[Line]) -> Names:
 
 
 def leftovers(project: Project) -> list[str]:
-    """Temporary files where every change has to sweep them."""
+    """Return the temporary files in the folders that every change has to sweep."""
     return [
         path.name
         for folder in (project.nexus, project.state)
@@ -92,7 +92,7 @@ def _tells(entry: Any) -> tuple[str, ...] | str | None:
     if entry is None:
         return None
     if "cycle" in entry:
-        return str(entry["cycle"])  # two states may differ in nothing but whether its line was torn
+        return str(entry["cycle"])  # its line may be the only difference between two states
     kept = all("before" in file for file in entry["files"])
     return tuple(file["name"] for file in entry["files"]) if kept else None
 

@@ -1,4 +1,4 @@
-"""The possible states after a disturbed call: a list, from which later calls remove all but one."""
+"""Compute the possible states after a disturbed call; later calls show which of them is real."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAYS_CHANGED = ("recorded", "did not confirm")
 
 
 def died(state: Possible, tool: str, given: dict[str, Any]) -> list[Possible]:
-    """The process died before it answered: nothing of it is done, or all of it."""
+    """Return the states after a process died before it answered: the change is complete or absent."""
     _, then, wrote = state.after(tool, given)
     if wrote is None:
         return [state]
@@ -25,9 +25,9 @@ def died(state: Possible, tool: str, given: dict[str, Any]) -> list[Possible]:
 def failed(
     state: Possible, tool: str, given: dict[str, Any], content: Any, agrees: Callable[[Outcome], bool]
 ) -> list[Possible]:
-    """The system refused something on the way: what the answer says of it is so. None when it says what cannot be.
+    """Return the states after a call that met a system error; none if its answer is wrong. The answer must be true.
 
-    A line of the operation log may be missing, or torn, so that nothing before it can be taken back.
+    A line of the operation log may be missing, or torn, so that no change before it can be taken back.
     """
     text = content.get("error", "")
     found = []
@@ -38,39 +38,39 @@ def failed(
         elif wrote is None and agrees(outcome):
             found.append(then)
         elif wrote is not None and agrees(outcome):
-            left = _left_markers(before, then)
-            found += [_with(then, markers, log) for markers in left for log in _logs(then, wrote)]
+            left = _left_receipts(before, then)
+            found += [_with(then, receipts, log) for receipts in left for log in _logs(then, wrote)]
         elif wrote is not None and any(words in text for words in _SAYS_CHANGED):
             found += _unanswered(before, then, wrote, _logs(then, wrote))
     return found
 
 
 def _recovered(state: Possible) -> list[Possible]:
-    """The state, and those in which the change that waited was completed without a line in the operation log."""
+    """Return the state, and those in which the pending change was completed without a line in the operation log."""
     if state.waiting is None:
         return [state]
-    return [state, *(_with(state, state.markers, log) for log in _logs(state, state.waiting)[1:])]
+    return [state, *(_with(state, state.receipts, log) for log in _logs(state, state.waiting)[1:])]
 
 
 def _unanswered(state: Possible, then: Possible, wrote: Wrote, logs: list[Any]) -> list[Possible]:
-    """The change is made, or a journal has it; its stored answer, if any, waits for a repeated call."""
+    """Return the states in which the change is made or in a journal, with the receipt of a close, if any."""
     kept = [] if wrote.answer is None else [wrote.answer]
-    found = [_with(then, [*markers, *kept], log) for markers in _left_markers(state, then) for log in logs]
+    found = [_with(then, [*receipts, *kept], log) for receipts in _left_receipts(state, then) for log in logs]
     for possible in found:
         possible.waiting = wrote if wrote.journaled else None
     return found
 
 
-def _left_markers(state: Possible, then: Possible) -> list[list[Any]]:
-    """A change of plan or tasks removes unrequested answers, unless it is disturbed before that."""
-    return [then.markers] if then.markers == state.markers else [then.markers, state.markers]
+def _left_receipts(state: Possible, then: Possible) -> list[list[Any]]:
+    """Return the possible receipts after a change of plan or tasks: it removes them, unless it is disturbed before."""
+    return [then.receipts] if then.receipts == state.receipts else [then.receipts, state.receipts]
 
 
 def _logs(then: Possible, wrote: Wrote) -> list[Any]:
     return [then.log, wrote.log, (*wrote.log, None)]
 
 
-def _with(state: Possible, markers: list[Any], log: Any) -> Possible:
+def _with(state: Possible, receipts: list[Any], log: Any) -> Possible:
     other = state.copy()
-    other.markers, other.log = list(markers), list(log)
+    other.receipts, other.log = list(receipts), list(log)
     return other

@@ -1,4 +1,4 @@
-"""A possible state of a project by the model, with everything that a crash leaves open."""
+"""A possible state of a project by the model, with everything that a crash leaves undecided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support import READ_ONLY, Clock, pretty
 PLAN, TASKS, ARTIFACTS = "plan.json", "tasks.json", "artifacts/"
 UNDO = "undo"
 _TASK_CLASSES = {TASK_CREATION, TASK_STATE, TASK_METADATA}
-# The file that a tool writes, by the capability class of the tool; of a close and an artifact it is not a single one.
+# Tool → the file that it writes, by its capability class. A close and artifact_write have no fixed file.
 _WRITTEN = {
     tool.name: PLAN if PLAN_CHANGE in tool.classes else TASKS
     for tool in TOOLS
@@ -38,10 +38,10 @@ Line = Change | str | None
 
 @dataclass(frozen=True)
 class Wrote:
-    """What a change does beside its own effect: the files it writes or removes, with what they had, the cycle it adds.
+    """The writes of a change: the files that it writes or removes, with their old contents, and the cycle that it adds.
 
-    `log` is the operation log without it. `journaled`: a journal may wait for it after a crash. `answer` is a close's
-    own, kept until it was delivered.
+    `log` is the operation log without the change. `journaled`: a crash may leave a journal of it. `answer` is that of a
+    close, whose receipt is kept until it was delivered.
     """
 
     files: dict[str, bytes | None]
@@ -52,14 +52,14 @@ class Wrote:
 
 
 class Possible(Model):
-    """A state of the project, and of what is kept beside the files that the contract knows.
+    """A state of the project: the files of the contract, and the other files that the store keeps.
 
-    `markers` are the undelivered answers of closes; `waiting` what a journal may still
-    have to complete; `conflicts` the contents that were set aside; `log` the operation log without what was taken back.
+    `receipts` are the undelivered answers of closes; `waiting` is the change that a journal may still have to complete;
+    `conflicts` are the contents that were set aside; `log` is the operation log without undone changes.
     """
 
     def __init__(self, root: str, clock: Clock) -> None:
-        self.markers: list[Any] = []
+        self.receipts: list[Any] = []
         self.waiting: Wrote | None = None
         self.conflicts: list[bytes] = []
         self.log: list[Line] = []
@@ -70,12 +70,12 @@ class Possible(Model):
     def lost(self) -> Any:
         """Return the answer that the next close returns if nothing is open: the newest one whose cycle still exists."""
         places = {cycle["completed_at"]: place for place, cycle in enumerate(self.cycles or [])}
-        kept = [answer for answer in self.markers if answer["cycle"] in places]
+        kept = [answer for answer in self.receipts if answer["cycle"] in places]
         return max(kept, key=lambda answer: places[answer["cycle"]], default=None)
 
     @lost.setter
     def lost(self, value: Any) -> None:
-        self.markers = [] if value is None else [*self.markers, value]
+        self.receipts = [] if value is None else [*self.receipts, value]
 
     def copy(self) -> Possible:
         other = copy.copy(self)
@@ -83,16 +83,16 @@ class Possible(Model):
         other.cycles = None if self.cycles is None else list(self.cycles)
         for name in ("artifacts", "untouched", "_given"):
             setattr(other, name, dict(getattr(self, name)))
-        for name in ("markers", "conflicts", "log"):
+        for name in ("receipts", "conflicts", "log"):
             setattr(other, name, list(getattr(self, name)))
         return other
 
     def key(self) -> str:
         """Return the same key for two states that no call can distinguish."""
-        return repr((self.files(), self.markers, self.waiting, self.conflicts, self.log))
+        return repr((self.files(), self.receipts, self.waiting, self.conflicts, self.log))
 
     def bytes_of(self, name: str) -> bytes | None:
-        """The bytes of a session file or an artifact, by its path from `.nexus/state`."""
+        """Return the bytes of a session file or an artifact, by its path from `.nexus/state`."""
         if name.startswith(ARTIFACTS):
             text = self.artifacts.get(name.removeprefix(ARTIFACTS))
             return None if text is None else text.encode()
@@ -104,7 +104,7 @@ class Possible(Model):
         return pretty(ordered_plan(value) if name == PLAN else ordered_tasks(value))
 
     def files(self) -> dict[str, bytes]:
-        """Path below .nexus → bytes, of all that the contract knows."""
+        """Return path below .nexus → bytes, for all files of the contract."""
         given = {f"state/{name}": self.bytes_of(name) for name in (PLAN, TASKS)}
         return {**super().files(), **{name: data for name, data in given.items() if data is not None}}
 
@@ -129,7 +129,7 @@ class Possible(Model):
         then = self.copy()
         then.waiting = None
         if tool == UNDO and self.waiting is not None and self.waiting.cycle is None:
-            return Outcome(mention=("was completed just now",)), then, None  # a repeated call gets no second one
+            return Outcome(mention=("was completed just now",)), then, None  # it completed the interrupted undo
         try:
             outcome = (
                 Outcome(result=then.undo(given["count"])) if tool == UNDO else then.call(tool, copy.deepcopy(given))
@@ -137,7 +137,7 @@ class Possible(Model):
         except Refused:
             outcome = Outcome()
         if outcome.is_error:
-            return outcome, self, None  # perhaps not even what was interrupted is completed
+            return outcome, self, None  # the pending change may still be pending
         if tool in READ_ONLY:
             return outcome, then, None
         if tool == UNDO:
@@ -145,7 +145,7 @@ class Possible(Model):
         if len(then.cycles or []) > len(self.cycles or []):
             return outcome, then, then._archived(tool, self, outcome.result)
         if tool == "task_close":
-            return outcome, then, None  # answered with what an earlier one had made
+            return outcome, then, None  # the call returned the answer of an earlier close
         name = _WRITTEN.get(tool) or ARTIFACTS + given["filename"]
         then.log.append(Change({name: (self.bytes_of(name), then.bytes_of(name))}))
         return outcome, then, Wrote(self._had((name,)), tuple(self.log))
@@ -174,7 +174,7 @@ class Possible(Model):
     def _archived(self, tool: str, before: Possible, result: Any) -> Wrote:
         assert self.cycles
         self.log.append(self.cycles[-1]["completed_at"])
-        self.markers = []  # a client without its answer has continued
+        self.receipts = []  # the client has continued without the answer
         if tool == "plan_start":
             return Wrote(before._had((PLAN,)), tuple(before.log), self.cycles[-1], journaled=True)
         files = before._had(name for name in (PLAN, TASKS) if before.bytes_of(name) is not None)

@@ -1,4 +1,4 @@
-"""A project on disk and all its possible states: each call keeps those that agree with its answer."""
+"""A project on disk with all its possible states; each answer excludes the states that do not agree with it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support import READ_ONLY, Clock, Project, changed, unpack, without_lo
 
 _JOURNAL = "state/txn.json"
 _CACHE = f".nexus/state/{cache.FOLDER}"
-_MOST = 64  # possible states; a look is taken before there are more
+_MOST = 64  # possible states; with more, a read excludes some first
 
 
 class World:
@@ -40,7 +40,7 @@ class World:
         self._on_its_way: dict[int, tuple[Answer, Any]] = {}
 
     def call(self, at: int, tool: str, given: dict[str, Any], arrives: bool | None = True) -> None:
-        """A call by process number `at`. `arrives`: whether its answer arrives; None while that is unknown."""
+        """Make a call in process number `at`. `arrives`: whether its answer arrives; None while that is unknown."""
         self._know_the_journal()
         before = None if self._is_interrupted() else self.project.snapshot()
         answer = self._callers[at].call(tool, given)
@@ -62,7 +62,7 @@ class World:
             self._look()
 
     def crash(self, at: int, tool: str, given: dict[str, Any], number: int) -> None:
-        """Process number `at` dies before the `number`-th system call of a call, or before it writes out the answer."""
+        """Kill process number `at` before the `number`-th system call of a call, or before it writes the answer."""
         self._bound()
         self._know_the_journal()
         answer = killed(number, lambda: self._callers[at].call(tool, given))
@@ -77,7 +77,7 @@ class World:
         self.restart(at)
 
     def fail(self, at: int, tool: str, given: dict[str, Any], number: int, code: int) -> None:
-        """The `number`-th system call of a call fails with the errno `code`."""
+        """Make a call whose `number`-th system call fails with the errno `code`."""
         self._bound()
         self._know_the_journal()
         with failing_at(number, code) as seen:
@@ -96,7 +96,7 @@ class World:
             self._look(failed=True)
 
     def settle(self, at: int, *, arrived: bool) -> None:
-        """The answer that is on its way from process `at`, if one is, arrives or never does."""
+        """Deliver the pending answer of process `at`, if there is one, or lose it."""
         answer, content = self._on_its_way.pop(at, (None, None))
         if answer is not None and arrived:
             answer.delivered()
@@ -109,12 +109,12 @@ class World:
         self._callers[at] = Caller(self.project.root, self.clock)
 
     def git_history(self, foreign: dict[str, Any] | None) -> None:
-        """git adds the cycle `foreign` to the history, or takes its last cycle away for None."""
+        """Let git add the cycle `foreign` to the history, or remove the last cycle for None."""
         if (self.project.nexus / "history.json").exists():
             self.git(lambda cycles: cycles[:-1] if foreign is None else [*cycles, foreign])
 
     def git(self, change: Callable[[list[Any]], list[Any]], *, in_place: bool = True) -> None:
-        """git makes another history of the one that is there."""
+        """Let git replace the history by the result of `change`."""
         self._know_the_journal()
         found = self.cycles()
         made = change(found)
@@ -126,15 +126,15 @@ class World:
                 again = [state.waiting.cycle] if state.waiting and state.waiting.cycle not in (None, *made) else []
                 then.cycles = [*made, *again]
                 following.append(then)
-        assert following, "the history is in none of the states that it may be in"
+        assert following, "the history is in no possible state"
         self.possible = following
         path = self.project.put("history.json" if in_place else "new.json", {"cycles": made})
         path.rename(self.project.nexus / "history.json")
 
     def meddle(self, at: int, number: int, change: Callable[[list[Any]], list[Any]]) -> bool:
-        """git makes another history while process number `at` closes, before its system call `number`.
+        """Let git change the history while process number `at` closes, before its system call `number`.
 
-        False, and nothing is meddled with, where the new history has all the bytes of the old one by then.
+        Return False, without a change, if the new history has all the bytes of the old one by then.
         """
         self._know_the_journal()
         met = []
@@ -158,21 +158,21 @@ class World:
         return list(json.loads(self.project.get("history.json"))["cycles"])
 
     def waiting(self) -> Any:
-        """The cycle that a journal holds which waits; None where none does."""
+        """Return the cycle in a pending journal; None without one."""
         self._know_the_journal()
         return next((state.waiting.cycle for state in self.possible if state.waiting is not None), None)
 
     def edit(self, name: str, data: bytes | None) -> None:
-        """A program without our lock replaces or removes plan.json or tasks.json."""
+        """Let a program without the lock replace or remove plan.json or tasks.json."""
         self._know_the_journal()
         if name in self._edited:
-            return  # what the first edit left may be set aside already, or not
+            return  # the first edit may be set aside by now or not
         self._edited.add(name)
         for state in self.possible:
             if state.waiting is None or name not in state.waiting.files:
                 state.put(name, data)
             elif data not in (None, state.bytes_of(name), state.waiting.files[name]):
-                state.conflicts.append(data)  # neither what the change makes of the file, nor what it had before
+                state.conflicts.append(data)  # neither the new nor the old content of the change
         path = self.project.state / name
         if data is None:
             path.unlink(missing_ok=True)
@@ -194,16 +194,16 @@ class World:
         answer.undelivered()
         if content is not None:
             for state in self.possible:
-                state.markers.append(content)
+                state.receipts.append(content)
 
     def _is_interrupted(self) -> bool:
         return (self.project.nexus / _JOURNAL).exists()
 
     def _know_the_journal(self) -> None:
-        """A journal that waits, or does not, leaves only the states in which that is so."""
+        """Exclude the states that do not agree with the presence or absence of a journal."""
         if self._is_interrupted():
             self.possible = [state for state in self.possible if state.waiting is not None]
-            assert self.possible, "a journal waits where none was begun"
+            assert self.possible, "there is a journal, but no state allows one"
             return
         self._edited.clear()
         for state in self.possible:
@@ -214,9 +214,9 @@ class World:
             self.call(0, "context", {})
 
     def _look(self, *, failed: bool = False) -> None:
-        """Leave the states that agree with the files as they are now.
+        """Exclude the states that do not agree with the present files.
 
-        `failed`: a system call has failed since the last look, so the operation log may have been set aside.
+        `failed`: a system call has failed since the last read, so the operation log may have been set aside.
         """
         assert not self._is_interrupted(), "a journal is left after a call"
         seen = look(self.project)

@@ -1,4 +1,4 @@
-"""The leftovers of killed calls, in which the next call is disturbed, to test recovery too."""
+"""Make the leftovers of killed calls: the next call is disturbed there, so that recovery is tested, too."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.reliability.suites.one_call.model import Heard, Model, Outcome
 from tests.reliability.suites.one_call.points import Case
 from tests.reliability.suites.one_call.scenarios import (
     JOURNAL,
-    MARKER,
     NOW,
+    RECEIPT,
     Tree,
     files_of,
     is_temporary,
@@ -26,13 +26,13 @@ LEFT: dict[str, Callable[[Tree], bool]] = {
     _UNDONE: lambda left: JOURNAL not in left and any(map(is_temporary, left)),
     "a journal": lambda left: JOURNAL in left,
     "a journal half applied": lambda left: JOURNAL in left and "state/plan.json" not in left,
-    "an answer": lambda left: any(path.startswith(MARKER) for path in left),
+    "an answer": lambda left: any(path.startswith(RECEIPT) for path in left),
 }
-"""By its name, how to know what a killed task_close left."""
+"""Name of a state → a function that returns whether the files that a killed task_close left are in this state."""
 
 
 def interrupted(root: Path, model: Model, name: str) -> tuple[Tree, list[Outcome]]:
-    """Return (the content of `.nexus`, the expected result) after a task_close that was killed."""
+    """Return (the content of `.nexus`, the possible outcomes) after a killed task_close that left the state `name`."""
     case = Case(root, tree_of(_STATE), "task_close", NOW)
     before = Outcome(files_of(case.start))
     lever = Played()

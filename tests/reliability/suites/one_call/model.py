@@ -13,17 +13,17 @@ from tests.reliability.suites.one_call.scenarios import NAMES, READS, Files, fil
 
 
 class Heard(Enum):
-    """The caller's knowledge of a call."""
+    """The knowledge that the caller of a call has."""
 
-    NOTHING = auto()  # the server died before it answered: done, or not
-    RECORDED = auto()  # an error said that the change is made, or will be
-    ANSWER = auto()  # the answer is out; whether the server could note that is not known
-    ALL = auto()  # answered, and noted
+    NOTHING = auto()  # the server died before it answered: the change may be made or not
+    RECORDED = auto()  # an error said that the change is made, or will be completed
+    ANSWER = auto()  # the answer was sent, but the server may not have removed the receipt
+    ALL = auto()  # the answer was sent, and the receipt is removed
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Files that may be found. `closed` is the undelivered answer of a close, "" for none.
+    """One possible set of files. `closed` is the undelivered answer of a close, "" for none.
 
     The next close that finds nothing open must return it, unless it may have been delivered (`perhaps`).
     """
@@ -34,7 +34,7 @@ class Outcome:
 
 
 class Model:
-    """The results of calls without a disturbance, determined in a folder of its own."""
+    """The results of undisturbed calls, which the model makes in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._scratch = project(folder / "scratch")
@@ -54,7 +54,7 @@ class Model:
         return list(ends)
 
     def _done(self, outcome: Outcome, tool: str, at: int) -> Iterator[tuple[str, Outcome]]:
-        """Return (the answer, the files after it) of a completed call."""
+        """Yield (the answer, the outcome) of a completed call, for each possible outcome."""
         if tool == "task_close" and outcome.closed and outcome.files[1:] == (None, None):
             yield outcome.closed, outcome
             if not outcome.perhaps:
@@ -76,7 +76,7 @@ class Model:
 
 
 def spelled(answer: Json) -> str:
-    """An answer as text, to compare it."""
+    """Return an answer as text, for comparisons."""
     return json.dumps(answer, sort_keys=True)
 
 

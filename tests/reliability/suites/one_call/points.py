@@ -1,4 +1,4 @@
-"""The points at which a call can be disturbed, and how it ended: under strace and in the simulation."""
+"""The points at which a call can be disturbed, and the end of the call: for strace and for the simulation."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Ended:
-    """The data sent before the end, and whether the point of the disturbance was reached."""
+    """The end of a call: the data sent before it, and whether the point of the disturbance was reached."""
 
     sent: bytes
     reached: bool = True
 
     @property
     def answer(self) -> Json:
-        """The structured content of the answer, None when none was sent."""
+        """The structured content of the answer; None if no answer was sent."""
         return json.loads(self.sent) if self.sent else None
 
 
@@ -45,11 +45,11 @@ class Case:
     at: int
 
     def perform(self, send: Callable[[bytes], object] | None = None) -> Json:
-        """Make the call, whatever the project holds now."""
+        """Make the call with the present files."""
         return perform(self.root, self.tool, self.at, send)
 
     def prepare(self) -> None:
-        """Put the project into the state that the call is to find."""
+        """Restore the files that the call has to find."""
         restore(self.root, self.start)
         if long.is_on():
             warm(self.root)

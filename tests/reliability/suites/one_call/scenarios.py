@@ -19,16 +19,16 @@ from tests.reliability.suite import Json
 NOW = 1_767_323_045_250  # milliseconds since 1970
 LATER = 1_000  # milliseconds from one call to the next
 
-# What must never be lost, doubled or torn, below `.nexus`. Everything else serves these, and goes again.
+# The files below `.nexus` that must never be lost, doubled or torn. All other files only serve these.
 NAMES = ("history.json", "state/plan.json", "state/tasks.json")
 JOURNAL = "state/txn.json"
 LOG_ASIDE = "state/conflict-oplog.jsonl"
-"""A log that could not take the note of a close: so no undo passes the close, and the close is a success."""
-MARKER = "state/closed-"
+"""The log that a close sets aside when it cannot append to it. The close succeeds, and undo does not go past it."""
+RECEIPT = "state/closed-"
 Files = tuple[bytes | None, ...]
 """The bytes of NAMES, None where absent."""
 Tree = dict[str, bytes | None]
-"""All below `.nexus` by its path from there, None for a folder; "" is `.nexus` itself."""
+"""Path from `.nexus` → bytes of a file, None for a folder; the path "" is `.nexus` itself."""
 
 ARGUMENTS: dict[str, dict[str, Json]] = {
     "task_close": {},
@@ -36,12 +36,12 @@ ARGUMENTS: dict[str, dict[str, Json]] = {
     "task_add": {"title": "More", "context": "because", "goal": "All of it"},
     "plan_status": {},
     "task_list": {},
-    "history_search": {"query": "completed_at"},  # which every cycle has
+    "history_search": {"query": "completed_at"},  # a word of every cycle
 }
 CHANGES = ("task_close", "plan_start", "task_add")
 READS = ("plan_status", "task_list", "history_search")
 
-# Bytes that no layout of ours would give: a change has to keep them.
+# No version of ours writes this layout: a change has to keep its bytes.
 _OLD = '{"cycles": [ {"completed_at": "2020-01-01T00:00:00.000Z", "branch":"main","plan":null,"tasks":[],"x":1.50} ]}'
 _PLAN = ("plan_start", {"topic": "Topic", "issues": ["One", "Two"], "research_summary": "known"})
 _DECISION = ("plan_decide", {"issue_id": 1, "decision": "yes"})
@@ -56,8 +56,8 @@ STATES: dict[str, tuple[tuple[str, dict[str, Json]], ...]] = {
 }
 _WITH_OLD_HISTORY = ("all there", "tasks")
 SCENARIOS = tuple(product(CHANGES, STATES))
-"""(the tool that is disturbed, the state it finds)."""
-# Of these several files change, so a journal is what a crash leaves.
+"""(The tool that is disturbed, the state that it finds.)"""
+# These calls change several files, so a crash may leave a journal.
 JOURNALLED = tuple(
     (tool, state)
     for tool, state in SCENARIOS
@@ -66,9 +66,9 @@ JOURNALLED = tuple(
 
 
 def perform(root: Path, tool: str, at: int, send: Callable[[bytes], object] | None = None) -> Json:
-    """One call by a server that has just started, at the time `at`; the structured content of its answer.
+    """Make one call in a new server at the time `at`; return the structured content of its answer.
 
-    `send` writes the answer out. What notes that it is out comes after.
+    `send` writes the answer out. The server removes the receipt afterwards.
     """
     answer = App(Workspace(str(root)), now=lambda: at / 1000).call(tool, ARGUMENTS[tool])
     content = answer.result["structuredContent"]
@@ -79,13 +79,13 @@ def perform(root: Path, tool: str, at: int, send: Callable[[bytes], object] | No
 
 
 def warm(root: Path) -> None:
-    """Let a process look through the history, so that the next one finds an index and texts, where there are any."""
+    """Let a process search the history, so that the next process finds an index and texts of a long history."""
     if not os.path.exists(f"{root}/.nexus/{JOURNAL}"):
         perform(root, "history_search", NOW)
 
 
 def project(folder: Path) -> Path:
-    """A project without `.nexus` in this folder, on branch main."""
+    """Make a project without `.nexus` in this folder, on branch main; return its path."""
     git = folder / "project" / ".git"
     git.mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
@@ -121,7 +121,7 @@ def tree(root: Path) -> Tree:
 
 
 def restore(root: Path, wanted: Tree) -> None:
-    """Restore the files of `.nexus` in `wanted`."""
+    """Replace the content of `.nexus` by `wanted`."""
     nexus = root / ".nexus"
     shutil.rmtree(nexus, ignore_errors=True)
     for path, content in wanted.items():
@@ -142,8 +142,8 @@ def files_of(of: Tree) -> Files:
 
 
 def leftovers(of: Tree) -> list[str]:
-    """The leftovers of a crash that a later call has to complete or to remove."""
-    return [path for path in of if path == JOURNAL or path.startswith(MARKER) or is_temporary(path)]
+    """Return the leftovers of a crash that a later call has to complete or remove."""
+    return [path for path in of if path == JOURNAL or path.startswith(RECEIPT) or is_temporary(path)]
 
 
 def is_temporary(path: str) -> bool:

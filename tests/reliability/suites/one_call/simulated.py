@@ -1,6 +1,7 @@
 """Simulate kills and errors in this process by replacing functions of `os` (tests/store/crash_points.py).
 
-Needs no strace and costs a tenth of it. It sees the calls that the store makes on purpose, not what C does below them.
+The simulation needs no strace, and takes a tenth of the time. It sees the calls of `os` functions, but not the system
+calls that C code makes below them.
 """
 
 from __future__ import annotations
@@ -18,41 +19,41 @@ from tests.store.crash_points import Calls, dying_at, failing_at, killed
 
 _NEVER = 1_000_000
 _ALSO = ("close", "flock")
-_COPY = "copy_file_range"  # macOS has it not
-# Python goes on by itself when a signal interrupts one of the others, so that no caller of `os` ever sees it.
+_COPY = "copy_file_range"  # not on macOS
+# When a signal interrupts any other call, Python repeats it, so that no caller of `os` sees EINTR.
 _INTERRUPTED = ("replace", "unlink", "mkdir", "rmdir", "listdir", "utime")
 
 
 class Played:
-    """Disturbs calls in this process."""
+    """A lever that disturbs calls in this process."""
 
     def __init__(self) -> None:
-        # A dead process lets go of its files at once; here a collection must see to it, and have little to look at.
+        # After a simulated death a garbage collection closes the files; freezing older objects keeps it fast.
         gc.freeze()
 
     def kill_points(self, case: Case) -> list[Point]:
-        """The calls before which a call of the tool can die."""
+        """Return the system calls before which a call of the tool can die."""
         case.prepare()
         with dying_at(_NEVER) as seen:
             case.perform()
         return _points(seen)
 
     def kill(self, case: Case, point: Point) -> Ended:
-        """The call of the tool, dead before `point`."""
+        """Make the call of the tool, and let it die before `point`."""
         case.prepare()
         sent: list[bytes] = []
         ended = killed(point.number, partial(case.perform, sent.append))
         return Ended(b"".join(sent), reached=ended is None)
 
     def error_points(self, case: Case, code: int) -> list[Point]:
-        """The calls that can fail with `code`."""
+        """Return the system calls that can fail with `code`."""
         case.prepare()
         with failing_at(_NEVER, code, _ALSO) as seen:
             case.perform()
         return [point for point in _points(seen) if code != errno.EINTR or point.name in _INTERRUPTED]
 
     def fail(self, case: Case, point: Point, code: int, *, lasting: bool) -> Ended:
-        """The call of the tool, `point` failing with `code`; `lasting`: all later calls of that name, too."""
+        """Make the call of the tool; let `point` fail with `code`, and with `lasting` all later calls of that name."""
         case.prepare()
         sent: list[bytes] = []
         with failing_at(point.number, code, _ALSO, lasting=lasting) as seen:
@@ -61,7 +62,7 @@ class Played:
 
 
 def with_short_writes(case: Case, most: int) -> Ended:
-    """The call of the tool, when the system takes no more than `most` bytes of a write or a copy."""
+    """Make the call of the tool while the system accepts at most `most` bytes of a write or a copy."""
     case.prepare()
     sent: list[bytes] = []
     real, really = os.write, getattr(os, _COPY, None)
@@ -80,7 +81,7 @@ def with_short_writes(case: Case, most: int) -> Ended:
 
 
 def with_small_files(case: Case, largest: int) -> Ended:
-    """The call of the tool, when the system lets no file grow beyond `largest` bytes: it takes part of a write."""
+    """Make the call of the tool while no file can grow beyond `largest` bytes; a write may succeed in part."""
     import resource
 
     case.prepare()

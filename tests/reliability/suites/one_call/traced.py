@@ -1,7 +1,7 @@
-"""A real process under strace: record its system calls, then repeat them with one of them disturbed.
+"""Run a real process under strace: record its system calls, then repeat the run with one of them disturbed.
 
-The process is a fork of this one, with one thread: strace counts for each thread. It stops itself before the call, so
-that strace, which costs 15 ms where a new Python would cost 100, sees the call and nothing else.
+The process is a fork of this one with one thread, because strace counts calls for each thread. It stops itself before
+the tool call, and strace attaches to it there: this takes 15 ms, where starting a new Python would take 100 ms.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tests.reliability.suites.one_call.points import Case, Ended, Point
 
 _MARK = "/nexus-mcp-begins-here"
 _LINE = re.compile(r"(\w+)\(")
-# What CPython asks for now and then, for itself: not the same in each run, and without any effect on a file. A kill
-# before one of these leaves what a kill before the next other call leaves.
+# System calls of CPython itself, which differ between runs and affect no file. A kill before one of these leaves the
+# same files as a kill before the next other call.
 _OWN = frozenset({"brk", "mmap", "munmap", "mremap", "madvise", "mprotect", "futex", "rt_sigreturn", "restart_syscall"})
-_SEND = "sendto"  # how the answer goes out: by a call that nothing else makes
+_SEND = "sendto"  # the system call that sends the answer; nothing else uses it
 _PR_SET_PTRACER = 0x59616D61
 
 
-# Calls in which an error can keep a file from being changed. Not close: strace would leave the file open, as no kernel
-# does, and with it the lock; simulated.py covers it.
+# Calls whose error can prevent the change of a file. close is left out: a close that strace lets fail leaves the file
+# and its lock open, unlike a real one. simulated.py covers close.
 _ABOUT_FILES = frozenset(
     {
         *(
@@ -61,7 +61,7 @@ class Untraceable(Exception):
 
 @dataclass(frozen=True)
 class SystemCall:
-    """One system call as strace shows it; it was the `when`-th of its name."""
+    """One system call as strace shows it: the `when`-th call with its name."""
 
     name: str
     when: int
@@ -78,22 +78,22 @@ class Trace:
 
 
 class Traced:
-    """Disturbs calls of real processes. `folder` is for the notes of strace."""
+    """A lever that disturbs calls of real processes. `folder` is for the logs of strace."""
 
     def __init__(self, folder: Path) -> None:
         self._log = folder / "strace.log"
         self._recorded: list[SystemCall] = []
 
     def kill_points(self, case: Case) -> list[Point]:
-        """The system calls before which a call of the tool can be killed, the last one ending the process."""
+        """Return the system calls before which a call of the tool can be killed; the last one ends the process."""
         case.prepare()
-        case.perform()  # here first: the runs, which are forks, then all begin with the same imported
+        case.perform()  # imports all modules here, so that all forks begin with the same ones
         case.prepare()
         self._recorded = run(case.perform, self._log).calls
         return [Point(number, call.name, call.text) for number, call in enumerate(self._recorded, 1)]
 
     def kill(self, case: Case, point: Point) -> Ended:
-        """The call of the tool, killed before `point`. Raise Untraceable when it was killed elsewhere."""
+        """Make the call of the tool, and kill it before `point`. Raise Untraceable when it was killed elsewhere."""
         case.prepare()
         call = self._recorded[point.number - 1]
         trace = run(case.perform, self._log, f"{call.name}:signal=KILL:when={call.when}")
@@ -101,15 +101,15 @@ class Traced:
         if trace.killed and names != [seen.name for seen in self._recorded[: point.number]]:
             raise Untraceable(f"killed elsewhere than before {call.text}: {names[-3:]} at {len(names)}")
         if trace.killed and bool(trace.sent) != (_SEND in names[:-1]):
-            raise Untraceable(f"{call.text} was not kept from acting")
+            raise Untraceable(f"{call.text} was carried out")
         return Ended(trace.sent, reached=trace.killed)
 
     def error_points(self, case: Case, code: int) -> list[Point]:
-        """The system calls about files, from the beginning of a call of the tool to its end."""
+        """Return the system calls about files that a call of the tool makes."""
         return [point for point in self.kill_points(case) if point.name in _ABOUT_FILES]
 
     def fail(self, case: Case, point: Point, code: int, *, lasting: bool) -> Ended:
-        """The call of the tool, `point` failing with `code`; `lasting`: all later calls of that name, too."""
+        """Make the call of the tool; let `point` fail with `code`, and with `lasting` all later calls of that name."""
         case.prepare()
         call = self._recorded[point.number - 1]
         inject = f"{call.name}:error={errno.errorcode[code]}:when={call.when}{'+' * lasting}"
@@ -118,11 +118,11 @@ class Traced:
 
 
 _Work = Callable[[Callable[[bytes], object]], object]
-"""Gets the function that sends an answer out."""
+"""The work of the traced process: its argument is the function that sends an answer."""
 
 
 def run(work: _Work, log: Path, inject: str = "") -> Trace:
-    """`work` in a process of its own, under strace, which writes `log`; `inject` as its option of that name.
+    """Run `work` in a process of its own under strace, which writes `log` and gets `inject` as its option --inject.
 
     Raise Untraceable, also when the process ends with an error.
     """
@@ -152,7 +152,7 @@ def run(work: _Work, log: Path, inject: str = "") -> Trace:
 
 @cache
 def usable() -> bool:
-    """Whether strace is there and may trace: a container can forbid it."""
+    """Return whether strace is installed and may trace, which a container can forbid."""
     if shutil.which("strace") is None:
         return False
     try:
@@ -162,17 +162,17 @@ def usable() -> bool:
 
 
 def _live(work: _Work, its: socket.socket) -> None:
-    """The whole life of the traced process; does not return."""
+    """Run in the traced process, and exit."""
     code = 1
     try:
         try:
-            # Where only parents may trace (Yama): strace is a sibling.
+            # Yama may allow only parents to trace, and strace is a sibling.
             ctypes.CDLL(None).prctl(_PR_SET_PTRACER, ctypes.c_ulong(-1), 0, 0, 0)
             os.kill(os.getpid(), signal.SIGSTOP)
             os.path.lexists(_MARK)
             work(its.send)
             code = 0
-        except Exception as error:  # noqa: BLE001 - told to the parent, which fails
+        except Exception as error:  # noqa: BLE001 - the parent reports it
             its.send(repr(error).encode())
     finally:
         os._exit(code)
@@ -195,7 +195,7 @@ def _attached(pid: int, log: Path, inject: str) -> subprocess.Popen[str]:
 
 
 def _calls(log: Path) -> list[SystemCall]:
-    """The calls after the mark. Those before it count for `when`, as strace counts them."""
+    """Return the calls after the mark. The calls before it count for `when`, because strace counts them, too."""
     seen: dict[str, int] = {}
     calls: list[SystemCall] = []
     begun = False

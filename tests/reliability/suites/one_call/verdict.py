@@ -20,7 +20,7 @@ from tests.reliability.suites.one_call.scenarios import (
 )
 from tests.reliability.suites.one_call.workspace_check import Wrong, check_whole, narrowed, settle
 
-# Python makes these again when a signal interrupts them.
+# Python repeats these calls when a signal interrupts them.
 _RESUMED = frozenset(
     {
         *("openat", "read", "pread64", "write", "pwrite64", "copy_file_range"),
@@ -33,7 +33,7 @@ _REFUSED = ("nothing was changed", "changed nothing itself")
 
 @dataclass(frozen=True)
 class Fault:
-    """The error that was met: at which call, its name, and whether it stayed."""
+    """The injected error: its call, its name, and whether all later calls of that name failed, too."""
 
     point: Point
     code: str
@@ -41,15 +41,15 @@ class Fault:
 
     @property
     def passes(self) -> bool:
-        """It is one that the caller must not notice."""
+        """Whether the caller must not notice the error."""
         return self.code == "EINTR" and self.point.name in _RESUMED
 
     @property
     def tells(self) -> bool:
-        """It is one that the caller must be told about: without this, no answer can be promised.
+        """Whether the call must be answered with an error.
 
-        There is nothing weaker to fall back to, neither for a rename or an fsync nor for the lock. The operation log
-        alone is advice, and the index of the history can be made anew.
+        That is so for a rename, an fsync and the lock, which nothing can replace. A change succeeds without the
+        operation log, and the index of the history can be made again.
         """
         if self.passes or any(name in self.point.shown for name in (oplog.NAME, cache.NAME)):
             return False
@@ -59,18 +59,15 @@ class Fault:
 
     @property
     def at_lock(self) -> bool:
-        """Return whether the error happened on the lock file, by its name or open. A simulated error does not show
-        which file is locked.
-        """
+        """Whether the error was at the lock file. A simulated flock counts always: it does not show its file."""
         spelled_as = (f"/{lock.NAME}>", f"{lock.NAME!r}", f'"{lock.NAME}"')
         return self.point.name == "flock" or any(name in self.point.shown for name in spelled_as)
 
 
 def check(case: Case, model: Model, before: list[Outcome], ended: Ended, fault: Fault | None) -> None:
-    """Compare the answer with the files, then make calls until no change is pending. With `fault` None the call must
-    succeed. `before` are the possible files when the call was made. Raise Wrong.
+    """Compare the answer with the files, then make calls until no change is pending. Raise Wrong.
 
-    `before` is what there may have been when the call was made. Raise Wrong.
+    With `fault` None the call must succeed. `before` are the possible files at the time of the call.
     """
     if ended.answer is None:
         raise Wrong("no answer")
@@ -86,7 +83,7 @@ def _after(case: Case, model: Model, before: list[Outcome], ended: Ended, fault:
             raise Wrong("answered as a success")
         done = model.after(before, case.tool, case.at, Heard.ANSWER, spelled(ended.answer))
         if not done:
-            raise Wrong(f"answered with what it must not: {spelled(ended.answer)[:300]}")
+            raise Wrong(f"answered wrongly: {spelled(ended.answer)[:300]}")
         return narrowed(case.root, done, "after a success")
     if fault is None or fault.passes:
         raise Wrong(f"refused: {error}")
@@ -98,24 +95,22 @@ def _after(case: Case, model: Model, before: list[Outcome], ended: Ended, fault:
         return done
     if "did not confirm" in error:
         return narrowed(case.root, done, f"told {error!r}")
-    raise Wrong(f"an error that does not say what became of the files: {error}")
+    raise Wrong(f"an error that does not say whether files were changed: {error}")
 
 
 def _check_unchanged(case: Case, fault: Fault, error: str) -> None:
-    """Check that only the lock, temporary files and advisory files differ; with a persistent error, new folders may,
-    too.
-    """
+    """Check that only the lock, temporary and advisory files differ; with a lasting error, new folders, too."""
     if leftovers(case.start):
-        return  # what was begun before may have been carried on, whatever became of this call
+        return  # the call may have completed an earlier change
     if files(case.root) != files_of(case.start):
-        raise Wrong(f"told {error!r}, but files were changed")
+        raise Wrong(f"the answer is {error!r}, but files were changed")
     was, found = _visible(case.start), _visible(tree(case.root))
     if fault.at_lock and "state" not in was:
-        # Who made the lock's file but did not get the lock must leave it: another may have got it by now.
+        # A process that made the lock file but did not get the lock must leave it: another process may hold it by now.
         found = {path: content for path, content in found.items() if path not in ("", "state")}
     if was != found and not fault.lasting:
         differing = sorted(path for path in {*was, *found} if was.get(path, ...) != found.get(path, ...))
-        raise Wrong(f"told {error!r}, but these are not as they were: {', '.join(differing)}")
+        raise Wrong(f"the answer is {error!r}, but these have changed: {', '.join(differing)}")
 
 
 def _visible(of: Tree) -> Tree:

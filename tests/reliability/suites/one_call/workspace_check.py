@@ -24,11 +24,11 @@ from tests.reliability.suites.one_call.scenarios import (
 
 
 class Wrong(Exception):
-    """A state that must never be found. The text describes it."""
+    """An answer or a state of the files that is not allowed. The text describes it."""
 
 
 def check_whole(root: Path, allowed: Iterable[Files]) -> None:
-    """Each file by itself is one of those that `allowed` has, and each of ours parses: what a reader sees any time.
+    """Check what a reader may see at any time: each file is one of those in `allowed`, and each of ours parses.
 
     Raise Wrong.
     """
@@ -45,35 +45,35 @@ def check_whole(root: Path, allowed: Iterable[Files]) -> None:
 
 
 def narrowed(root: Path, outcomes: Iterable[Outcome], told: str) -> list[Outcome]:
-    """Those of the outcomes that are found now. Raise Wrong when none is."""
+    """Return the outcomes that agree with the present files. Raise Wrong when none does."""
     wanted = list(outcomes)
     found = files(root)
     left = [outcome for outcome in wanted if outcome.files == found]
     if not left:
         may = " or ".join(sorted({_told(outcome.files) for outcome in wanted}))
-        raise Wrong(f"{told}: there is {_told(found)}, and there must be {may}")
+        raise Wrong(f"{told}: found {_told(found)}, allowed {may}")
     return left
 
 
 def go_on(root: Path, model: Model, outcomes: Iterable[Outcome], tool: str, at: int) -> list[Outcome]:
-    """Make a call, with nothing to disturb it: it has to succeed, its answer and the files have to be right.
+    """Make an undisturbed call, and return the outcomes after it. Raise Wrong unless it succeeds correctly.
 
-    Raise Wrong.
+    Its answer and the files have to agree with one of the outcomes.
     """
     answer: Json = perform(root, tool, at)
     if "error" in answer:
         raise Wrong(f"{tool} afterwards is refused: {answer['error']}")
     may = model.after(outcomes, tool, at, Heard.ALL, spelled(answer))
     if not may:
-        raise Wrong(f"{tool} afterwards is answered with what it must not: {spelled(answer)[:300]}")
+        raise Wrong(f"{tool} afterwards is answered wrongly: {spelled(answer)[:300]}")
     return narrowed(root, may, f"after {tool}")
 
 
 def settle(root: Path, model: Model, outcomes: Iterable[Outcome], at: int) -> None:
-    """Go on until all that the disturbance left is completed and gone. Raise Wrong.
+    """Make calls until all leftovers of the disturbance are completed or removed. Raise Wrong.
 
-    A reading call by another process completes what was begun. The next close archives what is open, or gives the
-    answer that is still due. The one after it is a close of its own.
+    A reading call by another process completes a pending change. The next close archives the open plan and tasks, or
+    returns the undelivered answer of an earlier close. The close after it is an ordinary one.
     """
     for tool in READS:
         outcomes = go_on(root, model, outcomes, tool, at)
@@ -85,20 +85,20 @@ def settle(root: Path, model: Model, outcomes: Iterable[Outcome], at: int) -> No
     kept = [path for path in found if "conflict-" in path and path != LOG_ASIDE]
     left = leftovers(found) + kept + [path for path in found if path.endswith(".new")]
     if left:
-        raise Wrong(f"left for good: {', '.join(left)}")
+        raise Wrong(f"never removed: {', '.join(left)}")
     if found.get(".gitignore") != b"state/\n":
         raise Wrong(f".gitignore is {_shown(found.get('.gitignore'))}")
 
 
 def _told(found: Files) -> str:
-    """Return the amount of data as text for a message."""
+    """Return a summary of the files as text for a message."""
     history, plan, tasks = found
     try:
         cycles = 0 if history is None else len(json.loads(history)["cycles"])
         open_tasks = "no tasks" if tasks is None else f"{len(json.loads(tasks)['tasks'])} tasks"
         topic = "no plan" if plan is None else f"plan {json.loads(plan)['id']}"
     except (ValueError, KeyError, TypeError):
-        return "what does not parse"
+        return "a file that does not parse"
     return f"({cycles} cycles, {topic}, {open_tasks})"
 
 

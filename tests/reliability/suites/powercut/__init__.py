@@ -1,4 +1,4 @@
-"""Power cuts: the operations of real calls, and every state that a reordering file system may make of them.
+"""Power cuts during real calls: every state that a reordering file system may leave.
 
 scenarios.py has the calls, recording.py records them, disk.py computes the states after a cut, and client_check.py lets
 a new server read each state.
@@ -19,12 +19,12 @@ from tests.reliability.suites.powercut.scenarios import SCENARIOS, Played, play
 
 _SAMPLES, _ALL_UP_TO = 10_000, 8
 _QUICK_SAMPLES, _QUICK_ALL_UP_TO, _QUICK_STEP = 12, 2, 4
-_QUICK_SAMPLES_OF = {"another's change after a close": 40}  # so many that each change is once the only one lost
-_LONG_SAMPLES, _LONG_ALL_UP_TO = 100, 3  # of what a long history has beside it nothing is ever synced
-_MOST_OPERATIONS = 40  # of one call; a death after each of them is tried
-_LONG_STEP = 4  # from one of these to the next
+_QUICK_SAMPLES_OF = {"another's change after a close": 40}  # enough that each change is once the only lost one
+_LONG_SAMPLES, _LONG_ALL_UP_TO = 100, 3  # fewer: the index and texts of a long history are never synced
+_MOST_OPERATIONS = 40  # maximum operations of one call; a death is tried after each of them
+_LONG_STEP = 4  # in a long history, from one of these deaths to the next
 _LIKELY = 25
-_PAIRS = 250  # of the places of two deaths, as many are sampled
+_PAIRS = 250  # sampled pairs of places for two deaths
 _PARTS = {"session": 40, "closes": 20, "undo": 4, "undo of two": 4, "searched close": 20, "searches": 20}
 _ENOUGH = 3
 
@@ -46,7 +46,7 @@ _QUICK: tuple[tuple[str, list[int | str]], ...] = (
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """A piece for each scenario and the places of its deaths; long recordings in parts."""
+    """Return a piece for each scenario and the places of its deaths; a long recording has several parts."""
     if quick:
         return [_piece(name, deaths, quick=True) for name, deaths in _QUICK]
     pieces: list[Any] = []
@@ -69,7 +69,7 @@ def _piece(scenario: str, deaths: Sequence[int | str], part: int = 0, parts: int
 
 
 def work(piece: Piece) -> Tally:
-    """Play the scenario, cut it at every operation of this part, and check each state that a cut may leave."""
+    """Play the scenario, cut the power at every operation of this part, and check each state that a cut may leave."""
     name, deaths = piece.item["scenario"], piece.item["deaths"]
     is_long, quick = SCENARIOS[name].long, piece.item["quick"]
     all_up_to, samples = (_LONG_ALL_UP_TO, _LONG_SAMPLES) if is_long else (_ALL_UP_TO, _SAMPLES)
@@ -80,7 +80,7 @@ def work(piece: Piece) -> Tally:
     if any(answer is not None for answer in played.answers[: len(deaths)]):
         return tally  # the call has fewer operations: no process died
     seen: dict[tuple[bool, frozenset[Any], frozenset[str]], Found] = {}
-    # Before the last death the states equal those of a piece without it, which has those cuts.
+    # The cuts before the last death are those of the piece without this death.
     first = played.operations.index(Mark(len(deaths), "began")) if deaths else 0
     ends = _share(first, len(played.operations) + 1, piece.item["part"], piece.item["parts"])
     for end in ends[:: _QUICK_STEP if is_long and quick else 1]:

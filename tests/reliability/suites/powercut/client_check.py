@@ -29,10 +29,10 @@ Infos = Mapping[str, os.stat_result]
 
 @dataclass
 class Found:
-    """What came of a tree: what its files said once they were looked at (`state`, as JSON), what went wrong then.
+    """The result of a tree: the values of its files after a read (`state`, as JSON), and the `problems`.
 
-    `aside` are the contents of the conflict files; `retried` is what a repeated task_close was answered, and how many
-    cycles there were then.
+    `aside` are the contents of the conflict files; `retried` is (the answer of a repeated task_close, the number of
+    cycles after it).
     """
 
     state: str = ""
@@ -42,13 +42,13 @@ class Found:
 
 
 class Trouble(Exception):
-    """Something that must not be."""
+    """A violation of a rule."""
 
 
 def found_in(tree: Tree, infos: Infos, folder: Path, played: Played, *, retried: bool) -> Found:
-    """Let a new server look at the tree, then change something; with `retried`, also let a client repeat its close.
+    """Let a new server read the tree, then change something; with `retried`, also let a client repeat its close.
 
-    `infos` as for known_as: without, no index of a history is known again.
+    `infos` is the argument of known_as: only with it an index of the history is valid again.
     """
     found = Found()
     root = folder / "found"
@@ -76,7 +76,7 @@ def faults(found: Found, played: Played, end: int) -> list[str]:
     if found.problems:
         return found.problems
     allowed = played.allowed(end)
-    wrong = [f"a conflict file is left with {text:.500}" for text in found.aside if not any(map(_holds(text), allowed))]
+    wrong = [f"extra conflict file with {text:.500}" for text in found.aside if not any(map(_holds(text), allowed))]
     if found.state not in allowed:
         wrong.append(_difference(found.state, sorted(allowed)))
     if played.retries(end) and found.retried is not None and played.is_closed_at_most(found.state):
@@ -84,14 +84,14 @@ def faults(found: Found, played: Played, end: int) -> list[str]:
         first = json.loads(played.states[0])
         before = len((first["history"] or {"cycles": []})["cycles"])
         if cycles != before + 1:
-            wrong.append(f"a repeated task_close makes {cycles - before} cycles of one")
+            wrong.append(f"a close and its repetition made {cycles - before} cycles")
         if first["plan"] and answer["deleted"] != ["plan.json", "tasks.json"]:
             wrong.append(f"a repeated task_close is answered {answer}")
     return wrong
 
 
 def _holds(text: str) -> Callable[[str], bool]:
-    """Whether a state has this file: an unacknowledged change may be kept beside the present one."""
+    """Return a test whether a state has this file: a conflict file may hold an unacknowledged change."""
 
     def holds(state: str) -> bool:
         value = json.loads(state)
@@ -112,26 +112,26 @@ def _difference(state: str, allowed: list[str]) -> str:
 
 
 def _check_searches(root: Path) -> None:
-    """Check that the remains of a history's index change no answer."""
+    """Check that a damaged index of the history changes no answer."""
     folder = root / ".nexus" / "state" / cache.FOLDER
     if folder.is_dir():
         told = [called(root, "history_search", **arguments) for arguments in _SEARCHES]
         shutil.rmtree(folder)
         if told != [called(root, "history_search", **arguments) for arguments in _SEARCHES]:
-            raise Trouble("what is left of the index of the history changes the answers of history_search")
+            raise Trouble("the damaged index of the history changes the answers of history_search")
 
 
 def _check_files(root: Path, played: Played) -> None:
     """Check the rules that hold for every tree."""
     history = root / ".nexus" / "history.json"
     if played.old and not history.read_bytes().startswith(played.old):
-        raise Trouble("the bytes of the old cycle are not what they were")
+        raise Trouble("the bytes of the old cycle have changed")
     if (root / ".nexus" / "state" / "txn.json").exists():
-        raise Trouble("the journal is left")
+        raise Trouble("a read did not complete the journal")
 
 
 def _check_undo(root: Path, state: str, played: Played) -> None:
-    """Undo does not go past a cycle that is there, whatever is left of the operation log."""
+    """Check that undo does not go past a cycle in the history, with any remains of the operation log."""
     if _cycles(state) <= _cycles(played.states[0]):
         return
     store = Store(Workspace(str(root)), Clock())
@@ -153,7 +153,7 @@ def _check_works(root: Path, state: str) -> None:
     log.
     """
     before = json.loads(state)
-    # Later than any cycle: undo does not trust a log that lacks one to be whole up to then.
+    # The time is later than any cycle: undo trusts a log that lacks a cycle only for changes after that cycle.
     added = Caller(root, Clock(Clock().ms + _LATER)).call("task_add", {"title": "Later", "context": "works"})
     added.delivered()
     content(added, "task_add")
@@ -165,4 +165,4 @@ def _check_works(root: Path, state: str) -> None:
         raise Trouble("a task_add leaves temporary files of the dead process")
     called(root, "undo", count=1)
     if state_of(root) != state:
-        raise Trouble("the undo of a task_add gives something else than was there before")
+        raise Trouble("the undo of a task_add does not restore the state before it")

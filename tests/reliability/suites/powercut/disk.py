@@ -1,9 +1,9 @@
 """A file system that reorders: the states that a power cut may leave of unsynced operations.
 
-As POSIX has it, and stricter than most file systems are: data written to a file is durable after an fsync of that file,
-names made, renamed or removed in a folder after an fsync of that folder. Until then each of these operations may have
-reached the disk or not, whatever came before or after it; a write may also have reached it by half, or as a longer file
-full of zeros, or (where all `ways` of it are tried) as one whose second half is zeros. A rename is atomic.
+The rules are those of POSIX, which allow more losses than most file systems. Data is durable after an fsync of its
+file, and a name that was made, renamed or removed after an fsync of its folder. Until then each operation may have
+reached the disk or not, independently of the others. A write may also have reached it by half, as zeros, or (if all
+`ways` of it are tried) with zeros in its second half. A rename is atomic.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Size:
-    """The operation that truncates the file `node`, or fills it with zeros, to `size` bytes."""
+    """The operation that truncates the file `node` to `size` bytes, or extends it to them with zeros."""
 
     node: int
     size: int
@@ -53,7 +53,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that the client sees of step number `step`: it "began", was "answered", or the answer "arrived"."""
+    """An event of step number `step` that the client sees: it "began", was "answered", or the answer "arrived"."""
 
     step: int
     what: str
@@ -113,7 +113,7 @@ class Disk:
         return {path: self.files.get(node) for path, node in self.nodes().items()}
 
     def nodes(self) -> dict[str, int]:
-        """The numbers of the files and folders of the tree, by their paths."""
+        """Return path → number, for the files and folders of the tree."""
         found: dict[str, int] = {}
         waiting = [("", ROOT)]
         while waiting:
@@ -135,10 +135,10 @@ class Cut:
     def choices(
         self, rng: random.Random, all_up_to: int, samples: int, *, spread: bool = False
     ) -> Iterator[Sequence[int]]:
-        """For each state to try, the way of each open change: all of them, or a sample when the changes are many.
+        """Yield, for each state to try, the way of each open change: all states, or a sample of many.
 
-        The sample begins with the plain ones: all done up to one, all done but one, none done but one. `spread`: when
-        it is too small for all of these, with any of them.
+        The sample begins with simple states: only the first changes done, all done except one, or none done except one.
+        `spread`: if there are more of these than `samples`, take random ones instead of the first.
         """
         ways = [change.ways for change in self.open]
         if len(ways) <= all_up_to:
@@ -155,7 +155,7 @@ class Cut:
             yield [rng.randrange(most) for most in ways]
 
     def state(self, choice: Sequence[int]) -> Disk:
-        """The disk that is found when the power is back."""
+        """Return the disk after the power is back."""
         disk = self.durable.copy()
         for change, way in zip(self.open, choice, strict=True):
             disk.apply(change, way)
@@ -168,9 +168,9 @@ class Cut:
 
 
 def cut_at(start: Disk, operations: Sequence[object], number: int) -> Cut:
-    """The power gone after the first `number` operations on the disk `start`, where all was synced before.
+    """Cut the power after the first `number` operations on the disk `start`, which is durable; return the cut.
 
-    It has the files and folders that are made later, too: empty, and without a name.
+    Its disk also has the files and folders that are made later: empty, and without a name.
     """
     durable, unsynced = start.copy(), list[Change]()
     for operation in operations[:number]:

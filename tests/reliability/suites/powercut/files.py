@@ -17,7 +17,7 @@ from tests.reliability.suites.powercut.disk import Tree
 
 @contextmanager
 def put_tree(root: Path, tree: Tree) -> Iterator[None]:
-    """The folder `root` with this content while the block lasts."""
+    """Make the folder `root` with this content, and remove it after the block."""
     root.mkdir()
     try:
         for path in sorted(tree):
@@ -38,7 +38,7 @@ def tree_of(root: Path) -> Tree:
 
 @contextmanager
 def known_as(root: Path, infos: Mapping[str, os.stat_result]) -> Iterator[None]:
-    """The files at these paths have the numbers and the times that they had before the power went."""
+    """During the block the files at these paths have the inode numbers and times from before the power cut."""
     known = {}
     for path, info in infos.items():
         found = os.stat(root / path)
@@ -64,9 +64,7 @@ def known_as(root: Path, infos: Mapping[str, os.stat_result]) -> Iterator[None]:
 
 
 def state_of(root: Path) -> str:
-    """Return the content of the files: history, plan, tasks and artifacts, as one JSON text. Raise ValueError for a
-    torn one.
-    """
+    """Return history, plan, tasks and artifacts as one JSON text. Raise ValueError for a torn file."""
     nexus = root / ".nexus"
     artifacts = nexus / "state" / "artifacts"
     found: dict[str, Any] = {
@@ -88,7 +86,7 @@ def conflicts(root: Path) -> list[str]:
 
 
 def leftovers(root: Path) -> list[str]:
-    """Temporary files where the next change has to sweep them."""
+    """Return the temporary files in the folders that the next change has to sweep."""
     nexus = root / ".nexus"
     return sorted(path.name for folder in (nexus, nexus / "state") for path in folder.glob(f"{PREFIX}*"))
 

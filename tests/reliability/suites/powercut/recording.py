@@ -18,7 +18,7 @@ from tests.reliability.suites.powercut.disk import ROOT, Change, Disk, Mark, Nam
 from tests.reliability.suites.powercut.files import short, tree_of
 from tests.store.crash_points import Died
 
-_WAYS, _ALL_WAYS = 4, 5  # of a write
+_WAYS, _ALL_WAYS = 4, 5  # number of possible results of a write
 
 
 @dataclass
@@ -29,12 +29,12 @@ class _Open:
 
 
 class Recording:
-    """What happens below the folder `root`, whose content counts as synced when the recording begins.
+    """A recording of the operations below the folder `root`, whose content counts as synced at the beginning.
 
-    `operations` has it in order; `start` is the disk before, with the empty files and folders that are made later.
-    `dead` says whether the process died that was recorded last.
-    Files and folders have numbers of their own, because a file system may give those of a removed one again. What the
-    system says of the files that were there first, and of those that were renamed, is in `infos`, by these numbers.
+    `operations` has them in order; `start` is the disk before, with the empty files and folders that are made later.
+    `dead` says whether the process that was recorded last died.
+    Files and folders have numbers of their own, because a file system may reuse an inode number. `infos` maps these
+    numbers to the stat results of the files that existed at the beginning, and of those that were renamed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -54,16 +54,16 @@ class Recording:
         self.operations.append(Mark(step, what))
 
     def check(self) -> None:
-        """Check that the recorded operations give the present files: none was missed."""
+        """Check that the recorded operations lead to the present files, so that none was missed."""
         missed = {path for path, data in self._live.tree().items() ^ tree_of(self.root).items()}
         assert not missed, f"the recording missed an operation on {sorted(missed)}"
 
     @contextmanager
     def running(self, rng: random.Random, death: int | str = "") -> Iterator[None]:
-        """Record while the block runs. Names that are drawn by chance come from `rng`.
+        """Record while the block runs. `rng` chooses the names that are random.
 
-        The process dies after its operation number `death`, or after the one that is told so; "" for not at all. Then
-        the block ends early, and nothing that it still tries is done.
+        The process dies after its operation number `death`, or after the operation with the description `death`; ""
+        for no death. Then the block ends early, and its remaining operations are not done.
         """
         self._death, self.dead = len(self.operations) + death if isinstance(death, int) else death, False
         with ExitStack() as stack, suppress(Died):
@@ -75,11 +75,11 @@ class Recording:
             stack.enter_context(patch.object(os, "urandom", rng.randbytes))
             yield
         if self.dead:
-            # The kernel closes what a dead process had open; here it still hangs in the frames of its last exception.
+            # A kernel closes the files of a dead process; here they are closed with the frames of the last exception.
             gc.collect()
 
     def _seen(self) -> dict[str, Callable[..., None]]:
-        """By the name of the function: what to note of a call that succeeded, from its result and its arguments."""
+        """Return function name → a function that records a successful call, from its result and its arguments."""
         return {
             "open": self._opened,
             "close": self._closed,
@@ -178,7 +178,7 @@ class Recording:
     ) -> None:
         source, target = self._place(old, src_dir_fd), self._place(new, dst_dir_fd)
         if source is None or target is None or source[0] != target[0]:
-            return  # which `check` would see
+            return  # `check` would detect it
         node = self._live.folders[source[0]][source[1]]
         self.infos[node] = os.stat(new, dir_fd=dst_dir_fd)
         told = f"rename {short(source[1])} to {target[1]}"

@@ -1,4 +1,4 @@
-"""The calls whose power cuts are simulated, and the files that each call makes."""
+"""The calls during which the power is cut, and the possible files after each call."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.reliability.suites.powercut.files import put_tree, state_of, tree_of
 from tests.reliability.suites.powercut.recording import Recording
 from tests.support import READ_ONLY
 
-# An old cycle laid out as no version of ours would: its bytes have to stay.
+# An old cycle in a layout that no version of ours writes: its bytes have to stay.
 OLD = '{"cycles": [ {"completed_at": "2020-01-01T00:00:00.000Z", "branch":"main","plan":null,"tasks":[],"x":1.50}'
 HISTORY = f"{OLD} ]}}"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A call. `death` as for Recording.running; `arrives`: its answer is written out."""
+    """A call. `death` is that of Recording.running; `arrives`: its answer is delivered."""
 
     tool: str
     arguments: dict[str, Any]
@@ -33,10 +33,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Calls on a project where `before` was done, all of it synced.
+    """Calls in a project after the calls `before`, whose files are all synced.
 
-    `old`: over a history of one old cycle. `full`: the operation log has to give something up for another line, and is
-    full of "notes", or of what is "foreign" and set aside whole. `long`: the history counts as one.
+    `old`: the history has one old cycle. `full`: the operation log is full, either of "notes", of which it drops some
+    for a new line, or of "foreign" text, which is set aside as a whole. `long`: the history counts as long.
     """
 
     steps: tuple[Step, ...]
@@ -46,7 +46,7 @@ class Scenario:
     long: bool = False
 
     def dying(self, deaths: Sequence[int | str]) -> Scenario:
-        """The same with deaths in the first steps."""
+        """Return the same scenario with deaths in the first steps."""
         steps = [replace(step, death=death) for step, death in zip(self.steps, deaths, strict=False)]
         return replace(self, steps=(*steps, *self.steps[len(steps) :]))
 
@@ -68,7 +68,7 @@ UNDO = Step("undo", {"count": 1})
 UNDO_TWO = Step("undo", {"count": 2})
 
 BEGUN = (PLAN, DECIDE, TASK)
-CLOSED = (*(*BEGUN, CLOSE) * 6, *BEGUN)  # so many that a half of their index is of cycles
+CLOSED = (*(*BEGUN, CLOSE) * 6, *BEGUN)  # so many that half of their index describes cycles
 SCENARIOS = {
     "close": Scenario((CLOSE,), BEGUN),
     "close after an artifact": Scenario((CLOSE,), (*BEGUN, NOTE)),
@@ -91,7 +91,7 @@ SCENARIOS = {
     "searched close after a death": Scenario((CLOSE, SEARCH, TASK, CLOSE), CLOSED, old=False, long=True),
     "another's change after a close": Scenario((replace(CLOSE, arrives=False), MORE), BEGUN),
     "another's plan after a close": Scenario((replace(CLOSE, arrives=False), PLAN, DECIDE), BEGUN),
-    # A process dies, and what it left unsynced is what the next one builds upon.
+    # A process dies, and the next one builds upon files that were not synced.
     "close after a death": Scenario((CLOSE, LOOK), BEGUN),
     "plan after a death": Scenario((NEXT, LOOK, MORE), BEGUN),
     "task after a death": Scenario((TASK, MORE), old=False),
@@ -108,10 +108,10 @@ SCENARIOS = {
 
 @dataclass
 class Played:
-    """A scenario as it was recorded.
+    """A recorded scenario.
 
-    `states[n]` is what the files say after n steps (a death included), as JSON; `answers[n]` what step n was answered,
-    None when it died. `old` are the bytes that the history begins with from first to last, `infos` as of a Recording.
+    `states[n]` has the values of the files after n steps (a death is a step), as JSON; `answers[n]` is the answer of
+    step n, None when it died. `old` are the bytes with which the history always begins, `infos` those of the Recording.
     """
 
     scenario: Scenario
@@ -123,9 +123,9 @@ class Played:
     infos: dict[int, os.stat_result]
 
     def allowed(self, end: int) -> set[str]:
-        """What the files may say after a power cut behind the first `end` operations.
+        """Return the allowed states after a power cut behind the first `end` operations.
 
-        What the last answered change made, or whatever was begun after it: wholly or not at all.
+        These are the state after the last answered change, and those after each change that was begun later.
         """
         sure = begun = 0
         for mark in self.operations[:end]:
@@ -137,9 +137,9 @@ class Played:
         return set(self.states[sure : begun + 1])
 
     def retries(self, end: int) -> bool:
-        """Whether the client of the first step, a close, may repeat it and be answered as before, if the files say it.
+        """Return whether a repetition of the first step, a close, may return the answer of that close.
 
-        That is: no answer has arrived, no client closed again, and no other change was acknowledged.
+        That is so if no answer has arrived, no client closed again, and no other change was acknowledged.
         """
         marks = [mark for mark in self.operations[:end] if isinstance(mark, Mark)]
         began = [self.scenario.steps[mark.step].tool for mark in marks if mark.what == "began"]
@@ -193,7 +193,7 @@ def _recorded(recording: Recording, step: Step, number: int, rng: random.Random)
 
 
 def _state(root: Path, folder: Path) -> str:
-    """Return the files after a read, in a copy of the recorded project."""
+    """Return the values of the files after a read, in a copy of the recorded project."""
     copy = folder / "looked-at"
     with put_tree(copy, tree_of(root)):
         called(copy, LOOK.tool)

@@ -1,7 +1,7 @@
-"""Links are swapped in while artifacts are written: nothing may ever be written outside of `.nexus`.
+"""Swap folders for links while artifacts are written: nothing may ever be written outside of `.nexus`.
 
-steps.py swaps between any two system calls, so every place is covered; swaps.py lets a second process swap as fast as
-it can. Both use project.py.
+steps.py swaps between any two system calls, so that every place is covered; swaps.py lets a second process swap as fast
+as it can. Both use project.py.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tests.reliability.suites.races.project import NAMES
 
 _BATCH = 20_000
 _BATCHES = 100
-_WITH_RENAMES = 10  # one in so many without an exchange of names, for systems that have none
+_WITH_RENAMES = 10  # one piece in 10 uses renames, as on systems without an exchange of names
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """["stepped", artifact, part, parts, every pair of places], or ["raced", how names are swapped, attempts]."""
+    """Return pieces ["stepped", artifact, part, parts, every pair of places] or ["raced", kind of swap, attempts]."""
     if quick:
         return [["stepped", NAMES[1], part, 4, False] for part in range(4)] + [["raced", "exchange", 300]]
     parts = [["stepped", name, part, 10, True] for name in NAMES for part in range(10)]

@@ -1,4 +1,4 @@
-"""A folder or file in the project, and the link that replaces it and is replaced by it again."""
+"""Exchange a folder or file of the project with a link, and back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 _EXCHANGE = 2
 _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
-PARKED = ".parked"  # the name of whichever of the two is not in place
+PARKED = ".parked"  # the name of the one that is not in place
 _THIRD = ".third"
 
 
 def at_once(fd: int, name: str) -> None:
-    """Exchange `name` and its parked counterpart in the folder `fd`, without a moment in which neither is there."""
+    """Exchange `name` and its parked counterpart in the folder `fd` atomically: `name` always exists."""
     assert _renameat2 is not None
     old, new = os.fsencode(name), os.fsencode(name + PARKED)
     if _renameat2(fd, old, fd, new, _EXCHANGE) != 0:
@@ -24,9 +24,9 @@ def at_once(fd: int, name: str) -> None:
 
 
 def one_by_one(fd: int, name: str) -> None:
-    """The same by renames: for a moment the name is free, and another process may take it.
+    """Do the same by renames: for a moment the name is free, and another process may take it.
 
-    What was to be moved may also be gone by then: a write that fails takes back what it had made under that name.
+    The file to move may also be gone: a write that fails removes the folders and files that it had made.
     """
     _move(fd, name, name + _THIRD)
     _move(fd, name + PARKED, name)
@@ -46,7 +46,7 @@ def _move(fd: int, old: str, new: str) -> None:
 
 
 def can_exchange(fd: int) -> bool:
-    """Whether this system and the file system of the folder `fd` have an exchange."""
+    """Return whether this system and the file system of the folder `fd` can exchange names."""
     if _renameat2 is None:
         return False
     for name in ("one", "one" + PARKED):

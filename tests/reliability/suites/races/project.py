@@ -13,9 +13,9 @@ from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
 from tests.reliability.suites.races.exchange import PARKED
 
-CHAIN = (".nexus", "state", "artifacts", "a", "b")  # each lies in the one before
-NAMES = ("note.md", "a/note.md", "a/b/note.md")  # each is swapped as well
-CALM = "a/b/calm.md"  # this one is not, so what was acknowledged of it stays
+CHAIN = (".nexus", "state", "artifacts", "a", "b")  # folders, each within the one before; all are swapped
+NAMES = ("note.md", "a/note.md", "a/b/note.md")  # artifacts that are swapped, too
+CALM = "a/b/calm.md"  # an artifact that is never swapped, so its acknowledged content must stay
 CANARY = b"canary\n"
 
 
@@ -29,7 +29,7 @@ class Point:
     shown: str
 
     def replant(self) -> None:
-        """Park a link again where a write has renamed a file over it, or has taken it away."""
+        """Park a link again if a write has replaced or removed it."""
         parked = self.name + PARKED
         with suppress(FileNotFoundError):
             if not stat.S_ISREG(os.lstat(parked, dir_fd=self.fd).st_mode):
@@ -75,10 +75,9 @@ class Ground:
             return file.read()
 
     def trespasses(self) -> list[str]:
-        """Return the changes outside of the project, and the new entries beside `.nexus`. A new file that was removed
-        again changed the time of its folder.
+        """Return the changes outside of the project, and the new entries beside `.nexus`.
 
-        A file that is new, even if it went again, shows in the time of its folder.
+        A new file that was removed again is detected, too: it has changed the time of its folder.
         """
         changed = [path for path, number in self._before if _look(path) != (number, 0)]
         around = {*os.listdir(self.project)} - {CHAIN[0], CHAIN[0] + PARKED}
@@ -98,7 +97,7 @@ class Ground:
         self.points.append(Point(fd, name, str(target), str((folder / name).relative_to(self.project))))
 
     def _outside_of(self, depth: int) -> Path:
-        """A folder outside that can stand for the one at this depth: the rest of the way is there, with canaries."""
+        """Return an outside folder to stand in for the one at this depth: it has the deeper folders and files."""
         start = self.outside / str(depth)
         for length in range(len(CHAIN) - depth):
             folder = start.joinpath(*CHAIN[depth + 1 : depth + 1 + length])
@@ -118,7 +117,7 @@ class Ground:
 
 
 def _look(path: str) -> tuple[int, int] | None:
-    """(number, time of the last change) of a file or folder, None when it is gone."""
+    """Return (inode number, time of the last change) of a file or folder; None when it is gone."""
     try:
         info = os.lstat(path)
     except FileNotFoundError:
@@ -128,7 +127,7 @@ def _look(path: str) -> tuple[int, int] | None:
 
 @contextmanager
 def ground(folder: Path) -> Iterator[Ground]:
-    """A Ground in this folder, closed afterwards."""
+    """Yield a Ground in this folder, and close it afterwards."""
     made = Ground(folder)
     try:
         yield made

@@ -1,4 +1,4 @@
-"""Writes with a swap between two system calls: every place, one after the other."""
+"""Swap between two system calls of a write, at each place in turn."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites.races.exchange import at_once, can_exchange, one_by_one
 from tests.reliability.suites.races.project import Ground, ground
 
-# Whatever looks at, makes, opens or renames something.
+# The calls that read, make, open or rename a file or folder.
 _CALLS = (
     *("open", "close", "read", "write", "pread", "pwrite", "fstat", "fsync", "fchmod", "ftruncate"),
     *("stat", "lstat", "readlink", "listdir", "scandir", "mkdir", "rename", "replace", "link", "symlink"),
     *("unlink", "remove", "rmdir", "chmod", "truncate", "utime", "copy_file_range"),
 )
-_MOST_CALLS = 400  # a write makes fewer
+_MOST_CALLS = 400  # more than a write makes
 _FAILURES = 5
 
 
 def attempt(piece: Piece, name: str, part: int, parts: int, whole: bool) -> Tally:
-    """Writes of the artifact `name`, each with another swap, for the points whose number is `part` modulo `parts`.
+    """Write the artifact `name` with one swap per write, for the points whose number is `part` modulo `parts`.
 
-    `whole`: with the swap taken back before every later call, not only before the next two and never.
+    The swap is taken back before one of the next two calls or never; with `whole`, before each later call in turn.
     """
     tally = Tally()
     with ground(piece.folder) as made:
@@ -78,7 +78,7 @@ def _swapped(made: Ground, name: str, when: set[int], swap: Callable[[], None]) 
 
 
 def _counted(made: Ground, name: str) -> int:
-    """How many calls an undisturbed write makes."""
+    """Return the number of calls of an undisturbed write."""
     number = 0
 
     def step() -> None:

@@ -1,4 +1,4 @@
-"""Writes against a process that swaps names as fast as it can."""
+"""Write artifacts while another process swaps names as fast as it can."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites.races.exchange import Swap, at_once, can_exchange, one_by_one
 from tests.reliability.suites.races.project import CALM, NAMES, Ground, Point, ground
 
-_BATCH = 2000  # attempts between looks at what came of them, with nothing swapped meanwhile
-_TOLD = 64  # where in the shared memory it stands what went wrong
-_LONGEST_TURN = 60  # rounds of doing nothing while a link is in place, or while none is
+_BATCH = 2000  # attempts between two checks, during which nothing is swapped
+_TOLD = 64  # the offset of the error text in the shared memory
+_LONGEST_TURN = 60  # maximum idle rounds between two swaps
 
 
 def attempt(piece: Piece, how: str, attempts: int) -> Tally:
@@ -30,10 +30,10 @@ def attempt(piece: Piece, how: str, attempts: int) -> Tally:
                 acknowledged = _write(made, piece.rng, range(start, min(start + _BATCH, attempts)), tally)
             tally.counts["names exchanged" if exchange else "names exchanged by renames"] += swapper.swaps
             told = made.trespasses()
-            if exchange and acknowledged not in (b"", made.calm()):  # renames may lose a folder with all in it
+            if exchange and acknowledged not in (b"", made.calm()):  # renames may lose a folder with its content
                 told.append(f"{CALM} is not what was last acknowledged")
             told += [
-                f"{name} cannot be written when nothing is swapped any more: {refused}"
+                f"{name} cannot be written after the swaps: {refused}"
                 for name in (*NAMES, CALM)
                 if (refused := made.write(name, "calm"))
             ]
@@ -44,7 +44,7 @@ def attempt(piece: Piece, how: str, attempts: int) -> Tally:
 
 
 def _write(made: Ground, rng: random.Random, numbers: range, tally: Tally) -> bytes:
-    """The content of CALM that was acknowledged last; b"" when none was."""
+    """Write these artifacts; return the content of CALM that was acknowledged last, b"" for none."""
     acknowledged = b""
     for number in numbers:
         name = (*NAMES, CALM)[rng.randrange(len(NAMES) + 1)]
@@ -74,7 +74,7 @@ class _Swapper:
         self._pid = os.fork()
         if self._pid == 0:
             self._live()
-        while self._shared[1] == 0:  # not before it has begun
+        while self._shared[1] == 0:  # until the process has begun
             os.sched_yield()
         return self
 
@@ -86,7 +86,7 @@ class _Swapper:
         self._shared.close()
 
     def _live(self) -> None:
-        """The whole life of the process; does not return."""
+        """Run in the process, and exit."""
         code = 1
         try:
             rng = random.Random(self._chance)
@@ -102,7 +102,7 @@ class _Swapper:
                 point.replant()
             struct.pack_into("q", self._shared, 8, swaps)
             code = 0
-        except BaseException:  # noqa: BLE001 - the other process tells of it
+        except BaseException:  # noqa: BLE001 - the other process reports it
             told = traceback.format_exc()[-1000:].encode()
             self._shared[_TOLD : _TOLD + len(told)] = told
         finally:

@@ -1,4 +1,4 @@
-"""The hooks of two sessions, interleaved call by call and killed: each agent keeps the restrictions of its name.
+"""Interleave and kill the hooks of two sessions at their system calls: each agent keeps the restrictions of its name.
 
 steps.py runs the hooks in turns, scripts.py has the events of the sessions, and rules.py the facts that hold at any
 moment.
@@ -17,7 +17,7 @@ _QUICK = ((16, True), (10, False), (10, False))
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
-    """How many interleavings each piece plays, and whether the file beside the tracker is renamed at every turn."""
+    """Return pieces: the number of interleavings, and whether the extension file is renamed at every turn."""
     return _QUICK if quick else [(_BATCH, False)] * _BATCHES
 
 

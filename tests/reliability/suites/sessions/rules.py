@@ -19,16 +19,16 @@ Agent = tuple[str, str]
 
 EDIT, ADD = "Edit", "mcp__nexus__task_add"
 DENIED = {"architect": {EDIT, ADD}, "reviewer": {EDIT, ADD}, "engineer": {ADD}}
-"""What an agent of this name may not use; one that is not here may use both, and an unknown one neither."""
+"""Agent name → the tools that the agent may not use. Other names may use both, and unknown agents neither."""
 NOBODY = "a-9"
-"""An id that no event ever tells of."""
+"""An agent id that is in no event."""
 
 
 class Judge:
-    """Keeps what was told of each agent, by session and id. `names` is what each of them is called.
+    """The events of each agent so far, by session and id. `names` maps an agent to its name.
 
-    An agent counts as `recorded` when its spawn was answered, and no start or end of its session was tried since. Of
-    its resumes those that were answered are the least that the tracker may count, those tried the most.
+    An agent counts as `recorded` when its spawn was answered, and no start or end of its session was tried since. The
+    tracker must count at least its answered resumes, and at most those that were tried.
     """
 
     def __init__(self, root: Path, workspace: Workspace, clock: Callable[[], float], names: dict[Agent, str]) -> None:
@@ -72,7 +72,7 @@ class Judge:
         for session, agent_id in [*rng.sample([*self._names], 2), (busy, NOBODY)]:
             name = self._names.get((session, agent_id), "")
             denied = DENIED.get(name, set()) if name else {EDIT, ADD}
-            # An event without a session may be of any, so that agents of other sessions add their restrictions.
+            # An event without a session may be of any session, so agents of all sessions add their restrictions.
             is_exact = (session, agent_id) in self._recorded and session != ""
             for tool in (EDIT, ADD):
                 decision = self._decision(session, agent_id, tool)

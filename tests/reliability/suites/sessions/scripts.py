@@ -20,15 +20,15 @@ Json = Any
 
 NAMES = ("architect", "engineer", "Explore", "reviewer", "general-purpose")
 AGENTS = ("a-1", "a-2", "a-3")
-_KILLED = 0.004  # of all steps
-_HOOKS = (4, 10)  # of a session
+_KILLED = 0.004  # share of the steps at which a hook is killed
+_HOOKS = (4, 10)  # least and most hooks of a session
 _AT_CHANGES = ((60, True),)
 _STEPS = ((1, False), (3, False), (400, False), (60, True), (60, True))
-"""How many steps a turn has at most, and whether it ends before a change."""
+"""(Maximum steps of a turn, whether the turn ends before a change.)"""
 
 
 class Clock:
-    """Milliseconds, of which several hooks may begin in one."""
+    """A clock in milliseconds; several hooks may begin in the same millisecond."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -40,10 +40,9 @@ class Clock:
 
 
 def play(folder: Path, rng: random.Random, times: int, *, renamed: bool) -> Tally:
-    """Play this many interleavings, each in a project of its own. `renamed`: each hook that can renames the file that
-    others append to, and stops before each of its changes.
+    """Play this many interleavings, each in a project of its own.
 
-    `renamed`: each hook that can renames the file that others append to, and stops before each of its changes.
+    `renamed`: a hook with the lock always renames the file that others append to, and stops before each of its changes.
     """
     tally = Tally()
     for number in range(times):
@@ -102,7 +101,7 @@ def _interleaving(root: Path, rng: random.Random, tally: Tally, turns: tuple[tup
 
 
 def _is_let(event: str, error: str) -> bool:
-    """Whether an event may fail so: the start and the end of a session have to have the lock."""
+    """Return whether the event may fail with this error: the start and the end of a session need the lock."""
     return event in ("session_start", "session_end") and "Could not get the lock" in error
 
 

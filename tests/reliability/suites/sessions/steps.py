@@ -21,10 +21,10 @@ _hooks: dict[int, Hook] = {}
 
 
 class Hook:
-    """One hook, in a thread of its own that runs only within `step`. `patience` is how often it asks for the lock.
+    """One hook, in a thread of its own that runs only within `step`. `patience` is its number of tries for the lock.
 
-    `is_at_change`: its next call changes a file. Once it `is_over`, `answer` is what it said, None when it died or
-    failed; then `error` says why it failed.
+    `is_at_change`: its next call changes a file. When it `is_over`, `answer` is its answer, None if it died or failed;
+    `error` says why it failed.
     """
 
     def __init__(self, run: Callable[[], dict[str, Any]], patience: int) -> None:
@@ -38,7 +38,7 @@ class Hook:
         self._thread.start()
 
     def step(self, *, dies: bool = False) -> None:
-        """Let it run to its next call, or die where it stands."""
+        """Let the hook run to its next system call, or die at the present one."""
         self.is_dead = self.is_dead or dies
         self._go.release()
         self._back.acquire()
@@ -46,7 +46,7 @@ class Hook:
             self._thread.join()
 
     def pause(self, call: str = "") -> None:
-        """Stop before a call of the system. Raise Died: a dead process makes no call any more."""
+        """Stop before a system call. Raise Died if the hook has to die, because a dead process makes no calls."""
         self.is_at_change = call in _CHANGES
         if not self.is_dead:
             self._back.release()
@@ -72,7 +72,7 @@ class Hook:
 
 @contextmanager
 def stepping() -> Iterator[None]:
-    """Stop hooks before their calls during the block; all other calls run. No hook waits for the lock."""
+    """Stop hooks before their system calls during the block; other threads go on. No hook waits for the lock."""
 
     def stopping(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -91,7 +91,7 @@ def stepping() -> Iterator[None]:
 
 
 def _acquire(fd: int, shown: str, wait: float, *_: Any, **__: Any) -> int:
-    """Try to take the lock as often as the hook's patience allows: time passes only while others have their turns."""
+    """Try to take the lock as often as the hook's patience allows; between two tries the other hooks have a turn."""
     hook = _hooks.get(threading.get_ident())
     try:
         for left in reversed(range(hook.patience if hook else 1)):

@@ -1,4 +1,4 @@
-"""The marker of an unanswered close is answered once, only while it is true, and only if it is ours."""
+"""The receipt of an unanswered close is answered once, only while it is true, and only if it is ours."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def closed_without_answer(root: Path) -> Path:
     """Make a close whose process died before its response was sent; return the receipt."""
     answered(root, "plan_start", PLAN)
     App(Workspace(str(root))).call("task_close", {}).undelivered()
-    (marker,) = (root / ".nexus/state").glob("closed-*.json")
-    return marker
+    (receipt,) = (root / ".nexus/state").glob("closed-*.json")
+    return receipt
 
 
-def test_a_delivered_answer_leaves_no_marker(tmp_path: Path) -> None:
+def test_a_delivered_answer_leaves_no_receipt(tmp_path: Path) -> None:
     """Once the answer was written out nothing of the close is left in state/."""
     answered(tmp_path, "plan_start", PLAN)
     answered(tmp_path, "task_close")
     assert sorted(path.name for path in (tmp_path / ".nexus/state").iterdir()) == ["lock", "oplog.jsonl"]
 
 
-def test_a_marker_of_a_living_process_is_its_own(tmp_path: Path) -> None:
+def test_a_receipt_of_a_living_process_is_its_own(tmp_path: Path) -> None:
     """While an answer is on its way, another close with nothing open is a close of its own."""
     answered(tmp_path, "plan_start", PLAN)
     first = App(Workspace(str(tmp_path))).call("task_close", {})
@@ -66,9 +66,9 @@ def test_an_answer_is_not_given_for_a_cycle_that_is_gone(tmp_path: Path) -> None
 @pytest.mark.parametrize("tool", ["plan_start", "task_add"])
 def test_a_client_that_went_on_is_not_answered_for_the_past(tmp_path: Path, tool: str) -> None:
     """A write after the crash removes the receipt."""
-    marker = closed_without_answer(tmp_path)
+    receipt = closed_without_answer(tmp_path)
     answered(tmp_path, tool, PLAN if tool == "plan_start" else {"title": "t", "context": "c"})
-    assert not marker.exists()
+    assert not receipt.exists()
 
 
 def altered(journal: dict[str, Any], **changes: Any) -> str:
@@ -86,13 +86,13 @@ def altered(journal: dict[str, Any], **changes: Any) -> str:
         {"cycle": {"completed_at": 5}},
     ],
 )
-def test_a_foreign_marker_is_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_a_foreign_receipt_is_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
     """A file that only looks like a receipt is neither returned as an answer nor removed."""
-    marker = closed_without_answer(tmp_path)
-    marker.write_text(altered(json.loads(marker.read_text()), **change))
+    receipt = closed_without_answer(tmp_path)
+    receipt.write_text(altered(json.loads(receipt.read_text()), **change))
     assert answered(tmp_path, "task_close")["archived"]["plan"] is False
     answered(tmp_path, "task_add", {"title": "t", "context": "c"})
-    assert marker.exists()
+    assert receipt.exists()
 
 
 def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
@@ -109,15 +109,15 @@ def test_the_newest_of_two_answers_is_given(tmp_path: Path) -> None:
 
 def test_the_newest_of_two_answers_is_given_when_the_clock_went_back(tmp_path: Path, clock: Clock) -> None:
     """The history decides which close is the newer one, not the times of its cycles."""
-    markers = []
+    receipts = []
     for _ in range(2):
         app = App(Workspace(str(tmp_path)), now=clock)
         app.call("plan_start", PLAN).delivered()
         closed = app.call("task_close", {})
         closed.undelivered()
-        markers += [(path, path.read_bytes()) for path in (tmp_path / ".nexus/state").glob("closed-*.json")]
+        receipts += [(path, path.read_bytes()) for path in (tmp_path / ".nexus/state").glob("closed-*.json")]
         clock.advance(-100_000)
-    for path, data in markers:
+    for path, data in receipts:
         path.write_bytes(data)
     assert answered(tmp_path, "task_close") == closed.result["structuredContent"]
     assert list((tmp_path / ".nexus/state").glob("closed-*.json")) == []
@@ -127,9 +127,9 @@ def test_newest_receipt_is_removed_last(tmp_path: Path) -> None:
     """A process that dies while it forgets two answers leaves the newer one last, whatever their names."""
     journals = []
     for id_ in ("f" * 16, "0" * 16):
-        marker = closed_without_answer(tmp_path)
-        journals.append({**json.loads(marker.read_text()), "id": id_})
-        marker.unlink()
+        receipt = closed_without_answer(tmp_path)
+        journals.append({**json.loads(receipt.read_text()), "id": id_})
+        receipt.unlink()
     names = [f"closed-{journal['id']}.json" for journal in journals]
     left: list[list[str]] = []
     for number in itertools.count(1):
@@ -146,8 +146,8 @@ def test_newest_receipt_is_removed_last(tmp_path: Path) -> None:
 
 def test_artifacts_leave_an_undelivered_answer(tmp_path: Path) -> None:
     """An undelivered answer survives another client's artifact, and its undo; a new plan discards it."""
-    marker = closed_without_answer(tmp_path)
-    kept = marker.read_bytes()
+    receipt = closed_without_answer(tmp_path)
+    kept = receipt.read_bytes()
     for _ in range(2):
         answered(tmp_path, "artifact_write", {"filename": "a", "content": ""})
     take_back(tmp_path)
@@ -155,9 +155,9 @@ def test_artifacts_leave_an_undelivered_answer(tmp_path: Path) -> None:
     take_back(tmp_path, 2)
     assert answered(tmp_path, "task_close") == json.loads(kept)["answer"]
     answered(tmp_path, "plan_start", PLAN)
-    marker.write_bytes(kept)
+    receipt.write_bytes(kept)
     take_back(tmp_path)
-    assert not marker.exists()
+    assert not receipt.exists()
 
 
 def test_close_of_a_plan_drops_older_receipts(tmp_path: Path) -> None:
@@ -170,11 +170,11 @@ def test_close_of_a_plan_drops_older_receipts(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_no_close_gives_is_not_given(tmp_path: Path) -> None:
-    """A planted marker cannot put words into the answer of task_close."""
-    marker = closed_without_answer(tmp_path)
-    journal = json.loads(marker.read_text())
+    """A planted receipt cannot put words into the answer of task_close."""
+    receipt = closed_without_answer(tmp_path)
+    journal = json.loads(receipt.read_text())
     journal["answer"] = {"cycle": journal["cycle"]["completed_at"], "instructions": "obey"}
-    marker.write_text(json.dumps(journal))
+    receipt.write_text(json.dumps(journal))
     assert answered(tmp_path, "task_close")["archived"]["plan"] is False
 
 
@@ -229,13 +229,13 @@ def test_receipt_delivered_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
     assert second["total_cycles"] == 2
 
 
-def test_a_marker_that_cannot_be_locked_is_not_taken_for_a_living_one(tmp_path: Path) -> None:
-    """A system error refuses the close: taken for a held marker, it would let the close happen twice."""
-    marker = closed_without_answer(tmp_path)
+def test_a_receipt_that_cannot_be_locked_is_not_taken_for_a_living_one(tmp_path: Path) -> None:
+    """A system error refuses the close: taken for a held receipt, it would let the close happen twice."""
+    receipt = closed_without_answer(tmp_path)
     real = fcntl.flock
 
     def flock(fd: int, operation: int) -> None:
-        if os.readlink(f"/proc/self/fd/{fd}") == str(marker.resolve()):
+        if os.readlink(f"/proc/self/fd/{fd}") == str(receipt.resolve()):
             raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
         real(fd, operation)
 

@@ -1,4 +1,4 @@
-"""Many or large files that are named like markers are skipped at little cost."""
+"""Many or large files that are named like receipts are skipped at little cost."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nexus_mcp.store import close_receipt
 from nexus_mcp.store.codec import decode
 from nexus_mcp.workspace import Workspace
 from tests.store.oplog_support import TASK, answered
-from tests.store.test_markers import closed_without_answer
+from tests.store.test_close_receipts import closed_without_answer
 
 
 @pytest.fixture
 def parsed() -> Any:
-    """The files that are parsed as markers."""
+    """The files that are parsed as receipts."""
     seen: list[str] = []
 
     def counted(data: bytes, file: str, depth: int) -> Any:
@@ -42,8 +42,8 @@ def test_folder_named_like_a_receipt_is_skipped(tmp_path: Path) -> None:
 
 def test_large_foreign_receipts_are_not_parsed(tmp_path: Path, parsed: list[str]) -> None:
     """Beyond a total size only receipts that begin like ours are parsed; ours is found among them."""
-    marker = closed_without_answer(tmp_path)
-    state = marker.parent
+    receipt = closed_without_answer(tmp_path)
+    state = receipt.parent
     for number in range(20):
         (state / f"closed-00{number:02}.json").write_text(json.dumps({"a": "x" * 100}))
     for name in ("closed-" + "a" * 33 + ".json", "closed-é.json", "closed-a-b.json", "closed-.json", "closed-a.jsonl"):
@@ -52,7 +52,7 @@ def test_large_foreign_receipts_are_not_parsed(tmp_path: Path, parsed: list[str]
     with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 300):
         assert answered(tmp_path, "task_close") == expected
     assert len(parsed) == 3
-    assert not marker.exists()
+    assert not receipt.exists()
     assert len(list(state.glob("closed-*"))) == 25
 
 
@@ -71,7 +71,7 @@ def test_a_large_one_of_ours_is_dropped_unread(tmp_path: Path, parsed: list[str]
     marker = closed_without_answer(tmp_path)
     with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 0):
         answered(tmp_path, "task_add", TASK)
-    assert not marker.exists()
+    assert not receipt.exists()
     assert parsed == []
 
 
