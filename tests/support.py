@@ -19,23 +19,23 @@ from nexus_mcp.tools import TOOLS
 if TYPE_CHECKING:
     from nexus_mcp.server.app import Answer, App
 
-Json = Any  # a JSON value; tests compare whole values, so its shape is theirs to know
+Json = Any  # a JSON value; tests compare whole values
 
 LOCK = ".nexus/state/lock"
 OPLOG = ".nexus/state/oplog.jsonl"
 NAMES = tuple(tool.name for tool in TOOLS)
-# An order in which the smallest call of each tool succeeds: nothing is left to change after the close.
+# An order in which the smallest call of each tool succeeds: after the close nothing can be changed.
 IN_ORDER = (*(name for name in NAMES if name != "task_close"), "task_close")
 READ_ONLY = {tool.name for tool in TOOLS if tool.read_only}
 
 
 def _smallest(schema: dict[str, Json]) -> Json:
-    """A value that a parameter admits."""
+    """Return a value that the schema of a parameter allows."""
     plain = {"string": "text", "integer": 1, "array": [], "object": {}, "boolean": True}
     return schema["enum"][0] if "enum" in schema else plain[schema["type"]]
 
 
-# The smallest call of each tool that its parameters admit: derived, but for calls that need a certain value.
+# Tool → the arguments of its smallest call: derived from its schema, except for calls that need a certain value.
 SMALLEST: dict[str, dict[str, Json]] = {
     **{tool.name: {name: _smallest(tool.parameters[name]) for name in tool.required} for tool in TOOLS},
     "plan_start": {"topic": "Topic", "issues": ["First"], "research_summary": "Known"},
@@ -56,7 +56,7 @@ def pretty(value: Json) -> bytes:
 
 
 class Clock:
-    """Milliseconds since the epoch, moved by the test alone. Steps are eighths of a second, exact as floats."""
+    """A clock in milliseconds since 1970 that only the test moves. Steps of 1/8 s are exact as floats."""
 
     def __init__(self, ms: int = 1_767_323_045_250) -> None:
         self.ms = ms
@@ -101,7 +101,7 @@ class Project:
         return json.loads(self.get(path).decode("utf-8-sig"))
 
     def snapshot(self) -> dict[str, bytes | str]:
-        """Every path below the root with its bytes, its link target or its kind. Follows no link, opens no pipe."""
+        """Return path below the root → bytes, link target or kind. No link is followed, and no FIFO opened."""
         seen: dict[str, bytes | str] = {}
         for folder, folders, files in os.walk(self.root):
             for name in (*folders, *files):
@@ -118,20 +118,20 @@ class Project:
 
 
 def without_lock(files: dict[str, bytes | str]) -> dict[str, bytes | str]:
-    """Return the snapshot without the lock file, whose content no promise covers."""
+    """Return the snapshot without the lock file, whose content no rule covers."""
     return {path: content for path, content in files.items() if path != LOCK}
 
 
 def without_own(files: dict[str, bytes | str]) -> dict[str, bytes | str]:
-    """A snapshot less the files that are this server's own business: the lock and the operation log."""
+    """Return the snapshot without the files that only this server uses: the lock and the operation log."""
     return {path: content for path, content in files.items() if path not in (LOCK, OPLOG)}
 
 
 class Client:
-    """Calls tools and checks of each answer whatever holds for all of them.
+    """A client that calls tools, and checks in each answer the rules for all answers.
 
-    `client("plan_status")` returns the structured content of a success; `client.error("plan_status")` the message
-    of a failure. A failure that changes a byte, and a reading tool that does, fail the test wherever they occur.
+    `client("plan_status")` returns the structured content of a success, `client.error("plan_status")` the message of a
+    failure. A failed call or a reading tool that changes a byte fails the test.
     """
 
     def __init__(self, app: App, project: Project, check: Callable[[str, Json], None] | None = None) -> None:
@@ -143,7 +143,7 @@ class Client:
         return self.send(tool, arguments)
 
     def send(self, tool: str, arguments: dict[str, Json] | None, *, deliver: bool = True) -> Json:
-        """Call, insist on success and return the structured content. `deliver=False`: the answer is lost."""
+        """Call a tool, assert success and return the structured content. `deliver=False`: the answer is lost."""
         before = self.project.snapshot()
         answer = self.app.call(tool, arguments)
         content = unpack(answer)
@@ -162,7 +162,7 @@ class Client:
         return self.refused(tool, arguments)
 
     def refused(self, tool: str, arguments: dict[str, Json] | None) -> str:
-        """Call, insist on a refusal that changed nothing and return its message."""
+        """Call a tool, assert a refusal that changed nothing, and return its message."""
         before = without_lock(self.project.snapshot())
         answer = self.app.call(tool, arguments)
         content = unpack(answer)

@@ -1,6 +1,6 @@
 """`python -m tests.miniatures NAME` serves a miniature over stdio; `NAME --event TYPE` handles a lifecycle event.
 
-The name `correct` stands for the server that is right. Without a name the table is printed.
+The name `correct` stands for the correct server. Without a name the command prints the table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{miniature.name:32} {miniature.wrong}")
         return 0
     if arguments[0] not in (CORRECT, *MINIATURES):
-        print(f"There is no miniature {arguments[0]!r}; without a name they are listed.", file=sys.stderr)
+        print(f"There is no miniature {arguments[0]!r}. Without a name the command lists them.", file=sys.stderr)
         return 2
     root = find_root(None, os.environ, str(Path.cwd()))
     if arguments[1:2] == ["--event"]:

@@ -210,31 +210,29 @@ MINIATURES = (
     Miniature("strips-texts", "White space around texts is lost.", (), strips),
     Miniature(
         "ignores-wrong-choices",
-        "A value outside its set counts as the first of the set.",
+        "A value outside of its allowed set counts as the first of the set.",
         (),
         ignores_wrong_choices,
     ),
     Miniature("cuts-at-nul", "A text ends at its first NUL.", (), cuts_at_nul),
-    Miniature("tells-one-fault", "Only the first of several faults is told.", (), tells_one_at_a_time),
-    Miniature("missing-before-unknown", "Missing parameters are told before unknown ones.", (), looks_at_values_first),
+    Miniature("tells-one-fault", "The error names only the first of several faults.", (), tells_one_at_a_time),
+    Miniature("missing-before-unknown", "Missing parameters come before unknown ones.", (), looks_at_values_first),
     Miniature(
-        "error-without-flag", "Errors are answered without isError, in a member message.", (), _errors(_without_flag)
+        "error-without-flag", "Errors have no isError, and the text in a field message.", (), _errors(_without_flag)
     ),
     Miniature(
-        "error-without-payload", "Errors are a plain text, without the member error.", (), _errors(_without_payload)
+        "error-without-payload", "Errors are plain text, without the field error.", (), _errors(_without_payload)
     ),
     Miniature("error-prefixed", 'Error messages begin with "Error: ".', (), _errors(_prefixed)),
-    Miniature("error-coded", "Errors have a member code beside the message.", (), _errors(_coded)),
+    Miniature("error-coded", "Errors have a field code beside the message.", (), _errors(_coded)),
     Miniature("error-vague", "All errors have the same message.", (), _errors(_vague)),
     Miniature("failure-writes-a-log", "A failing call writes a log below .nexus.", (), writes_when_it_fails),
     Miniature("failure-marks-state", "A failing call marks the state files.", (), saves_when_it_fails),
-    Miniature(
-        "text-differs", "The text block says something else than structuredContent.", (), says_it_otherwise_in_text
-    ),
+    Miniature("text-differs", "The text block differs from structuredContent.", (), says_it_otherwise_in_text),
     Miniature("answers-in-prose", "Answers are prose with JSON in it.", (), answers_in_prose),
     Miniature(
         "breaks-its-schema",
-        "Answers have a member that the advertised output schema forbids.",
+        "Answers have a field that the advertised output schema forbids.",
         (),
         breaks_its_schema,
         keeps_schemas=True,

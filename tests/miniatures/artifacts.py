@@ -89,16 +89,16 @@ def appends(call: Call) -> Answer:
 
 MINIATURES = (
     Miniature("artifact-joins-naively", "artifact_write writes wherever the name leads.", _WRITE, joins_naively),
-    Miniature("artifact-cleans-names", "artifact_write mends names in place of refusing them.", _WRITE, cleans_names),
+    Miniature("artifact-cleans-names", "artifact_write corrects invalid names.", _WRITE, cleans_names),
     Miniature("artifact-follows-links", "artifact_write follows links out of its folder.", _WRITE, follows_links),
     Miniature(
         "artifact-refuses-only-dots",
-        "artifact_write refuses no name but absolute ones and those with ...",
+        "artifact_write refuses only absolute names and names with '..'.",
         _WRITE,
         refuses_only_dots,
     ),
     Miniature("artifact-keeps-old", "artifact_write refuses to overwrite.", _WRITE, keeps_what_is_there),
-    Miniature("artifact-appends", "artifact_write appends to a file that is there.", _WRITE, appends),
+    Miniature("artifact-appends", "artifact_write appends to an existing file.", _WRITE, appends),
     Miniature("artifact-no-folders", "artifact_write refuses names with folders.", _WRITE, makes_no_folders),
     Miniature(
         "artifact-ends-line",

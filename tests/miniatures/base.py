@@ -1,4 +1,4 @@
-"""Define a miniature, and its server: the correct tools behind a deviation that gets each call first."""
+"""Define a miniature and its server: the correct tools, and a deviation that handles each call before them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEEDS = (MEMORY, PROCESS, EVENTS)
 
 @dataclass
 class Call:
-    """One call: what was asked, where, and the correct server to pass it on to. `memory` lives with the server."""
+    """One call: its request, its project, and the correct server to forward it to. `memory` lives with the server."""
 
     name: str
     arguments: dict[str, Json]
@@ -49,7 +49,7 @@ class Call:
         return self.nexus / "history.json"
 
     def right(self, arguments: dict[str, Json] | None = None) -> Answer:
-        """What the correct server does and answers, to other arguments when some are given."""
+        """Forward the call to the correct server, with other arguments if present; return its answer."""
         self.answer = self.pass_on(self.name, self.arguments if arguments is None else arguments)
         return self.answer
 
@@ -59,7 +59,7 @@ Deviation = Callable[[Call], Answer]
 
 @dataclass
 class Told:
-    """One lifecycle event: what was told, where, and the correct handling to pass it on to."""
+    """One lifecycle event: its params, its project, and the correct handler to forward it to."""
 
     type: str
     params: dict[str, Json]
@@ -84,7 +84,7 @@ class Told:
         return self.own / "memory-access.jsonl"
 
     def right(self, params: dict[str, Json] | None = None) -> Json:
-        """What the correct handling does and answers, to other params when some are given."""
+        """Forward the event to the correct handler, with other params if present; return its answer."""
         return self.pass_on(self.params if params is None else params)
 
 
@@ -93,9 +93,11 @@ EventDeviation = Callable[[Told], Json]
 
 @dataclass(frozen=True)
 class Miniature:
-    """`wrong` says in a sentence what is wrong. `tools`: those that deviate, () for every one; of an events miniature,
-    the events. `needs` is what a target must be to show it; `at_start` is what it does to the project when it starts.
-    caught_by.json names the fixtures that fail because of it.
+    """A wrong server. `wrong` describes the fault in a sentence.
+
+    `tools` are the tools that deviate, () for all; for a miniature of events these are the events. `needs` is the kind
+    of target that can show the fault; `at_start` changes the project when the server starts. caught_by.json names
+    fixtures that fail because of the fault.
     """
 
     name: str
@@ -108,12 +110,12 @@ class Miniature:
     at_start: Callable[[Path], None] | None = None
 
     def app(self, root: str) -> App:
-        """The wrong server over the project at `root`."""
+        """Return the wrong server for the project at `root`."""
         return WrongApp(self, root)
 
 
 class WrongApp(App):
-    """A server that advertises no output schemas, so that only the fixtures can find the fault in an answer."""
+    """The wrong server. It advertises no output schemas, so that only the fixtures can find the fault in an answer."""
 
     def __init__(self, miniature: Miniature, root: str) -> None:
         super().__init__(Workspace(root))
@@ -129,7 +131,7 @@ class WrongApp(App):
         return [{key: value for key, value in tool.items() if key != "outputSchema"} for tool in super().tools()]
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
-        """Carry out one call, wrongly where the miniature is about its tool."""
+        """Carry out one call, with the deviation if the miniature is about its tool."""
         right = super().call
         miniature = self._miniature
         concerned = name in self._table and (not miniature.tools or name in miniature.tools)
@@ -141,7 +143,7 @@ class WrongApp(App):
         try:
             return miniature.deviation(call)
         except (AttributeError, KeyError, TypeError, ValueError, OSError):
-            # A broken file, or arguments of odd types: a miniature is wrong in one thing, and this is another.
+            # The deviation met a broken file or odd arguments: then the answer is the correct one.
             return call.answer or call.right()
 
 
@@ -167,23 +169,23 @@ def error(message: str) -> Answer:
 
 
 def load(path: Path) -> Json:
-    """The JSON value of a file, None when there is no such file. Raise ValueError."""
+    """Return the JSON value of a file; None when it is absent. Raise ValueError."""
     return json.loads(path.read_bytes()) if path.exists() else None
 
 
 def save(path: Path, value: Json) -> None:
-    """The file in the contract's layout, however it was before."""
+    """Write the file in the layout of the contract."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encode(value))
 
 
 def asking(edit: Callable[[dict[str, Json]], dict[str, Json]]) -> Deviation:
-    """Return the correct server, called with other arguments."""
+    """Return a deviation: call the correct server with the arguments that `edit` returns."""
     return lambda call: call.right(edit(call.arguments))
 
 
 def answering(edit: Callable[[Json, Call], Json]) -> Deviation:
-    """Return the correct server, whose successes are reported wrongly."""
+    """Return a deviation: answer each success with the value that `edit` returns."""
 
     def deviation(call: Call) -> Answer:
         answer = call.right()
@@ -193,7 +195,7 @@ def answering(edit: Callable[[Json, Call], Json]) -> Deviation:
 
 
 def saving(path: Callable[[Call], Path], edit: Callable[[Json, Call], Json]) -> Deviation:
-    """Return the correct server, which writes another content to a file after each success."""
+    """Return a deviation: after each success write the content that `edit` returns to a file."""
 
     def deviation(call: Call) -> Answer:
         answer = call.right()

@@ -53,10 +53,10 @@ def _decided(value: Json, call: Call) -> Json:
 
 
 MINIATURES = (
-    Miniature("branch-last-part", "Of a branch feature/x only x is told.", _BRANCH, answering(_last_part)),
-    Miniature("branch-hash", "A detached HEAD is told by its hash.", _BRANCH, answering(_hash)),
-    Miniature("branch-main-without-git", "Where git tells no branch, main is told.", _BRANCH, answering(_main)),
-    Miniature("branch-remembered", "The branch is read once, and told for ever.", _BRANCH, answering(_remembered)),
+    Miniature("branch-last-part", "The branch feature/x is reported as x.", _BRANCH, answering(_last_part)),
+    Miniature("branch-hash", "A detached HEAD is reported as its hash.", _BRANCH, answering(_hash)),
+    Miniature("branch-main-without-git", "Without git the branch is reported as main.", _BRANCH, answering(_main)),
+    Miniature("branch-remembered", "The branch is read only once.", _BRANCH, answering(_remembered)),
     Miniature("context-fails-on-broken", "context fails on a broken tasks.json.", _CONTEXT, fails_on_a_broken_list),
     Miniature("context-mode-plan", "context knows a mode plan.", _CONTEXT, answering(_active_with_a_plan)),
     Miniature(

@@ -22,7 +22,7 @@ _PIECE = 256
 
 
 def keeps_the_list(call: Call) -> Answer:
-    """Writes the list that it has in memory over whatever another process wrote."""
+    """Overwrite the list of another process with the list in memory."""
     if "tasks" in call.memory and call.tasks.exists():
         save(call.tasks, call.memory["tasks"])
     answer = call.right()
@@ -55,7 +55,7 @@ def takes_no_lock(call: Call) -> Answer:
 
 
 def forgets_what_it_began(call: Call) -> Answer:
-    """Changes one file after the other, and after a kill no call completes the rest."""
+    """Change one file after the other; after a kill no call completes the rest."""
     _replace(call, journal, "read_pending", lambda _: None)
     _replace(call, journal, "apply", _after_a_pause(journal.apply, _BETWEEN_FILES))
     _replace(call, journal, "_apply_prepared", _after_a_pause(journal._apply_prepared, _BETWEEN_FILES))
@@ -63,7 +63,7 @@ def forgets_what_it_began(call: Call) -> Answer:
 
 
 def _writing_in_place(name: str) -> Deviation:
-    """Writes a file where it lies, piece by piece: a kill leaves a part of it."""
+    """Return a deviation that writes the file `name` in place, piece by piece: a kill leaves a part of it."""
     install = Replacement.install
 
     def in_place(self: Replacement, temporary: str, new: Any) -> None:
@@ -85,8 +85,8 @@ def _writing_in_place(name: str) -> Deviation:
 
 
 def _replace(call: Call, module: ModuleType | type, name: str, value: object) -> None:
-    """Put something else into a module of the server, for as long as its process lives."""
-    from unittest.mock import patch  # on demand: it imports asyncio, for which most of the servers would wait
+    """Replace an attribute of a module until the process of the server ends."""
+    from unittest.mock import patch  # on demand, because it imports asyncio, which most servers do not need
 
     if name not in call.memory:
         call.memory[name] = patch.object(module, name, value)
@@ -106,13 +106,13 @@ def _row(name: str, wrong: str, tool: str, deviation: Deviation) -> Miniature:
 
 
 MINIATURES = (
-    _row("add-from-memory", "task_add writes its list over another's.", "task_add", keeps_the_list),
+    _row("add-from-memory", "task_add overwrites the list of another process.", "task_add", keeps_the_list),
     _row("add-without-lock", "task_add takes no lock.", "task_add", takes_no_lock),
     _row("start-without-lock", "plan_start takes no lock.", "plan_start", takes_no_lock),
     _row("decide-without-lock", "plan_decide takes no lock.", "plan_decide", takes_no_lock),
     _row("close-in-pieces", "A task_close that is killed leaves half of it.", "task_close", forgets_what_it_began),
     _row("start-in-pieces", "A plan_start that is killed leaves half of it.", "plan_start", forgets_what_it_began),
-    _row("close-forgets-answers", "A task_close that is asked again closes again.", "task_close", forgets_lost_answers),
+    _row("close-forgets-answers", "A repeated task_close closes again.", "task_close", forgets_lost_answers),
     _row("close-in-place", "task_close writes history.json in place.", "task_close", _writing_in_place("history.json")),
     _row("decide-in-place", "plan_decide writes plan.json in place.", "plan_decide", _writing_in_place("plan.json")),
     _row("artifact-in-place", "artifact_write writes in place.", "artifact_write", _writing_in_place("a.txt")),

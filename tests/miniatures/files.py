@@ -19,7 +19,7 @@ def _session(call: Call) -> list[Path]:
 
 
 def _rewriting(rewrite: object) -> Deviation:
-    """Return the correct server, which writes the session files in another layout after each success."""
+    """Return a deviation: after each success write the session files as `rewrite` returns them."""
 
     def deviation(call: Call) -> Answer:
         answer = call.right()
@@ -89,7 +89,7 @@ def _unreadable(path: Path) -> bool:
 
 
 def _starting_over(name: str) -> Deviation:
-    """A server that takes a file which does not parse for an absent one."""
+    """Return a deviation: treat a file that does not parse as absent."""
 
     def deviation(call: Call) -> Answer:
         path: Path = getattr(call, name)
@@ -214,13 +214,13 @@ MINIATURES = (
     ),
     Miniature(
         "files-drop-unknown",
-        "Unknown members of plan.json and tasks.json are lost.",
+        "Unknown fields of plan.json and tasks.json are lost.",
         _WRITERS,
         _rewriting(_without_unknown),
     ),
     Miniature("files-versioned", "schema_version is added to session files.", _WRITERS, _rewriting(_versioned)),
     Miniature("files-extra-field", "State files get a field that no schema knows.", _WRITERS, _rewriting(_touched)),
-    Miniature("gitignore-overwritten", "A .gitignore that is there is overwritten.", (), overwrites_gitignore),
+    Miniature("gitignore-overwritten", "An existing .gitignore is overwritten.", (), overwrites_gitignore),
     Miniature("gitignore-forgotten", "No .gitignore is written.", (), writes_no_gitignore),
     Miniature("gitignore-everything", "The new .gitignore ignores the history, too.", (), ignores_everything),
     Miniature("plan-corrupt-is-absent", "A corrupt plan.json counts as absent.", _PLAN, _starting_over("plan")),
@@ -229,10 +229,10 @@ MINIATURES = (
         "start-overwrites-history", "plan_start overwrites a corrupt history.", ("plan_start",), starts_history_over
     ),
     Miniature("links-followed", "State files that are links are followed.", (), follows_links),
-    Miniature("folder-links-followed", "Folders that are links are gone through.", (), goes_through_folder_links),
+    Miniature("folder-links-followed", "Folders that are links are followed.", (), goes_through_folder_links),
     Miniature("newer-files-written", "Files of a newer major version are written.", _WRITERS, writes_newer_files),
     Miniature("marks-refused", "Files that begin with a byte order mark are refused.", _STATE, refuses_marks),
-    Miniature("missing-made-up", "Required members that a file lacks are made up.", _STATE, makes_up_what_is_missing),
+    Miniature("missing-made-up", "Missing required fields of a file are made up.", _STATE, makes_up_what_is_missing),
     Miniature("last-of-two-keys", "Of two equal keys in a file the last one counts.", _STATE, takes_the_last_of_two),
     Miniature("log-in-project", "A log is written into the project.", (), leaves_a_mark),
     Miniature("log-outside-project", "A log is written beside the project.", (), writes_outside),

@@ -34,7 +34,7 @@ def _search(
     default: int = 10,
     chosen: Callable[[list[Json], int], list[Json]] = lambda matches, n: matches[-n:],
 ) -> Answer:
-    """A search of its own, where the correct one succeeds."""
+    """Search in a wrong way if the correct server succeeds."""
     answer = call.right()
     if failed(answer):
         return answer
@@ -108,7 +108,7 @@ def takes_corrupt_for_empty(call: Call) -> Answer:
 
 
 def _each(edit: Callable[[Json, Json], Json]) -> Callable[[Json, Call], Json]:
-    """Edits each cycle of the answer, with the cycle of the file at hand."""
+    """Return an edit of each cycle of an answer, which also gets the cycle in the file."""
 
     def edited(value: Json, call: Call) -> Json:
         kept = {c.get("completed_at"): c for c in (load(call.history) or {"cycles": []})["cycles"]}
@@ -131,7 +131,7 @@ def _whole_issues(cycle: Json, kept: Json) -> Json:
 
 
 MINIATURES = (
-    Miniature("search-minds-case", "history_search tells upper from lower case.", _SEARCH, minds_case),
+    Miniature("search-minds-case", "history_search distinguishes upper and lower case.", _SEARCH, minds_case),
     Miniature("search-ascii-case", "history_search lowers only ASCII letters.", _SEARCH, lowers_ascii_only),
     Miniature("search-topics-only", "history_search looks only at topics.", _SEARCH, reads_only_topics),
     Miniature("search-no-keys", "history_search looks at values, not at keys.", _SEARCH, reads_no_keys),
@@ -154,7 +154,7 @@ MINIATURES = (
     ),
     Miniature(
         "search-total-shown",
-        "history_search gives the number of cycles shown as the total.",
+        "history_search returns the number of shown cycles as the total.",
         _SEARCH,
         answering(lambda value, _: {**value, "total": value["showing"]}),
     ),
@@ -178,19 +178,19 @@ MINIATURES = (
     ),
     Miniature(
         "search-whole-issues",
-        "history_search gives decisions with all their fields.",
+        "history_search returns decisions with all their fields.",
         _SEARCH,
         answering(_each(_whole_issues)),
     ),
     Miniature(
         "search-decisions-of-no-plan",
-        "history_search gives an empty list of decisions where no plan was archived.",
+        "history_search returns an empty list of decisions for a cycle without a plan.",
         _SEARCH,
         answering(_each(lambda cycle, _: {"decisions": [], **cycle})),
     ),
     Miniature(
         "search-null-topic",
-        "history_search gives a null topic where no plan was archived.",
+        "history_search returns a null topic for a cycle without a plan.",
         _SEARCH,
         answering(_each(lambda cycle, _: {"topic": None, **cycle})),
     ),
@@ -202,7 +202,7 @@ MINIATURES = (
     ),
     Miniature(
         "search-whole-cycles",
-        "history_search gives the tasks of each cycle, too.",
+        "history_search also returns the tasks of each cycle.",
         _SEARCH,
         answering(_each(lambda cycle, kept: {**cycle, "tasks": kept.get("tasks", [])})),
     ),

@@ -11,7 +11,7 @@ Entry = dict[str, Json]
 
 
 def _entries(edit: Callable[[list[Entry], Told], list[Entry]]) -> EventDeviation:
-    """The correct handling, that leaves something else in the tracker."""
+    """Return a deviation: after the correct handling write the entries that `edit` returns to the tracker."""
 
     def deviation(told: Told) -> Json:
         answer = told.right()
@@ -23,7 +23,7 @@ def _entries(edit: Callable[[list[Entry], Told], list[Entry]]) -> EventDeviation
 
 
 def _own(edit: Callable[[Entry], Entry]) -> EventDeviation:
-    """The correct handling, that leaves something else in the entry of the agent."""
+    """Return a deviation: after the correct handling edit the agent's entry in the tracker."""
     return _entries(
         lambda entries, told: [edit(e) if e.get("agent_id") == told.params.get("agent_id") else e for e in entries]
     )
@@ -196,7 +196,7 @@ MINIATURES = (
     _row("spawn-no-status", "agent_spawn forgets the status.", _SPAWN, _own(lambda e: without(e, "status"))),
     _row(
         "spawn-no-harness",
-        "agent_spawn forgets whose agent it is.",
+        "agent_spawn does not record the harness.",
         _SPAWN,
         _own(lambda e: without(e, "harness_id")),
     ),
@@ -210,24 +210,24 @@ MINIATURES = (
     ),
     _row(
         "spawn-nulls",
-        "agent_spawn writes null for what is not known yet.",
+        "agent_spawn writes null for unknown fields.",
         _SPAWN,
         _own(lambda e: {**e, "stopped_at": None}),
     ),
-    _row("spawn-twice", "agent_spawn adds a second entry for an agent that is there.", _SPAWN, spawns_twice),
-    _row("spawn-over", "agent_spawn drops the agents that are there.", _SPAWN, spawns_over),
+    _row("spawn-twice", "agent_spawn adds a second entry for a known agent.", _SPAWN, spawns_twice),
+    _row("spawn-over", "agent_spawn drops the other agents.", _SPAWN, spawns_over),
     _row(
         "events-one-folder",
-        "Every harness is given the folder of nexus-mcp.",
+        "All harnesses share the folder of nexus-mcp.",
         (*_SPAWN, *_COMPLETE, *_RESUME, *_END),
         uses_one_folder,
     ),
-    _row("spawn-without-id", "agent_spawn makes an id up when none is told.", _SPAWN, spawns_anybody),
-    _row("spawn-mends-names", "agent_spawn mends a name in place of refusing it.", _SPAWN, mends_names),
-    _row("resume-without-id", "agent_resume takes the last agent where none is told.", _RESUME, takes_the_last),
+    _row("spawn-without-id", "agent_spawn makes up a missing id.", _SPAWN, spawns_anybody),
+    _row("spawn-mends-names", "agent_spawn corrects an invalid name instead of refusing it.", _SPAWN, mends_names),
+    _row("resume-without-id", "agent_resume takes the last agent if the id is missing.", _RESUME, takes_the_last),
     _row(
         "complete-without-id",
-        "agent_complete takes the last agent where none is told.",
+        "agent_complete takes the last agent if the id is missing.",
         _COMPLETE,
         takes_the_last,
     ),
@@ -238,14 +238,14 @@ MINIATURES = (
         _RESUME,
         _own(lambda e: {**e, "status": "completed"}),
     ),
-    _row("resume-no-time", "agent_resume notes no time.", _RESUME, _own(lambda e: without(e, "last_resumed_at"))),
+    _row("resume-no-time", "agent_resume records no time.", _RESUME, _own(lambda e: without(e, "last_resumed_at"))),
     _row(
         "complete-no-status",
         "agent_complete leaves the agent running.",
         _COMPLETE,
         _own(lambda e: {**e, "status": "running"}),
     ),
-    _row("complete-no-time", "agent_complete notes no time.", _COMPLETE, _own(lambda e: without(e, "stopped_at"))),
+    _row("complete-no-time", "agent_complete records no time.", _COMPLETE, _own(lambda e: without(e, "stopped_at"))),
     _row(
         "complete-no-message",
         "agent_complete drops the last message.",
@@ -266,22 +266,22 @@ MINIATURES = (
         _entries(lambda entries, _: [{**e, "status": "completed"} for e in entries]),
     ),
     _row("end-leaves-tracker", "session_end leaves the tracker.", _END, leaves_the_tracker),
-    _row("end-empties-tracker", "session_end empties the tracker in place of deleting it.", _END, empties_the_tracker),
-    _row("end-no-record", "session_end does not see to it that memory-access.jsonl is there.", _END, makes_no_record),
+    _row("end-empties-tracker", "session_end empties the tracker instead of deleting it.", _END, empties_the_tracker),
+    _row("end-no-record", "session_end does not create memory-access.jsonl.", _END, makes_no_record),
     _row("end-empties-record", "session_end empties memory-access.jsonl.", _END, empties_the_record),
     _row("end-for-all", "session_end deletes the trackers of other harnesses, too.", _END, ends_for_all),
     _row("end-closes", "session_end deletes plan and tasks.", _END, ends_the_cycle),
-    _row("start-takes-all", "session_start takes the agents of other sessions.", _START, takes_all_agents),
+    _row("start-takes-all", "session_start removes the agents of other sessions.", _START, takes_all_agents),
     _row("end-takes-all", "session_end removes the tracker while another session goes on.", _END, ends_for_all),
     _row("spawn-no-session", "agent_spawn does not record the session.", ("subagent_spawn",), _without_session),
-    _row("turn-asks-always", "turn_end asks at each end.", ("turn_end",), asks_at_each_end),
-    _row("turn-asks-again", "turn_end asks in a turn that goes on already.", ("turn_end",), asks_a_turn_that_goes_on),
+    _row("turn-asks-always", "turn_end blocks each end of a turn.", ("turn_end",), asks_at_each_end),
+    _row("turn-asks-again", "turn_end blocks a turn that it continued.", ("turn_end",), asks_a_turn_that_goes_on),
     _row(
         "message-any-origin", "user_message looks for tags in each message.", ("user_message",), believes_every_origin
     ),
     _row("message-no-origin", "user_message finds no tags of the user.", ("user_message",), believes_no_origin),
     _row("use-unknown", "pre_tool_use allows an unknown agent everything.", _USE, allows_unknown),
-    _row("use-one-name", "pre_tool_use does not ask for the payload's name.", _USE, believes_the_tracker_alone),
-    _row("use-unreadable", "pre_tool_use allows a tool that it cannot tell.", _USE, allows_unreadable_tools),
+    _row("use-one-name", "pre_tool_use ignores the agent name in the payload.", _USE, believes_the_tracker_alone),
+    _row("use-unreadable", "pre_tool_use allows a call with an unreadable tool name.", _USE, allows_unreadable_tools),
     _row("message-starts-tasks", "user_message sets tasks in progress.", ("user_message",), starts_the_tasks),
 )

@@ -1,8 +1,8 @@
-"""`python -m tests.miniatures.matrix`: every miniature against every fixture that it concerns.
+"""`python -m tests.miniatures.matrix`: run every fixture against the miniatures that it concerns.
 
-Prints which fixtures catch which miniature, which miniatures nothing catches, and which fixtures catch none. `--write`
-notes the catching fixtures in caught_by.json and, when all miniatures ran, what each fixture catches in catchers.json.
-Exit code 1 when a miniature goes uncaught or the correct server fails.
+The output lists the fixtures that catch each miniature, uncaught miniatures, and fixtures that catch none. `--write`
+stores the catching fixtures in caught_by.json and, if all miniatures ran, what each fixture catches in catchers.json.
+The exit code is 1 when a miniature is not caught or the correct server fails.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     uncaught = sorted(name for name, failed in found.items() if not failed)
     idle = sorted({f.test_id for f in fixtures} - {test_id for failed in found.values() for test_id in failed})
     print(f"\n{len(found)} miniatures, {len(uncaught)} of them not caught: {', '.join(uncaught) or '-'}")
-    print(f"did not come to an end: {', '.join(unfinished) or '-'}")
+    print(f"without a result: {', '.join(unfinished) or '-'}")
     print(f"fail on the correct server: {', '.join(wrong) or '-'}")
     print(f"{len(fixtures)} fixtures, {len(idle)} of them catch no miniature:")
     print("\n".join(f"  {test_id}" for test_id in idle))
@@ -72,7 +72,7 @@ def _tell(name: str, failed: list[str]) -> None:
 
 
 def _write(found: dict[str, list[str]], wrong: list[str], slow: set[str]) -> None:
-    """Note the fixtures that catch the fewest others: they say best what is wrong. Slow ones last."""
+    """Write the most specific fixtures: those that catch the fewest other miniatures, and slow ones last."""
     often = Counter(test_id for failed in found.values() for test_id in failed)
     noted: dict[str, list[str]] = json.loads(CAUGHT_BY.read_text()) if CAUGHT_BY.exists() else {}
     for name, failed in found.items():

@@ -25,7 +25,7 @@ def _issue(plan: Json, number: Json) -> Json:
 
 
 def _added_as(number: int, call: Call, answer: Answer) -> Answer:
-    """plan_update add, done rightly, with another id in file and answer."""
+    """Replace the id of an added issue by `number`, in the file and in the answer."""
     plan = load(call.plan)
     plan["issues"][-1]["id"] = number
     save(call.plan, plan)
@@ -143,13 +143,13 @@ MINIATURES = (
     Miniature("update-fills-gaps", "plan_update add takes the lowest id that is free.", _UPDATE, fills_gaps),
     Miniature(
         "update-remembers-removed-ids",
-        "plan_update add goes on above the highest id that was ever given, though that issue was removed.",
+        "plan_update add continues after the highest id ever used, even if that issue was removed.",
         _UPDATE,
         remembers_removed_ids,
     ),
     Miniature(
         "update-remove-renumbers",
-        "plan_update remove numbers the other issues anew.",
+        "plan_update remove renumbers the other issues.",
         _UPDATE,
         saving(lambda call: call.plan, _renumbered),
     ),
@@ -179,7 +179,7 @@ MINIATURES = (
     ),
     Miniature(
         "update-answers-without-status",
-        "plan_update leaves the status out of the issue that it answers with.",
+        "plan_update leaves the status out of the issue in its answer.",
         _UPDATE,
         answering(_without_status),
     ),
@@ -191,13 +191,13 @@ MINIATURES = (
     ),
     Miniature(
         "update-action-before-plan",
-        "plan_update complains of an unknown action before it looks whether there is a plan.",
+        "plan_update reports an unknown action before a missing plan.",
         _UPDATE,
         looks_at_the_action_first,
     ),
     Miniature(
         "update-title-before-plan",
-        "plan_update complains of a missing title before it looks whether there is a plan.",
+        "plan_update reports a missing title before a missing plan.",
         _UPDATE,
         looks_at_the_title_first,
     ),

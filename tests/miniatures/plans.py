@@ -30,7 +30,7 @@ def forgets_to_archive(call: Call) -> Answer:
 
 
 def _numbered(call: Call, number: Json) -> Answer:
-    """plan_start with another plan id, in file and answer."""
+    """Replace the id of a started plan by `number`, in the file and in the answer."""
     answer = call.right()
     if failed(answer):
         return answer
@@ -143,7 +143,7 @@ MINIATURES = (
     ),
     Miniature(
         "start-extra-field",
-        "plan_start answers with the issues, which no other server gives.",
+        "plan_start answers with the issues, which no other server does.",
         ("plan_start",),
         answering(lambda value, call: {**value, "issues": load(call.plan)["issues"]}),
     ),

@@ -14,15 +14,15 @@ from pathlib import Path
 from nexus_mcp.server.app import Answer
 from tests.miniatures.base import PROCESS, Call, Miniature, failed
 
-# Seconds after which a child that was left behind ends by itself.
+# Seconds after which a surviving child ends by itself.
 _CHILD_SECONDS = 60
 _PAUSE = 0.002
 WIRE = 63
-"""Where __main__ keeps the real stdout: the server lets no print of its process get there."""
+"""The real stdout, which __main__ stores here: the server redirects what its process prints."""
 
 
 def keeps_all_in_memory(call: Call) -> Answer:
-    """Writes the task a tenth of a second after its answer."""
+    """Write the task a tenth of a second after the answer."""
     answer = call.right()
     if not failed(answer):
         late = call.tasks.read_bytes()
@@ -81,7 +81,7 @@ def makes_a_workspace(root: Path) -> None:
 
 
 def tidies(root: Path) -> None:
-    """Puts the keys of the state files in alphabetical order."""
+    """Sort the keys of the state files."""
     for path in (root / ".nexus" / "state").glob("*.json"):
         with suppress(ValueError):
             path.write_text(json.dumps(json.loads(path.read_bytes()), sort_keys=True))
@@ -98,7 +98,7 @@ MINIATURES = (
     ),
     Miniature(
         "starts-with-tidying",
-        "A server that starts writes the state files anew.",
+        "A server that starts rewrites the state files.",
         ("context",),
         None,
         PROCESS,
@@ -116,10 +116,8 @@ MINIATURES = (
     Miniature("dies", "task_close ends the server.", ("task_close",), dies, PROCESS),
     Miniature("hangs", "context never answers.", ("context",), hangs, PROCESS),
     Miniature("floods", "task_update prints without end.", ("task_update",), floods, PROCESS),
+    Miniature("leaves-children", "A child process outlives the server.", ("history_search",), leaves_children, PROCESS),
     Miniature(
-        "leaves-children", "A process that it started outlives it.", ("history_search",), leaves_children, PROCESS
-    ),
-    Miniature(
-        "stays-after-the-end", "It stays when its stdin is closed.", ("artifact_write",), stays_after_the_end, PROCESS
+        "stays-after-the-end", "The server outlives its stdin.", ("artifact_write",), stays_after_the_end, PROCESS
     ),
 )

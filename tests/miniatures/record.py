@@ -1,8 +1,8 @@
 """`python -m tests.miniatures.record [FIXTURE …]`: record for each fixture a wrong server that it catches.
 
-That is a miniature, or a mutant of our own tools and events. Without names it tries the fixtures without a valid row
-in catchers.json. `make miniatures` notes the miniatures of all; --only-mutants, after it, does not try them again.
-Exit code 1 when a fixture catches nothing.
+The wrong server is a miniature, or a mutant of our own tools and events. Without names the command tries the fixtures
+that have no valid row in catchers.json. `make miniatures` records the miniatures of all fixtures; --only-mutants after
+it does not try them again. The exit code is 1 when a fixture catches nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read() -> tuple[list[str], dict[str, str]]:
 
 
 def faults(fixtures: Sequence[Fixture], broad: Sequence[str], rows: Mapping[str, str]) -> list[str]:
-    """Return what is missing in the record, or no longer true of it."""
+    """Return the missing and the outdated rows of the record."""
     known = {fixture.test_id: fixture for fixture in fixtures}
     found = [f"{CATCHERS.name} has {name}, which is no fixture: run {COMMAND}" for name in rows if name not in known]
     for name, fixture in known.items():
@@ -122,8 +122,8 @@ def main(arguments: Sequence[str]) -> int:
     write(broad, {name: row for name, row in rows.items() if name not in idle}, fixtures)
     for name in idle:
         print(
-            f"{name} catches no miniature and no mutant. What would a server do wrong that only this fixture notices? "
-            "Add that as a Miniature in tests/miniatures/ (CONTRIBUTING.md, Where do I add), or remove the fixture.",
+            f"{name} catches no miniature and no mutant. Find a fault of a server that only this fixture detects. "
+            "Add it as a Miniature in tests/miniatures/ (CONTRIBUTING.md, Where do I add), or remove the fixture.",
             file=sys.stderr,
         )
     return 1 if idle else 0
@@ -148,7 +148,7 @@ def _found(
         if not of_it:
             continue
         sample = every[:: max(1, len(every) // _SAMPLE)]
-        # A fork sees the list as it is when the fork begins: without those that an earlier mutant was caught by.
+        # A fork has the list from its start, without the fixtures that caught an earlier mutant.
         work = partial(_failing, of_it, sample)
         with closing(forked(attempt.mutants(module), work, _SECONDS)) as tried:  # type: ignore[type-var]
             for mutant, result in tried:
@@ -174,7 +174,7 @@ def _failing(fixtures: Sequence[Fixture], sample: Sequence[Fixture], mutant: att
 
 
 def counting(broad: Sequence[str]) -> list[Miniature]:
-    """Return the miniatures that count, the most specific first."""
+    """Return the miniatures that are not broad, the most specific first."""
     return sorted((one for one in MINIATURES.values() if one.name not in broad), key=_breadth)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ALL = tuple(tool.name for tool in TOOLS)
-# Seconds; a miniature that hangs is found out soon, and none of the others comes near.
+# Seconds: short for miniatures that hang, and much longer than any other one needs.
 _TIMEOUT = 2.0
 _END_TIMEOUT = 1.0
 _AT_ONCE = 8
@@ -45,7 +45,7 @@ _judged: ContextVar[str] = ContextVar("the name of the server that the fixture o
 
 
 def concerned(miniature: Miniature, fixtures: Sequence[Fixture]) -> list[Fixture]:
-    """The fixtures that ask what deviates and that can be asked of it. To all others it is the correct server."""
+    """Return the fixtures that call a deviating tool and can run against the miniature. All others would pass."""
     if miniature.needs == EVENTS:
         events = {f"event {name}" for name in miniature.tools}
         return [one for one in fixtures if events.intersection(one.tools) and not one.needs_process]
@@ -55,12 +55,12 @@ def concerned(miniature: Miniature, fixtures: Sequence[Fixture]) -> list[Fixture
 
 
 def _slow(fixture: Fixture) -> bool:
-    """It starts processes. An event's is not the server's, so what a tool does wrong is seen without."""
+    """Return whether the fixture starts processes, for servers or events. Faster fixtures show the faults of tools."""
     return fixture.needs_process or fixture.needs_events
 
 
 def target(miniature: Miniature | None) -> Target:
-    """A miniature, or the correct server for None, as the runner takes it."""
+    """Return the target for a miniature, or for the correct server if it is None."""
     name = miniature.name if miniature else "correct"
     process = miniature is not None and miniature.needs == PROCESS
     command = (sys.executable, "-m", "tests.miniatures", name)
@@ -83,26 +83,26 @@ def target(miniature: Miniature | None) -> Target:
 
 @cache
 def _manner() -> Manner | None:
-    """Return how a client begins with the correct server, and so with a wrong one: no process starts to find it out."""
+    """Return how a client connects to the correct server, and so to a wrong one: no process has to be probed."""
     correct = target(None)
     run([], correct)
     return correct.manner
 
 
 def judged(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int = 1) -> RunResult:
-    """The result of running the fixtures. Raise HarnessFault."""
+    """Run the fixtures; return the result. Raise HarnessFault."""
     return run(fixtures, target(miniature), jobs=jobs)
 
 
 def caught(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int = 1) -> list[str]:
-    """The ids of those that fail."""
+    """Return the ids of the fixtures that fail."""
     return [result.test_id for result in judged(miniature, fixtures, jobs).having(FAILED)]
 
 
 def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, set[str]]:
     """Return by name the ids of the fixtures that fail against a miniature, or against `correct`, all in one run.
 
-    Servers are in memory, and events are answered in this process: no miniature that needs a process can be asked.
+    Servers are in memory, and events are answered in this process. So a miniature that needs a process cannot run.
     """
     every = [
         replace(fixture, test_id=f"{name} {fixture.test_id}")
@@ -118,7 +118,7 @@ def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, set[str]
         _judged.set(test_id.partition(" ")[0])
 
     target = in_memory(server, TargetOptions(event_command=("in this process",), timeout=_TIMEOUT * 5))
-    # fsync is free in memory, and nothing of this has to survive.
+    # In a memory file system fsync costs nothing, and these files need not survive.
     with _events_here(), patch.object(tempfile, "tempdir", MEMORY):
         result = run(every, target, jobs=_AT_ONCE, on_start=start)
     found: dict[str, set[str]] = {name: set() for name in asked}
@@ -130,7 +130,7 @@ def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, set[str]
 
 @contextmanager
 def _events_here() -> Iterator[None]:
-    """Answer events in this process within the block: most of the time of a process is its start."""
+    """Answer events in this process within the block, because a new process spends most of its time on its start."""
 
     async def answer(event: Event, _: TargetOptions, place: Place) -> Reply:
         params = json.loads(json.dumps(event.params, ensure_ascii=False))

@@ -23,7 +23,7 @@ _OPTIONAL = ("approach", "acceptance", "risk", "plan_issue", "owner", "owner_age
 
 
 def _as(call: Call, changes: dict[str, Json]) -> Answer:
-    """task_add, done rightly, with other fields of the new task in file and answer."""
+    """Replace fields of the new task, in the file and in the answer."""
     answer = call.right()
     if failed(answer):
         return answer
@@ -75,7 +75,7 @@ def stamps_with_a_number(call: Call) -> Answer:
 
 
 def _kept(call: Call, name: str, value: Json) -> Answer:
-    """task_add, done rightly, with another value of a member of the whole list in the file."""
+    """Replace a field of the whole list in the file."""
     answer = call.right()
     if not failed(answer):
         save(call.tasks, {**load(call.tasks), name: value})
@@ -150,20 +150,20 @@ MINIATURES = (
     Miniature("add-counts-from-zero", "task_add numbers tasks from 0.", _ADD, counts_from_zero),
     Miniature(
         "add-goes-on-from-history",
-        "task_add numbers tasks on from those in the history.",
+        "task_add continues the numbers of the tasks in the history.",
         _ADD,
         goes_on_from_the_history,
     ),
-    Miniature("add-writes-nulls", "task_add writes null for what was not given.", _ADD, writes_nulls),
+    Miniature("add-writes-nulls", "task_add writes null for absent arguments.", _ADD, writes_nulls),
     Miniature("add-starts-at-once", "task_add makes tasks that are in progress.", _ADD, starts_at_once),
     Miniature("add-stamps-offset", "task_add writes its time with the zone +02:00.", _ADD, stamps_with_an_offset),
     Miniature("add-stamps-no-zone", "task_add writes its time without a zone.", _ADD, stamps_without_a_zone),
     Miniature("add-stamps-number", "task_add writes its time as a number.", _ADD, stamps_with_a_number),
     Miniature("add-blank-goal-replaces", "task_add lets a blank goal replace the goal.", _ADD, takes_a_blank_goal),
-    Miniature("add-keeps-first-goal", "task_add lets no goal replace the first.", _ADD, keeps_the_first_goal),
-    Miniature("add-replaces-decisions", "task_add replaces decisions in place of appending.", _ADD, replaces_decisions),
+    Miniature("add-keeps-first-goal", "task_add never replaces the first goal.", _ADD, keeps_the_first_goal),
+    Miniature("add-replaces-decisions", "task_add replaces decisions instead of appending.", _ADD, replaces_decisions),
     Miniature(
-        "add-merges-decisions", "task_add leaves out decisions that are there already.", _ADD, keeps_decisions_apart
+        "add-merges-decisions", "task_add leaves out decisions that the list has already.", _ADD, keeps_decisions_apart
     ),
     Miniature("add-checks-deps", "task_add refuses deps that do not exist yet.", _ADD, checks_deps),
     Miniature(
@@ -172,7 +172,7 @@ MINIATURES = (
         _ADD,
         checks_the_plan_issue,
     ),
-    Miniature("add-leaves-deps-out", "task_add writes no deps when none are given.", _ADD, leaves_deps_out),
+    Miniature("add-leaves-deps-out", "task_add writes no deps without the argument.", _ADD, leaves_deps_out),
     Miniature("add-extra-field", "task_add answers with the goal, too.", _ADD, answers_with_the_list),
     _drops("deps"),
     _drops("approach"),

@@ -158,7 +158,7 @@ MINIATURES = (
     Miniature("close-completed-only", "task_close archives only completed tasks.", _CLOSE, _kept(_only_completed)),
     Miniature(
         "close-empty-plan",
-        "task_close archives an empty object where there was no plan.",
+        "task_close archives an empty object if there was no plan.",
         _CLOSE,
         _kept(_empty_plan),
     ),
@@ -171,7 +171,7 @@ MINIATURES = (
         _CLOSE,
         _kept(_old_cycles_tidied),
     ),
-    Miniature("close-spells-anew", "task_close writes the old cycles anew from their values.", _CLOSE, spells_anew),
+    Miniature("close-spells-anew", "task_close rewrites the old cycles from their values.", _CLOSE, spells_anew),
     Miniature("close-turns-line-ends", "task_close changes the line ends of old cycles.", _CLOSE, turns_line_ends),
     Miniature("close-starts-over", "task_close overwrites a history that it cannot read.", _CLOSE, starts_over),
     Miniature("close-escapes", "task_close writes non-ASCII text as escapes.", _CLOSE, escapes),
@@ -183,7 +183,7 @@ MINIATURES = (
     ),
     Miniature(
         "close-deleted-always-both",
-        "task_close names both files as deleted, whichever were there.",
+        "task_close always names both files as deleted.",
         _CLOSE,
         answering(lambda value, _: {**value, "deleted": ["plan.json", "tasks.json"]}),
     ),

@@ -162,16 +162,16 @@ MINIATURES = (
         _LIST,
         answering(_blocked_wait),
     ),
-    Miniature("list-ready-ignores-deps", "task_list calls every pending task ready.", _LIST, answering(_pending_ready)),
+    Miniature("list-ready-ignores-deps", "task_list ignores deps for ready tasks.", _LIST, answering(_pending_ready)),
     Miniature(
         "list-ready-unknown-dep-done",
-        "task_list takes a dep that names no task for completed.",
+        "task_list counts a dep that names no task as completed.",
         _LIST,
         answering(_unknown_are_done),
     ),
     Miniature(
         "list-ready-started-dep-done",
-        "task_list takes a dep that is in progress for completed.",
+        "task_list counts a dep in progress as completed.",
         _LIST,
         answering(_started_are_done),
     ),
@@ -179,7 +179,7 @@ MINIATURES = (
         "list-ready-any-dep", "task_list wants only one of the deps completed.", _LIST, answering(_one_dep_will_do)
     ),
     Miniature("list-ready-sorted", "task_list sorts the ready ids.", _LIST, answering(_sorted_ready)),
-    Miniature("list-ready-tasks", "task_list gives whole tasks as ready.", _LIST, answering(_ready_as_tasks)),
+    Miniature("list-ready-tasks", "task_list returns whole tasks as ready.", _LIST, answering(_ready_as_tasks)),
     Miniature(
         "list-started-pending",
         "task_list counts tasks in progress as pending.",
@@ -208,18 +208,18 @@ MINIATURES = (
     ),
     Miniature(
         "move-not-found-without-file",
-        "task_update tells of the id, not of the file, when there is no tasks.json.",
+        "task_update reports the id, not the file, when there is no tasks.json.",
         _UPDATE,
         says_not_found,
     ),
     Miniature(
         "move-drops-unknown",
-        "task_update drops the fields of a task that it does not know.",
+        "task_update drops unknown fields of a task.",
         _UPDATE,
         saving(lambda call: call.tasks, _stripped),
     ),
     Miniature("move-last-too", "task_update changes the last task, too.", _UPDATE, updates_the_last),
-    Miniature("move-writes-nothing", "task_update answers rightly and writes nothing.", _UPDATE, writes_nothing),
+    Miniature("move-writes-nothing", "task_update answers correctly and writes nothing.", _UPDATE, writes_nothing),
     Miniature("move-stamps", "task_update adds updated_at to the task.", _UPDATE, answering(_marked)),
     Miniature("move-to-the-end", "task_update puts the task at the end of the list.", _UPDATE, moves_it_to_the_end),
     Miniature(

@@ -1,1 +1,1 @@
-"""Mutate our own tools and events: a mutant that no fixture notices shows a gap in the fixtures."""
+"""Mutate our own tools and events: a mutant that no fixture detects shows a gap in the fixtures."""

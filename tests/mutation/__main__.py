@@ -1,8 +1,8 @@
-"""`python -m tests.mutation [MODULE …]`: every mutant of our tools and events against the fixtures.
+"""`python -m tests.mutation [MODULE …]`: run the fixtures against every mutant of our tools and events.
 
-Prints for each module how many were killed, and each survivor that accepted.py does not explain, with its place: a
-change that no fixture notices. Then the fixtures that no miniature made fail are run against the mutants that concern
-them; those that still never fail are reported. Without the result of `make miniatures` that is done for every fixture.
+The output has for each module the number of killed mutants, and each survivor that accepted.py does not explain, with
+its place: a change that no fixture detects. Then the fixtures that no miniature made fail run against the mutants that
+concern them, and those that still never fail are reported. Without the result of `make miniatures` all fixtures run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _attempt(fixtures: list[Fixture], killers: Counter[str], mutant: Mutant) -> list[str]:
-    """The fixtures that killed most often first, among the others the shortest."""
+    """Run the fixtures against the mutant: those that killed the most mutants first, of equal ones the shortest."""
     ordered = sorted(fixtures, key=lambda fixture: (-killers[fixture.test_id], len(fixture.steps)))
     return failing(mutant, ordered, first=True)
 

@@ -7,14 +7,14 @@ import re
 from tests.mutation.accepted_events import ACCEPTED_EVENTS
 
 _PROSE = "the wording of a message that the contract leaves to us"
-_SAME = "what comes out is the same"
-_HINT = "what an event answers and warns of is ours; tests/lifecycle looks at it"
-_CRASH = "only a crash leads there; the fixtures with a kill need a process"
+_SAME = "the result is the same"
+_HINT = "the contract leaves the answers and warnings of events to us; tests/lifecycle checks them"
+_CRASH = "only a crash reaches this code; the fixtures with a kill need a process"
 _GUARD = "a guard against faults of our own, which no call reaches"
 _ROWS = "a change of one row while the server runs; tests/store/session/test_reading.py compares it with a whole read"
-_LOG = "the text of the operation log is ours; tests/store/test_oplog.py looks at it"
+_LOG = "the text of the operation log is ours; tests/store/test_oplog.py checks it"
 _TWO = "2.0 and 2 are one number in JSON"
-_MORE = "more caution than the contract asks for; tests/tools/test_artifact_write.py looks at it"
+_MORE = "stricter than the contract; tests/tools/test_artifact_write.py checks it"
 
 # The events of an agent, and the end of a session.
 _AGENTS = "lifecycle/(agent_.*|session_end)"
@@ -27,7 +27,11 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("tools/(plan_decide|task_update)", r".* left out of \{'status'.*", _GUARD),
     ("tools/task_close", r".*now\.(plan|tasks) is .*|return earlier -> return None", _CRASH),
     ("tools/task_close", r"'s' -> 'sX'|len\(closed_tasks\) != 1 .*|now\.what \+= .* left out", _LOG),
-    ("tools/history_search", r"True -> False|'default' left out of .*", "what is advertised, and zip's own guard"),
+    (
+        "tools/history_search",
+        r"True -> False|'default' left out of .*",
+        "the advertised schema, and zip's own check",
+    ),
     ("tools/context", r"raise left out", _CRASH),
     ("tools/arguments", r"100 -> \d+|.*(len\(unknown\)|\*more).*", _PROSE),
     ("tools/arguments", r"60 -> \d+|len\(name\) <= _SHOWN_NAME -> .*", _PROSE),
@@ -41,7 +45,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("state/artifact_name", r"\((part ==|part in|not part\.strip).*|'\.+' left out .*|part\.strip\(\) -> part", _SAME),
     ("state/artifact_name", r"return '(is.*)?' -> return None|'filename.*|'replace' -> .*", _PROSE),
     ("state/artifact_name", r"return parts -> return None", _SAME),
-    ("state/history", r"0 -> -?1|number is not None and .*", "for an id that no file of the contract has"),
+    ("state/history", r"0 -> -?1|number is not None and .*", "for an id that is in no file of the contract"),
     ("state/shapes", r"[05] -> .*|fault\.pointer or .*|len\(found\) .*", _PROSE),
     ("state/shapes", r"'(issue|task)' -> .*|raise ValueError.* left out", _GUARD),
     ("state/shapes", r".*('plan_issue'|'deps'|is_integer).*", _TWO),
@@ -56,7 +60,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
         r"return .*|(seconds|moment|used|following|stamp)\b.*|for stamp in taken .*|(0|-1) -> .*",
         "two closes in one millisecond, or a clock outside its years; tests/store/history/test_free_time.py looks",
     ),
-    ("state/times", r"\d+ -> \d+", "less than a second, which no assertion on a clock can see"),
+    ("state/times", r"\d+ -> \d+", "less than a second, which no assertion on a clock can detect"),
     ("state/tracker", r"5 -> .*|fault\.pointer or .*|len\(found\) .*|seen > 0 -> .*|0 -> -1", _PROSE),
     (
         _AGENTS,
@@ -77,9 +81,9 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     (
         "lifecycle/definition",
         r"(raise|'the params|value if|value left|return False -> return None).*",
-        "it is refused all the same, by an exception",
+        "it is refused nevertheless, by an exception",
     ),
-    (".*", r"for .* in \(.* -> for .* in \(.*", "only the order of an object's members"),
+    (".*", r"for .* in \(.* -> for .* in \(.*", "only the order of an object's fields"),
     *ACCEPTED_EVENTS,
 )
 

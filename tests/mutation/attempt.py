@@ -44,7 +44,7 @@ class Mutant:
 
 
 def mutants(module: str, change: str = "") -> Iterator[Mutant]:
-    """Every mutant of a module, or those with this change."""
+    """Yield every mutant of a module, or those with this change."""
     source = (ROOT / "nexus_mcp" / f"{module}.py").read_text(encoding="utf-8")
     for mutation in mutations(source):
         if change in ("", mutation.change):
@@ -61,12 +61,12 @@ def concerned(module: str, fixtures: Sequence[Fixture]) -> list[Fixture]:
 
 
 def failing(mutant: Mutant, fixtures: Sequence[Fixture], *, first: bool) -> list[str]:
-    """The ids of the fixtures that fail; with `first`, none is run after some did. For a process of its own."""
+    """Return the ids of the fixtures that fail; with `first`, stop after the first. Call it in a process of its own."""
     install(mutant.module, mutant.source)
     try:
         from nexus_mcp.lifecycle import (
             EVENTS,
-            guard,  # noqa: F401 - what every fork would load
+            guard,  # noqa: F401 - so that not every fork loads it
         )
         from nexus_mcp.server.app import App
         from nexus_mcp.server.sdk import build_server
@@ -74,11 +74,11 @@ def failing(mutant: Mutant, fixtures: Sequence[Fixture], *, first: bool) -> list
 
         for row in EVENTS.values():
             row.load()
-    except Exception:  # noqa: BLE001 - whatever a mutated module does when it is imported
+    except Exception:  # noqa: BLE001 - the import of a mutated module may raise anything
         return [UNUSABLE]
 
     class Plain(App):
-        """It advertises no output schemas: the fixtures have to find the fault, not the target's own promise."""
+        """A server without output schemas: the fixtures have to find the fault, not the check of its own schemas."""
 
         def tools(self) -> list[dict[str, Any]]:
             return [{k: v for k, v in tool.items() if k != "outputSchema"} for tool in super().tools()]

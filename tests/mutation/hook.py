@@ -11,7 +11,7 @@ from nexus_mcp.conformance.failures import Reply, TargetFailure
 from tests.forks import forked
 
 _PROCESSOR_SECONDS = 3
-"""Of an event, and not by the clock, which runs on while other work has the processors."""
+"""Maximum seconds of CPU time of an event. Clock time would also count the work of other processes."""
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.fixture import Event

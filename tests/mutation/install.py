@@ -9,14 +9,12 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-# Whatever may hold a name of a mutated module. The rest of the package knows none of them.
+# The packages that may import from a mutated module. The other packages do not.
 _ABOVE = ("briefing", "catalog", "knowledge", "lifecycle", "merging", "server", "state", "store", "tags", "tools")
 
 
 def install(module: str, source: str) -> None:
-    """Replace `nexus_mcp/<module>.py` by `source` from now on, and forget the imported modules. For a process of its
-    own.
-    """
+    """Replace `nexus_mcp/<module>.py` by `source`, and forget imported modules. Call it in a process of its own."""
     for name in list(sys.modules):
         parts = name.split(".")
         if parts[0] == "nexus_mcp" and len(parts) > 1 and parts[1] in _ABOVE:

@@ -1,7 +1,7 @@
 """The modules that are mutated, and the tools and events that each of them serves.
 
-Not among them are lifecycle/budget and host, because no fixture is an installed hook, and tags/, which commands and
-prompts share: tests/lifecycle and tests/tags check these.
+lifecycle/budget and host are left out, because no fixture is an installed hook, and tags/, because commands and prompts
+use it, too. tests/lifecycle and tests/tags check these modules.
 """
 
 from __future__ import annotations

@@ -9,15 +9,16 @@ from typing import Any
 
 from tests.mutation.operators import OPERATORS
 
-# What a tool advertises is held against docs/tools.md and the reference validator by other tests; no fixture sees it.
+# Other tests compare what a tool advertises with docs/tools.md and the reference validator; no fixture checks it.
 _ADVERTISED = ("name", "title", "description", "output", "classes", "destructive", "idempotent", "summary")
 _SHOWN = 70
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """`change` is the changed code: "a == b -> a != b". `tree` is the changed module. `function` is the function that
-    the code is in: "run" or "Records.apply"; "" outside of all.
+    """A change of one node. `change` describes it: "a == b -> a != b"; `tree` is the changed module.
+
+    `function` is the function around the node, such as "run" or "Records.apply"; "" outside of functions.
     """
 
     line: int
@@ -27,7 +28,7 @@ class Mutation:
 
 
 def mutations(source: str) -> Iterator[Mutation]:
-    """Every mutation of a module, in the order of its text."""
+    """Yield every mutation of a module, in the order of its text."""
     tree = ast.parse(source)
     functions = dict(_functions(tree))
     for parent, name, index, node in _places(tree):
@@ -57,10 +58,10 @@ def _functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Each node below `node` that may change, and where it hangs: parent, field, index in the field."""
+    """Yield (parent, field, index in the field, node) for each node below `node` that may change."""
     for name, value in ast.iter_fields(node):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            # Members of a dict are left out one by one, so their keys need no change of their own.
+            # Items of a dict are left out one by one, so their keys need no change of their own.
             if isinstance(child, ast.AST) and not _is_left_alone(node, name, child):
                 yield node, name, index, child
                 yield from _places(child)

@@ -1,4 +1,4 @@
-"""The small changes that a mutation makes to one node of a syntax tree, each an operator in a table."""
+"""The table of operators: each makes small changes of one kind to a node of a syntax tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
-# A changed copy of a node, once for each way to change it.
+# A function that yields a changed copy of a node for each way to change it.
 Operator = Callable[[ast.AST], Iterator[ast.AST]]
 
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -24,7 +24,7 @@ _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 _OPPOSITE = {"max": "min", "min": "max", "any": "all", "all": "any"}
 _CLEANING = ("lower", "strip", "rstrip")
-# What the code compares, stores or answers with; other texts are prose.
+# A text that the code compares, stores or answers with; all other texts are prose.
 _WORD = re.compile(r"[a-z][a-z_]*(\.json)?\Z")
 
 
@@ -46,7 +46,7 @@ def connectives(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def conditions(node: ast.AST) -> Iterator[ast.AST]:
-    """if a -> if not a, also in expressions, loops and comprehensions. A comparison is flipped anyway."""
+    """if a -> if not a, also in expressions, loops and comprehensions. `comparisons` changes a comparison."""
     if isinstance(node, (ast.If, ast.IfExp, ast.While)) and not isinstance(node.test, ast.Compare):
         changed = deepcopy(node)
         changed.test = _not(node.test)
@@ -112,7 +112,7 @@ def calls(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def members(node: ast.AST) -> Iterator[ast.AST]:
-    """{"a": 1, **b} without each of its members, [a, *b] and ("a", "b") without each of theirs."""
+    """Leave out each item of {"a": 1, **b}, [a, *b] and ("a", "b")."""
     if isinstance(node, ast.Dict):
         for index, key in enumerate(node.keys):
             if isinstance(key, ast.Constant) and key.value == "description":
@@ -128,7 +128,7 @@ def members(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_row(node: ast.Tuple) -> bool:
-    """A tuple that is a table: one that is unpacked would only crash without a member."""
+    """Return whether a tuple is a table. Any other tuple is unpacked, which would only crash with fewer items."""
     return len(node.elts) > 1 and all(isinstance(item, (ast.Constant, ast.Starred, ast.Tuple)) for item in node.elts)
 
 
@@ -143,7 +143,7 @@ def orders(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """A call, a raise or what is put into a member is left out, what is returned becomes None."""
+    """Leave out a call, a raise, or an assignment to an item; return None instead of a value."""
     called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     put = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
     if called or put or isinstance(node, (ast.Raise, ast.AugAssign, ast.Continue)):

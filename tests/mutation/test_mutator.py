@@ -1,4 +1,4 @@
-"""The mutator changes one node at a time, and the fixtures notice a sample of changes."""
+"""The mutator changes one node at a time, and the fixtures detect a sample of changes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.mutation.attempt import ROOT, UNUSABLE, Mutant, concerned, failing, m
 from tests.mutation.modules import SERVED
 from tests.mutation.mutator import mutations
 
-# Module, change, a fixture that kills it, which is run first: when it no longer does, the others are. Chosen from all
-# over the tools and events, one kind of change each.
+# (Module, change, a fixture that kills the mutant and runs first; if it passes, the other fixtures follow.) The rows
+# are from all parts of the tools and events, each with another kind of change.
 SAMPLE = (
     (
         "state/plan",
@@ -97,7 +97,7 @@ def test_each_mutant_differs_and_restores_the_tree(module: str) -> None:
     tree = None
     for mutation in mutations(source):
         tree = mutation.tree
-        # Writing the whole module out for each mutant would take seconds.
+        # To unparse the whole module for each mutant would take seconds.
         number = max(n for n, statement in enumerate(tree.body) if first_line(statement) <= mutation.line)
         text = ast.unparse(tree.body[number])
         assert text != plain[number], mutation.change
