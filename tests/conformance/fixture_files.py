@@ -25,7 +25,7 @@ def raw(**members: Any) -> dict[str, Any]:
 
 
 def stepped(*steps: Any, **members: Any) -> dict[str, Any]:
-    """The JSON of a fixture of steps."""
+    """Return the JSON of a fixture of steps."""
     return raw(**{"action": GONE, "postcondition": GONE, "steps": list(steps), **members})
 
 
@@ -37,5 +37,5 @@ def write(path: Path, document: Any) -> str:
 
 
 def loaded(folder: Path, *fixtures: dict[str, Any]) -> list[Fixture]:
-    """The fixtures, written to one file and read again."""
+    """Write the fixtures to one file, and return them as read from it."""
     return load([write(folder / "fixtures.json", list(fixtures))])

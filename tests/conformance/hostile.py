@@ -1,6 +1,6 @@
 """Judge the hostile server in a process of its own, and measure that process: `python -m tests.conformance.hostile`.
 
-Each deed of the server is a fixture, and each fixture looks at the answer and at a file in every way that there is.
+Each attack of the server is a fixture. Each fixture makes every kind of assertion on the answer and on a file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tests.forks import MEMORY
 
 SERVER = shlex.join((sys.executable, str(Path(hostile.__file__))))
 MOST_KIB = 300 << 10
-"""What docs/conformance.md promises of the runner's resident memory."""
-# The end of /proc/self/status is read as late as can be: what the reports take counts, too.
+"""The maximum resident memory of the runner in KiB, as docs/conformance.md promises."""
+# /proc/self/status is read at the very end, so that the memory for the reports counts, too.
 SCRIPT = """
 import sys
 from nexus_mcp.cli import main
@@ -47,18 +47,18 @@ class Measured(NamedTuple):
     output: str
 
 
-def fixture(deed: str, number: int, size: int) -> dict[str, Any]:
+def fixture(attack: str, number: int, size: int) -> dict[str, Any]:
     """Return a fixture that makes the server attack, and has an assertion that fails."""
-    names = re.sub(r"\W", "_", deed)
+    names = re.sub(r"\W", "_", attack)
     return {
         "test_id": f"{names}_{number}",
-        "description": f"The runner bears it: {deed}.",
+        "description": f"The runner survives the attack: {attack}.",
         "steps": [
             {
-                "action": {"tool": "act", "params": {"do": deed, "size": size}},
+                "action": {"tool": "act", "params": {"do": attack, "size": size}},
                 "assert_return": {
                     "$": {"keys": ["never"]},
-                    "$.did": {"type": "string", "pattern": "^(a+)+$" if deed == "slow pattern" else "^never$"},
+                    "$.did": {"type": "string", "pattern": "^(a+)+$" if attack == "slow pattern" else "^never$"},
                     "$.did.length": 3,
                     "$.all": {"type": "array", "minLength": 4_000_000},
                     "$.other": [1, {"type": "number", "max": 3}],
@@ -97,10 +97,10 @@ def measured(folder: Path, *words: str, seconds: float = 600) -> Measured:
 
 
 def judged(
-    folder: Path, deeds: list[str], times: int = 1, *, size: int = 1, server: str = SERVER, jobs: int = 2
+    folder: Path, attacks: list[str], times: int = 1, *, size: int = 1, server: str = SERVER, jobs: int = 2
 ) -> Measured:
-    """Judge the server with `times` fixtures for each deed, `jobs` at once, and write every report."""
-    fixtures = [fixture(deed, number, size) for number in range(times) for deed in deeds]
+    """Judge the server with `times` fixtures for each attack, `jobs` at once, and write every kind of report."""
+    fixtures = [fixture(attack, number, size) for number in range(times) for attack in attacks]
     (folder / "fixtures.json").write_text(json.dumps(fixtures), encoding="utf-8")
     reports = (word for name in REPORTS for word in ("--report", name))
     limits = ("--timeout", "2", "--jobs", str(jobs))
@@ -108,20 +108,20 @@ def judged(
 
 
 def main() -> None:
-    """Print a line for each deed, and one for all of them in one run."""
+    """Print a line for each attack, and one for all of them in one run."""
     options = argparse.ArgumentParser()
-    options.add_argument("deeds", nargs="*", default=list(hostile.DEEDS))
+    options.add_argument("attacks", nargs="*", default=list(hostile.ATTACKS))
     options.add_argument("--times", type=int, default=8)
     options.add_argument("--size", type=int, default=1)
     options.add_argument("--jobs", type=int, default=2)
     given = options.parse_args()
-    for deeds in (*([deed] for deed in given.deeds), given.deeds):
+    for attacks in (*([attack] for attack in given.attacks), given.attacks):
         with tempfile.TemporaryDirectory() as folder:
-            found = judged(Path(folder), deeds, given.times, size=given.size, jobs=given.jobs)
+            found = judged(Path(folder), attacks, given.times, size=given.size, jobs=given.jobs)
             sizes = {
                 name: (Path(folder) / name).stat().st_size >> 10 for name in REPORTS if Path(folder, name).exists()
             }
-        name = deeds[0] if len(deeds) == 1 else "all"
+        name = attacks[0] if len(attacks) == 1 else "all"
         said = f"exit {found.code}, {found.peak_kib >> 10} MiB, {found.seconds:.1f} s, reports {sizes} KiB"
         print(f"{name}: {said}{'' if found.peak_kib < MOST_KIB else '  TOO MUCH'}", flush=True)
 

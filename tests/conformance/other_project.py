@@ -15,17 +15,17 @@ from tests.forked_commands import warm
 SERVER = shlex.join([sys.executable, "-m", "nexus_mcp", "serve"])
 HOOK = shlex.join([sys.executable, "-m", "nexus_mcp", "hook", "{type}"])
 LIMIT = 120
-# What the plug-in imports for a run: a second of it, which test_inert_without_its_option shows to be its own doing.
+# The imports of the plug-in for a run, which take a second; test_plugin_does_nothing_without_its_option avoids them.
 CLIENT = (
     *("pytest", "_pytest.junitxml", "mcp", "anyio._backends._asyncio", "nexus_mcp.conformance.runner"),
     *("nexus_mcp.conformance.loading", "nexus_mcp.conformance.client.transport"),
 )
-# It imports all of hypothesis to say in the end that it has nothing to say.
+# The plug-in of Hypothesis is left out, because it would only import Hypothesis.
 PLAIN = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-rA")
 
 
 class Outcome(NamedTuple):
-    """How a run of pytest ended: exit code, outcome of each test by node id, and all that was printed."""
+    """The result of a run of pytest: exit code, outcome of each test by node id, and the output."""
 
     code: int
     tests: dict[str, str]
@@ -46,7 +46,7 @@ class Elsewhere:
         return name
 
     def pytest(self, *arguments: str, server: str | None = SERVER) -> Outcome:
-        """Run pytest with these arguments; without a server in a process that has imported none of it."""
+        """Run pytest with these arguments; if `server` is None, in a process that has imported nothing of the suite."""
         options = [] if server is None else ["--nexus-server", server]
         ran = warm(
             "pytest",

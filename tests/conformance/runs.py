@@ -8,13 +8,13 @@ from typing import Any
 from nexus_mcp.conformance.result import FAILED, MISSING, NOT_RUN, PASSED, Assertion, Exchange, FixtureResult, RunResult
 
 HOSTILE = "<script>alert(1)</script>]]> & \"'\x00\x1b[31m\x9b\u202edesrever\u200b\ud800\uffff\x7f [bold]x[/] {y}\r\n\tz"
-# None of these may reach a terminal, a page or XML as they are; a text that has them was not made fit to be shown.
+# None of these characters may reach a terminal, a page or XML unescaped.
 DANGEROUS = "\x00\x1b\x9b\u202e\u200b\ud800\uffff\x7f\r"
 STATE = ".nexus/state/plan.json"
 
 
 def passed(test_id: str, tool: str = "plan_start", **more: Any) -> FixtureResult:
-    """A fixture of which both assertions hold."""
+    """Return the result of a fixture whose two assertions hold."""
     return FixtureResult(
         **{
             "test_id": test_id,
@@ -35,7 +35,7 @@ def passed(test_id: str, tool: str = "plan_start", **more: Any) -> FixtureResult
 
 
 def failed(test_id: str, tool: str = "plan_start", **more: Any) -> FixtureResult:
-    """A fixture with a failed assertion of each form: a value, a missing one, a matcher, one without a path."""
+    """Return the result of a fixture with a failed assertion of each form: value, missing value, matcher, no path."""
     failures = (
         Assertion("answer", passed=False, path="$.plan_id", expected=1, seen=2),
         Assertion("files", passed=False, file=STATE, path="$.issues[0].title", expected="A", seen=MISSING, parent="$"),
@@ -67,7 +67,7 @@ def not_run(test_id: str, reason: str = "needs --event-command", tool: str = "ev
 
 
 def run(*results: FixtureResult, **more: Any) -> RunResult:
-    """A run with these results."""
+    """Return a run with these results."""
     return RunResult(
         **{
             "target": "node server.js --stdio",
@@ -96,7 +96,7 @@ MIXED = run(
 
 
 def hostile() -> RunResult:
-    """A run in which every text that a target or a fixture's author can choose is hostile or a megabyte long."""
+    """Return a run in which every text of a target or of a fixture's author is hostile or a megabyte long."""
     huge = HOSTILE + "x" * 1_000_000
     deep: Any = HOSTILE
     for _ in range(200):

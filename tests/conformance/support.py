@@ -1,4 +1,4 @@
-"""Helpers of the runner's tests: a server that misbehaves on demand, and a session with it."""
+"""Helpers of the runner's tests: the misbehaving server, and a session with it."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ def made(*steps: dict[str, Any], test_id: str = "made", **more: Any) -> Fixture:
 
 
 def nasty_fixture(*steps: dict[str, Any], **more: Any) -> Fixture:
-    """A fixture whose steps are the arguments of `act`, or whole steps."""
+    """Return a fixture; each of `steps` is the arguments of a call of `act`, or a whole step."""
     return made(*({"action": {"tool": "act", "params": one}} if "do" in one else one for one in steps), **more)
 
 
 def outcome(result: FixtureResult) -> tuple[str, list[tuple[str, str, str]]]:
-    """The status, and of each assertion that does not hold kind, step and message."""
+    """Return (the status, [(kind, step, message) of each failed assertion])."""
     return result.status, [(one.kind, one.step, one.message) for one in result.failures]
 
 
 def act(do: str, **more: Any) -> dict[str, Any]:
-    """The arguments of a misdeed."""
+    """Return the arguments with which `act` misbehaves."""
     return {"do": do, **more}
 
 
 def gone(pid: int) -> bool:
-    """Whether the process has ended, waiting for the system to notice."""
+    """Return whether the process ends within a short time."""
     try:
         process = psutil.Process(pid)
         return process.status() == psutil.STATUS_ZOMBIE or process.wait(5) is not None

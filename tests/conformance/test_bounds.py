@@ -77,7 +77,7 @@ def test_fixture_beyond_a_bound_is_not_read(tmp_path: Path, document: dict[str, 
 
 
 def test_infinite_number_is_a_fault(tmp_path: Path) -> None:
-    """A number that is no finite one is a fault where a count belongs, and never ends the loader."""
+    """An infinite number in place of a count is a fault, and never crashes the loader."""
     text = json.dumps([raw(repeat=1), after({"type": "string", "minLength": 2})])
     path = tmp_path / "a.json"
     path.write_text(text.replace('"repeat": 1', '"repeat": 1e999').replace('"minLength": 2', '"minLength": 1e999'))

@@ -24,7 +24,7 @@ def kinds(found: list[Assertion]) -> list[tuple[str, bool]]:
 
 @pytest.mark.parametrize("reply", [MARKED, UNMARKED, BLUNT, PROTOCOL])
 def test_each_kind_of_error_counts_as_an_error(reply: Reply) -> None:
-    """A marked answer, a protocol error and a payload with `error` are errors alike."""
+    """A marked answer, a protocol error and a payload with `error` all count as errors."""
     assert reply.failed is True
     assert answer_checks(Asserts(error=True), reply) == [Assertion("error", passed=True, expected=True, seen=True)]
     (told,) = answer_checks(Asserts(), reply, "step 1")
@@ -55,8 +55,8 @@ def test_error_message_comes_from_payload_protocol_or_text(reply: Reply, message
     assert kinds(answer_checks(Asserts(error_contains=message), reply)) == [("error", True), ("error", True)]
 
 
-def test_a_success_where_an_error_belongs() -> None:
-    """A call that must fail and does not is a failed assertion, once; its message is not looked for."""
+def test_success_in_place_of_an_error_fails_one_assertion() -> None:
+    """A call that must fail and succeeds is one failed assertion; its message is not checked."""
     missed = Assertion("error", False, "the call must fail, but it succeeded", expected=True, seen=False)
     assert answer_checks(Asserts(error=True), FINE) == [missed]
     assert answer_checks(Asserts(error_contains="x"), FINE) == [missed]
@@ -83,7 +83,7 @@ def test_success_is_asserted_only_on_request() -> None:
 
 
 def test_assertion_on_the_error_expects_one() -> None:
-    """An assertion on `$.error` means that an error is expected, even if its path is not written out."""
+    """An assertion on `$.error` means that an error is expected, in any spelling of the path."""
     for path in ("$.error", "$['error']", "$.error.length"):
         found = answer_checks(Asserts(return_value={path: {"type": "string"}}), UNMARKED)
         assert [one.kind for one in found] == ["answer"]
@@ -171,7 +171,7 @@ def checked(wanted: Any, data: bytes | None, path: str = "a.json") -> list[Asser
 
 
 def test_null_means_absent_and_empty_object_means_present() -> None:
-    """null wants no file, {} any file, whatever it holds."""
+    """null requires that the file is absent, {} that it exists with any content."""
     gone = Assertion("files", True, "", "step 1", "a.json", seen=MISSING)
     assert checked(None, None) == [gone]
     assert checked(None, b"12") == [
@@ -213,7 +213,7 @@ def test_malformed_file_is_one_failed_assertion(path: str, data: bytes, message:
 
 
 def test_text_of_a_file_is_asserted_without_json() -> None:
-    """The text of a file can be asserted without its being JSON."""
+    """The text of a file can be asserted even if it is not JSON."""
     assert kinds(checked({"text": "# notes\n"}, b"# notes\n", "a.md")) == [("files", True)]
     assert kinds(checked({"text": "# notes", "$.a": 1}, b"# notes\n", "a.md")) == [("files", False), ("files", False)]
 

@@ -38,7 +38,7 @@ def test_files_of_the_page_can_be_loaded(tmp_path: Path) -> None:
 
 
 def test_ci_job_of_the_page_has_valid_options() -> None:
-    """The job of the page is a workflow whose command line has options that there are, and keeps every report."""
+    """The job of the page is a workflow; its command line has only existing options, and stores every report."""
     job: Any = yaml.safe_load(block("name: Nexus conformance"))["jobs"]["conformance"]
     (line,) = (step["run"] for step in job["steps"] if "nexus-mcp conformance" in step.get("run", ""))
     values = parse(shlex.split(line)[3:], COMMAND.options, "run")

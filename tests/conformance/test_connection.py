@@ -1,4 +1,4 @@
-"""An error during a call is reported as the fault of the target or of our own code, whichever it is."""
+"""An error during a call is reported as a fault of the target only if it is one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _break(*_given: Any) -> None:
 
 
 def test_fault_of_the_runner_is_not_blamed_on_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of the runner while it checks a response is reported as one, not as a fault of the target."""
+    """A fault of the runner while it checks a response is reported as a fault of the runner, not of the target."""
     monkeypatch.setattr(connection, "make_reply", _break)
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(NASTY))

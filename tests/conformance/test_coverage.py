@@ -25,7 +25,7 @@ ACCESS = "{STATE_ROOT}/{HARNESS_ID}/memory-access.jsonl"
 
 
 def test_fields_are_read_from_their_own_schema() -> None:
-    """The fields of a schema are read from it; those of another file that it refers to are left to that file."""
+    """The fields of a schema are read from it, without those of another file that it refers to."""
     assert fields_of("cycle.schema.json") == ("schema_version", "completed_at", "branch", "plan", "tasks")
     assert fields_of("history.schema.json") == ("schema_version", "cycles")
     assert fields_of("plan.schema.json")[3:7] == ("issues", "issues[].id", "issues[].title", "issues[].status")
@@ -83,13 +83,13 @@ def test_state_files_have_the_schema_of_their_name(path: str, name: str) -> None
     ],
 )  # fmt: skip
 def test_assertion_touches_fields_on_its_path(path: str, query: str, expected: Any, fields: set[str]) -> None:
-    """An assertion touches the fields on its way, through references, and the members that `keys` names."""
+    """An assertion touches the fields on its path, through references, and the fields that `keys` names."""
     found = {f"{name.removesuffix('.schema.json')} {field}" for name, field in touched_fields(path, query, expected)}
     assert found == fields
 
 
 def test_response_assertion_touches_fields_on_its_path() -> None:
-    """An assertion on an answer touches every member on its way."""
+    """An assertion on an answer touches every field on its path."""
     assert touched_members("$.issues[2].status", "x") == {"issues", "issues[]", "issues[].status"}
     assert touched_members("$.issues.length", 1) == {"issues"}
     assert touched_members("$.issues[2].status", None) == set()
@@ -142,7 +142,7 @@ def post(**members: Any) -> dict[str, Any]:
 def test_parameter_is_asserted_by_name_value_or_path(
     tmp_path: Path, params: Any, members: Any, names: set[str]
 ) -> None:
-    """A parameter is asserted by its name in a path, by a telling value, by a file's path or by an error's message."""
+    """A parameter is asserted by its name in a path, a distinctive value, a file's path or an error's message."""
     (fixture,) = loaded(tmp_path, with_params(params, **members))
     assert asserted_parameters(fixture) == names
 

@@ -116,7 +116,7 @@ def test_wide_characters_weigh_more() -> None:
 
 
 def test_fixtures_that_run_at_once_share_an_allowance() -> None:
-    """The more fixtures run at once, the less the target of each may print; there is a least."""
+    """The more fixtures run at once, the less each target may print, down to a minimum."""
     sizes = []
     for at_once in (1, 2, 8, 1000):
         allowance = Allowance(at_once=at_once)
@@ -140,5 +140,5 @@ def test_tail_keeps_the_end_of_a_stream() -> None:
 
 
 def test_long_texts_are_escaped_like_short_ones() -> None:
-    """A long text is escaped as a short one is."""
+    """The rules for the escapes of a text do not depend on its length."""
     assert escaped("a\x1b" * 100_000) == "a\\u001b" * 100_000

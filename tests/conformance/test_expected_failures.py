@@ -17,7 +17,7 @@ IDS = ["task_add_basic", "task_add_keys", "plan_start_basic"]
 
 @pytest.fixture
 def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | bytes], list[str]]:
-    """The faults of a file with this text."""
+    """Return a function that returns the faults of a file with a text."""
     monkeypatch.chdir(tmp_path)
 
     def load(text: str | bytes) -> list[str]:
@@ -30,7 +30,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | b
 
 
 def test_reasons_are_read_from_any_yaml_text(tmp_path: Path) -> None:
-    """A mapping of ids to reasons, in whatever form YAML has for texts."""
+    """The file is a mapping of ids to reasons, which may be in any YAML form of a text."""
     file = tmp_path / "known.yml"
     file.write_text("# a comment\ntask_add_basic: numbers from 0\n'task_add_keys': >-\n  one\n  two\n")
     assert settings.load_expected(str(file), IDS) == {"task_add_basic": "numbers from 0", "task_add_keys": "one two"}
@@ -38,7 +38,7 @@ def test_reasons_are_read_from_any_yaml_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
 def test_empty_file_expects_no_failure(tmp_path: Path, text: str) -> None:
-    """An empty file expects nothing."""
+    """With an empty file no fixture is expected to fail."""
     file = tmp_path / "known.yml"
     file.write_text(text)
     assert settings.load_expected(str(file), IDS) == {}

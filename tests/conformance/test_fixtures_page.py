@@ -19,14 +19,14 @@ ADDED = ("special", "lane_step", "write_file", "kill")
 
 
 def objects() -> dict[str, dict[str, Any]]:
-    """The title of a section -> the members that the schema has for it."""
+    """Return title of a section → the fields that the schema has for it."""
     whole = SCHEMA["properties"]
     parts = {name: whole[name]["properties"] for name in ("covers", "precondition", "postcondition")}
     return {"fixture": whole, **parts, **{name: SCHEMA["$defs"][name]["properties"] for name in INNER}}
 
 
 def documented() -> dict[str, dict[str, bool]]:
-    """The title of a section -> its members, in order, and whether each is marked as an addition."""
+    """Return title of a section → its fields, in order, and whether each is marked as an addition."""
     parts = re.split(r"^## (.*)$", PAGE, flags=re.MULTILINE)
     return {
         title: {name: bool(mark) for name, mark in re.findall(r"^\| `(\w+)`( \+)? \|", text, re.MULTILINE)}

@@ -30,7 +30,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def done(*steps: dict[str, Any], **more: Any) -> FixtureResult:
-    """The result of a fixture that is run alone."""
+    """Run one fixture alone; return its result."""
     (result,) = run([nasty_fixture(*steps, **more)], stdio(NASTY), jobs=1).results
     return result
 
@@ -93,7 +93,7 @@ def test_deleted_repository_fails_its_fixture() -> None:
 
 
 def test_link_below_nexus_that_leads_out_fails() -> None:
-    """A link that stays inside is the target's own; one that leads out is not, unless the fixture made it."""
+    """A target may make a link that stays inside. A link that leads out fails, unless the fixture made it."""
     out: dict[str, Any] = {"precondition": {"files": {".nexus/state/out": {"symlink": "/tmp"}}}}
     inside = act("link", path=".nexus/state/in", to="../../.nexus")
     leading = act("link", path=".nexus/state/far", to="../../..")
@@ -104,7 +104,7 @@ def test_link_below_nexus_that_leads_out_fails() -> None:
 
 
 def test_fixture_may_write_in_git() -> None:
-    """A fixture may change .git itself, before and between the calls, and `unchanged` does not speak of it."""
+    """A fixture may change .git itself, before and between the calls; `unchanged` does not include .git."""
     steps = [{"write_file": {"path": ".git/HEAD", "text": "x"}}, act("wave")]
     more = {"precondition": {"files": {".git/extra": "x"}}, "postcondition": {"unchanged": True}}
     assert outcome(done(*steps, **more)) == ("passed", [])

@@ -1,6 +1,6 @@
 """The runner's memory stays bounded in one run with every attack of the hostile server.
 
-`python -m tests.conformance.hostile` measures each deed on its own, more often and larger.
+`python -m tests.conformance.hostile` measures each attack on its own, with more repetitions and larger sizes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tests.conformance.servers import hostile
 MOST_REPORT = 8 << 20
 
 
-def test_the_runner_bears_every_deed(tmp_path: Path) -> None:
+def test_runner_survives_every_attack(tmp_path: Path) -> None:
     """A target that prints, answers, writes or starts too much fails, and the runner stays below 300 MiB."""
-    found = judged(tmp_path, list(hostile.DEEDS))
+    found = judged(tmp_path, list(hostile.ATTACKS))
     assert (found.code, found.peak_kib < MOST_KIB) == (1, True), f"{found.peak_kib >> 10} MiB: {found.output[-2000:]}"
     assert {name: (tmp_path / name).stat().st_size < MOST_REPORT for name in REPORTS} == dict.fromkeys(REPORTS, True)
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
@@ -29,14 +29,14 @@ def test_the_runner_bears_every_deed(tmp_path: Path) -> None:
     assert "Left out of the evidence because of its size: " in found.output
 
 
-def test_the_runner_bears_names(tmp_path: Path) -> None:
+def test_runner_truncates_long_names(tmp_path: Path) -> None:
     """Names of a server and of its tools are cut, too."""
     found = judged(tmp_path, ["exponent"], server=f"{SERVER} names")
     assert (found.code, found.peak_kib < MOST_KIB) == (1, True)
     assert len((tmp_path / "result.json").read_text(encoding="utf-8")) < 100_000
 
 
-def test_the_runner_bears_events(tmp_path: Path) -> None:
+def test_output_of_event_commands_is_bounded(tmp_path: Path) -> None:
     """The output of an event command is bounded like that of a server."""
     act = {"action": {"tool": "act", "params": {"do": "nothing"}}}
     fixtures = [

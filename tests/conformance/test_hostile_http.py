@@ -32,11 +32,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", "0")
             self.end_headers()
             return
-        deed = message["params"]["arguments"]["do"] if message["method"] == "tools/call" else ""
-        found = json.loads(LARGE) if deed == "large" else answer({**message}, "")
+        attack = message["params"]["arguments"]["do"] if message["method"] == "tools/call" else ""
+        found = json.loads(LARGE) if attack == "large" else answer({**message}, "")
         body = json.dumps({"jsonrpc": "2.0", "id": message["id"], **found}).encode()
         self.send_response(200)
-        if deed == "compressed":
+        if attack == "compressed":
             body = gzip.compress(body)
             self.send_header("content-encoding", "gzip")
         self.send_header("content-type", "application/json")
@@ -67,7 +67,7 @@ def served() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("deed", "said"),
+    ("attack", "said"),
     [
         ("large", "flooded: it sent an answer of more than 4 MiB"),
         ("blocks", "sent a message of more than 20,000 parts beside its payload"),
@@ -75,11 +75,11 @@ def served() -> Iterator[str]:
         ("members", ""),
     ],
 )
-def test_answer_over_http_is_bounded(tmp_path: Path, deed: str, said: str) -> None:
+def test_answer_over_http_is_bounded(tmp_path: Path, attack: str, said: str) -> None:
     """A response from a URL is bounded like the output of a process, and the report names the attack."""
     folder = tmp_path / "served"
     folder.mkdir()
     with served() as url:
         target = over_http(url, str(folder), TargetOptions(timeout=30))
-        (result,) = run([nasty_fixture(act(deed))], target).results
+        (result,) = run([nasty_fixture(act(attack))], target).results
     assert outcome(result) == (("failed", [("process", "", f"the target {said}")]) if said else ("passed", []))

@@ -29,7 +29,7 @@ FIRST: dict[str, Any] = {"postcondition": {"return_value": {"$.task.id": 1}}}
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of our own tools over `folder`."""
+    """Serve our own tools over `folder`; yield the address."""
     app = build_server(App(Workspace(str(folder.resolve()), "nexus-mcp"))).streamable_http_app()
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -146,7 +146,7 @@ def test_query_for_several_nodes_is_refused(query: str) -> None:
     ],
 )
 def test_length_at_the_end_is_a_length_or_a_field(document: Any, query: str, found: Found) -> None:
-    """`.length` at the end is that of an array or a text, and the member itself where an object has one."""
+    """`.length` at the end is the length of an array or a text, and in an object the field with this name."""
     assert jsonpath.compile(query).find(document) == found
 
 
@@ -169,7 +169,7 @@ SEGMENTS = st.lists(NAMES | st.integers(-4, 4), max_size=4)
 
 
 def spelled(segments: list[str | int], *, double: bool) -> str:
-    """A query with these segments in brackets."""
+    """Return a query with these segments in brackets."""
 
     def name(text: str) -> str:
         quoted = json.dumps(text)

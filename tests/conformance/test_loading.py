@@ -90,7 +90,7 @@ def test_fixture_of_the_older_format_is_loaded(tmp_path: Path) -> None:
 
 
 def test_every_addition_is_loaded(tmp_path: Path) -> None:
-    """Every addition of this suite arrives in the fixture's value."""
+    """Every addition of this suite is in the loaded fixture."""
     close = {"tool": "task_close"}
     lane = [{"action": {"tool": "a"}, "times": 3, "assert_return": {"$": {"type": "object"}}}]
     lanes = [lane, [{"action": {"tool": "b"}}]]
@@ -214,7 +214,7 @@ def test_too_deep_document_is_one_fault(tmp_path: Path, depth: int) -> None:
 
 
 def test_repeated_key_is_a_fault(tmp_path: Path) -> None:
-    """A member that stands in an object twice is a fault, however deep."""
+    """A key that is in an object twice is a fault at any depth."""
     path = tmp_path / "a.json"
     path.write_text(
         '{"test_id": "a", "test_id": "b", "description": "Twice, and twice.",'

@@ -164,7 +164,7 @@ def test_booleans_are_no_numbers(flag: bool, number: float) -> None:
 
 @given(VALUES)
 def test_each_value_has_one_type(value: Any) -> None:
-    """A value is of one type of a matcher at most, a date-time of two."""
+    """A value matches at most one type of a matcher, a date-time two."""
     fitting = {name for name in TYPES if not mismatch({"type": name}, value)}
     assert len(fitting - {"iso8601"}) == (0 if value is None else 1)
     assert "string" in fitting or "iso8601" not in fitting
@@ -173,7 +173,7 @@ def test_each_value_has_one_type(value: Any) -> None:
 @settings(max_examples=300)
 @given(EXPECTED, VALUES | st.just(MISSING))
 def test_a_message_is_one_line(expected: Any, seen: Any) -> None:
-    """Whatever is compared, there is a match or a message, and that is one line."""
+    """Any two values match, or give a message of one line."""
     assert faults(expected) == []
     assert "\n" not in mismatch(expected, seen)
 
@@ -188,7 +188,7 @@ def test_keys_matches_exactly_its_fields(value: dict[str, Any], more: str) -> No
 
 
 def test_values_are_shown_within_bounds() -> None:
-    """A message shows the beginning of a long value, and one that no terminal could show in a safe spelling."""
+    """A message shows the beginning of a long value, and unsafe characters as escapes."""
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]

@@ -24,11 +24,11 @@ FIXTURES = {fixture.test_id: fixture for fixture in load()}
 IN_MEMORY = [room for room in ROOMS if any(miniature.needs != PROCESS for miniature in room.MINIATURES)]
 OF_EVENTS = [name for name, miniature in MINIATURES.items() if miniature.needs == EVENTS]
 _EACH = 8
-"""One of so many miniatures that are wrong in events also gets them as a command, with the payload on its stdin."""
+"""Every n-th miniature of events also runs as a command, with the payload on its stdin."""
 AS_PROCESSES = [name for name, miniature in MINIATURES.items() if miniature.needs == PROCESS] + OF_EVENTS[::_EACH]
 
 
-def test_every_miniature_is_noted() -> None:
+def test_every_miniature_is_recorded() -> None:
     """caught_by.json names each miniature, in the table's order, and fixtures that test its fault."""
     assert list(NOTED) == list(MINIATURES)
     for name, ids in NOTED.items():
@@ -37,8 +37,8 @@ def test_every_miniature_is_noted() -> None:
 
 
 @pytest.mark.parametrize("room", IN_MEMORY, ids=lambda room: room.__name__.rpartition(".")[2])
-def test_all_of_a_room_are_caught(room: ModuleType) -> None:
-    """Every fixture that is noted for a miniature of the room fails because of it."""
+def test_recorded_fixtures_catch_the_miniatures_of_a_room(room: ModuleType) -> None:
+    """Every fixture that is recorded for a miniature of the room fails against it."""
     asked = {one.name: [FIXTURES[i] for i in NOTED[one.name]] for one in room.MINIATURES if one.needs != PROCESS}
     assert failed_at_once(asked) == {name: set(NOTED[name]) for name in asked}
 
@@ -47,7 +47,7 @@ def test_all_of_a_room_are_caught(room: ModuleType) -> None:
 def test_miniature_is_caught_as_a_process(name: str) -> None:
     """Every fixture recorded for a miniature also fails with the miniature as a process or a command."""
     missed = set(NOTED[name])
-    # Where the fixture kills, or lets several write at once, a busy machine may bring them past each other.
+    # On a busy machine a kill, or writes at the same time, may once come too late to show the fault.
     for _ in range(12 if MINIATURES[name].needs == PROCESS else 1):
         missed -= set(caught(MINIATURES[name], [FIXTURES[test_id] for test_id in sorted(missed)]))
         if not missed:

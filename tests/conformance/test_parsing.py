@@ -67,7 +67,7 @@ def test_invalid_option_value_names_the_option(read: Callable[[Any, str], Any], 
 
 
 def test_file_names_in_a_command_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A word that is a file here is meant from here; commands on PATH, plain words, folders and the rest stay."""
+    """A word that names a file of the present folder becomes absolute; commands on PATH and all other words stay."""
     (tmp_path / "dist").mkdir()
     for name in ("dist/server.js", "run", "serve", "a.py"):
         (tmp_path / name).write_text("", encoding="utf-8")
@@ -84,7 +84,7 @@ def asking(tool: str) -> Fixture:
 
 
 def test_tool_names_are_read_from_a_mapping(tmp_path: Path) -> None:
-    """A mapping gives the names of tools; unknown tools and repeated names are reported with their lines."""
+    """A mapping sets the names of tools; unknown tools and repeated names are reported with their lines."""
     path = tmp_path / "map.yml"
     suite = [asking("plan_start"), asking("task_add")]
     path.write_text("plan_start: begin\ntask_add: add\n")

@@ -26,7 +26,7 @@ from tests.forks import forked
 ROOT = Path(__file__).parents[2]
 ENDLESS = "^(a+)+$"
 LETTERS = "a" * 60 + "!"
-# The server answers with what it was given, and writes its number first: the runner is matching when the pipe is read.
+# The script writes to the pipe when the runner begins to match.
 SCRIPT = """
 import sys
 from nexus_mcp.conformance.processes import helper
@@ -84,7 +84,7 @@ def test_endless_pattern_fails_with_its_reason() -> None:
 
 
 def test_pattern_budget_is_shared_within_a_fixture() -> None:
-    """Without a fixture each match has a time of its own, and --timeout makes that of a fixture shorter, not longer."""
+    """Outside of a fixture each match has its own time limit; --timeout can only shorten that of a fixture."""
     assert [Budget(seconds).seconds for seconds in (0.001, 3, 600)] == [1, 3, helper.MOST_S]
     token = budget.set(Budget(0))
     try:
@@ -123,7 +123,7 @@ def test_slow_pattern_is_reported_by_lint(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_pattern_that_takes_much_memory_fails() -> None:
-    """A match that remembers too much ends in a fault of the pattern; the helper's memory is bounded."""
+    """A match that takes too much memory is a fault of the pattern; the memory of the helper is bounded."""
     script = f"""
 import sys
 sys.path.insert(0, {os.path.dirname(worker.__file__)!r})
@@ -136,7 +136,7 @@ print(worker.match_pattern({{"pattern": "(?:(a)|b)*c", "text": "ab" * 4_000_000}
 
 
 def test_coverage_matches_with_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`coverage` holds expected values against parameters, and ends whatever their patterns are."""
+    """`coverage` compares expected values with parameters, and ends with any patterns."""
     monkeypatch.setattr(helper, "MOST_S", 0.3)
     wanted = {"$.x_text": [{"type": "string", "pattern": ENDLESS}], "$.text": [{"type": "string", "pattern": ENDLESS}]}
     action = {"action": {"tool": "act", "params": {"x_text": [LETTERS]}}}

@@ -28,14 +28,14 @@ def poorer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def done(*command: str, do: str = "wave") -> FixtureResult:
-    """The result of one call."""
+    """Run a fixture of one call; return its result."""
     (result,) = run([nasty_fixture(act(do))], stdio((*NASTY, *command), TargetOptions(end_timeout=0.3))).results
     return result
 
 
 @pytest.mark.usefixtures("poorer")
 def test_every_kind_of_end_is_reported_without_waitid() -> None:
-    """Where only reaping reports an end, an orderly end, an own end and no end are still distinguished."""
+    """If only reaping reports an end, a requested end, an early exit and no end are still distinguished."""
     stays = "the target did not end within 0.3 s after its stdin was closed"
     assert outcome(done()) == ("passed", [])
     assert outcome(done(do="die")) == ("failed", [("process", "", "the target exited with code 3")])
@@ -44,7 +44,7 @@ def test_every_kind_of_end_is_reported_without_waitid() -> None:
 
 @pytest.mark.usefixtures("poorer")
 def test_signal_is_reported_without_waitid(tmp_path: Path) -> None:
-    """Where only reaping reports an end, the signal is reported, and no part of the process is left."""
+    """If only reaping reports an end, the signal is still reported, and the process is reaped."""
 
     async def ask(session: Session) -> str:
         assert session.process is not None

@@ -125,7 +125,7 @@ def test_fixtures_are_selected_by_id_tool_and_marker(
 
 
 def test_packaged_fixtures_are_the_default(elsewhere: Elsewhere) -> None:
-    """Without fixtures of one's own the packaged ones are the tests."""
+    """Without --nexus-fixtures the packaged fixtures are the tests."""
     from nexus_mcp.conformance.loading import load
 
     ran = elsewhere.pytest("--collect-only", "-q", "nexus")
@@ -197,7 +197,7 @@ def test_plugin_does_nothing_without_its_option(elsewhere: Elsewhere) -> None:
 
 
 def test_junit_xml_has_the_fixtures(elsewhere: Elsewhere) -> None:
-    """The tests are in JUnit's XML as any others."""
+    """The JUnit XML of pytest has the fixtures like any other tests."""
     fixtures = elsewhere.put("fixtures.json", [STATUS, WRONG])
     elsewhere.pytest("--nexus-fixtures", fixtures, "--junit-xml", "out.xml", "nexus")
     cases = ET.parse(elsewhere.root / "out.xml").iter("testcase")

@@ -36,7 +36,7 @@ def printed(*compared_runs: RunResult) -> str:
 
 
 def test_shares_count_the_fixtures_that_ran() -> None:
-    """For every tool, event and group: how many passed of those that were run, for each run."""
+    """For each run, every tool, event and group has the number of passed fixtures of those that ran."""
     found = compared([A, B])
     assert found.sections == {
         "plan_start": (Share(1, 1, 0), Share(1, 1, 0)),
@@ -78,7 +78,7 @@ B  3 passed, 1 failed"""
 
 
 def test_json_document_has_the_comparison() -> None:
-    """The same as JSON."""
+    """The JSON document has the same content as the screen."""
     assert document(compared([A, B])) == {
         "format": 1,
         "targets": [

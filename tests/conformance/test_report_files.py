@@ -69,7 +69,7 @@ def test_unwritable_report_is_refused_before_the_run(
 
 
 def test_report_replaces_an_older_one(tmp_path: Path) -> None:
-    """A report takes the place of an older one, whole, and leaves no other file."""
+    """A report replaces an older one completely, and leaves no other file."""
     folder = tmp_path / "out"
     folder.mkdir()
     path = folder / "result.json"
@@ -81,7 +81,7 @@ def test_report_replaces_an_older_one(tmp_path: Path) -> None:
 
 
 def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
-    """A report that cannot be written after all is a fault of the harness, and leaves nothing behind."""
+    """A report whose write fails is a fault of the harness, and leaves no file behind."""
     folder = tmp_path / "out"
     (folder / "result.json").mkdir(parents=True)
     path = str(folder / "result.json")

@@ -33,7 +33,7 @@ def test_report_keeps_its_schema(run: RunResult) -> None:
 
 
 def test_schema_knows_the_words() -> None:
-    """The schema has the kinds of checks and the statuses that results have."""
+    """The schema has exactly the kinds of checks and the statuses of results."""
     assert RESULT["assertions"]["items"]["properties"]["kind"]["enum"] == list(CHECKS)
     assert RESULT["status"]["enum"] == [PASSED, FAILED, NOT_RUN]
 
@@ -68,7 +68,7 @@ def test_schema_refuses_a_wrong_result(pointer: str, put: Any) -> None:
 
 @pytest.mark.parametrize("name", SCHEMA["required"])
 def test_schema_requires_every_field(name: str) -> None:
-    """No member may be left out."""
+    """No field may be left out."""
     assert not VALIDATOR.is_valid({key: member for key, member in value(runs.MIXED).items() if key != name})
 
 

@@ -14,7 +14,7 @@ from tests.conformance import runs
 
 @pytest.mark.parametrize("run", [runs.GOOD, runs.MIXED, runs.run()], ids=["good", "mixed", "none"])
 def test_counts_match_the_cases(run: RunResult) -> None:
-    """The counts of the whole and of each suite are those of the cases in them."""
+    """The counts of the document and of each suite equal the numbers of their cases."""
     root = ET.fromstring(to_junit(run))
     for suite in (root, *root):
         cases = list(suite.iter("testcase"))

@@ -16,7 +16,7 @@ from tests.conformance import runs
 
 
 def printed(run: RunResult, *, terminal: bool = False, width: int | None = 120) -> str:
-    """Everything a run prints, blanks at the ends of lines left out."""
+    """Return the output of a run, without blanks at the ends of lines."""
     file = io.StringIO()
     screen = Screen(len(run.results), file, terminal=terminal, width=width)
     with screen:
@@ -29,7 +29,7 @@ def printed(run: RunResult, *, terminal: bool = False, width: int | None = 120) 
 
 
 def test_plain_output_lists_failures_then_counts() -> None:
-    """Without a terminal: a line for each that fails the run, then all about each, the expected ones, the counts."""
+    """Without a terminal there is a line for each failure, then its details, the expected failures, and the counts."""
     assert (
         printed(runs.MIXED)
         == """\
@@ -60,7 +60,7 @@ task_add_healed passed, but is expected to fail (was slow once): remove the entr
 
 
 def test_terminal_shows_a_bar_and_failures() -> None:
-    """On a terminal there is a bar while it runs; of the fixtures only those that fail the run have a line."""
+    """On a terminal there is a progress bar; only fixtures that fail the run have a line."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed(runs.MIXED, terminal=True))
     assert "━" in text
     assert "FAILED   task_add_ids (0.12 s): answer: $.plan_id must be 1" in text
@@ -72,7 +72,7 @@ def test_terminal_shows_a_bar_and_failures() -> None:
 def test_hostile_text_is_no_markup(terminal: bool) -> None:
     """Text of a target is neither a control sequence nor markup, and long values are truncated."""
     text = printed(runs.hostile(), terminal=terminal)
-    # What rich itself sends: colours, and moves of the cursor for the bar.
+    # rich itself sends colours, and moves of the cursor for the bar.
     own = re.sub(r"\x1b\[[0-9;?]*[mAKhl]", "", text).replace("\r", "") if terminal else text
     assert [char for char in runs.DANGEROUS if char in own] == []
     assert "[bold]x[/] {y}\\r\\n\\tz" in own
@@ -119,7 +119,7 @@ def test_width_zero_shows_no_bar(monkeypatch: pytest.MonkeyPatch, columns: str) 
 
 
 def test_no_line_ends_with_blanks_in_a_pipe() -> None:
-    """A table is padded on a terminal alone."""
+    """A table is padded only on a terminal."""
     table = Table("name", "count")
     table.add_row("a longer one", "1")
     piped, shown = io.StringIO(), io.StringIO()

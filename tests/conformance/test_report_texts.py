@@ -23,7 +23,7 @@ JSON = st.recursive(
 
 
 def test_control_characters_are_escaped() -> None:
-    """Of all characters those that control, format or order text, surrogates and separators are escaped."""
+    """Control, format and bidirectional characters, surrogates and separators are escaped, and no others."""
     escape = {chr(number) for number in range(sys.maxunicode + 1) if escaped(chr(number)) != chr(number)}
     kinds = {unicodedata.category(char) for char in escape}
     assert kinds == {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"}
@@ -71,7 +71,7 @@ def test_deep_value_is_shown_to_a_depth() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert "nested too deeply" in shown(deep, 1000)
-    while deep:  # taken apart here: the interpreter's own way down is as deep as the value
+    while deep:  # take it apart in a loop: the interpreter would free it recursively
         deep = deep[0]
 
 

@@ -31,7 +31,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def one(*steps: dict[str, Any], options: TargetOptions | None = None, **more: Any) -> FixtureResult:
-    """The result of a fixture that is run alone."""
+    """Run one fixture alone; return its result."""
     (result,) = run([nasty_fixture(*steps, **more)], stdio(NASTY, options), jobs=1).results
     return result
 
@@ -111,7 +111,7 @@ def test_stray_write_is_reported_with_its_path(given: dict[str, Any], message: s
     assert outcome(one({"text": "x", **given})) == ("failed", [("process", "", message)])
 
 
-def test_writes_of_its_own() -> None:
+def test_target_may_write_below_nexus() -> None:
     """A target may write below .nexus."""
     steps = [act("mkdir", path=".nexus"), act("write", path=".nexus/a", text="")]
     assert outcome(one(*steps)) == ("passed", [])
@@ -200,7 +200,7 @@ def test_repeated_fixture_stops_at_the_first_failure() -> None:
     ],
 )
 def test_target_that_never_answers_ends_the_run(command: tuple[str, ...], message: str, temporary: Path) -> None:
-    """A target that never answers ends the run with one line, and nothing is found out."""
+    """A target that never answers ends the run with a message of one line, and without results."""
     options = TargetOptions(start_timeout=0.5 if "handshake" in message else 30)
     with pytest.raises(HarnessFault) as caught:
         run([nasty_fixture(act("wave"))], stdio(command, options))

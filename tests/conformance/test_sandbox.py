@@ -66,7 +66,7 @@ def test_project_is_an_empty_repository_with_the_precondition(sandbox: Sandbox) 
 
 
 def test_sandbox_reads_only_files_inside(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A file is read, also through links that stay inside; nothing outside is, and no pipe is opened."""
+    """A file is read, also through links that stay inside; no file outside is read, and no FIFO is opened."""
     root = Path(sandbox.project)
     (tmp_path / "secret").write_text("secret")
     (root / "file").write_text("text")
@@ -97,7 +97,7 @@ def test_nothing_is_written_through_a_link(sandbox: Sandbox, tmp_path: Path, pat
 def test_write_replaces_a_link_itself(
     sandbox: Sandbox, before: str, content: bytes | None, symlink: str | None, what: str | None
 ) -> None:
-    """A write replaces whatever stands there, a link itself included."""
+    """A write replaces any existing entry, including a link itself."""
     place = Path(sandbox.project, "a", "b")
     place.parent.mkdir()
     if before == "file":

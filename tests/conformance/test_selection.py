@@ -37,7 +37,7 @@ SUITE = [
     ],
 )
 def test_selection_needs_a_glob_and_a_tool_match(only: list[str], tools: list[str], chosen: list[str]) -> None:
-    """A fixture is chosen when a glob and a tool admit it, in the order of the suite; no glob or no tool admits all."""
+    """A fixture is chosen if it matches a glob and calls a tool of the lists; an empty list matches all fixtures."""
     assert [one.test_id for one in select(SUITE, only, tools)] == chosen
 
 

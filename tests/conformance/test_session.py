@@ -31,7 +31,7 @@ def reply(folder: Path, **arguments: Any) -> Reply:
 
 
 def failure_of(folder: Path, options: TargetOptions | None = None, how: str = "", **arguments: Any) -> str:
-    """Return the message about a call without a response. The process and its children have ended then."""
+    """Return the message about a call without a response. Check that the process and its children have ended."""
 
     async def ask(session: Session) -> str:
         with pytest.raises(TargetFailure) as caught:
@@ -75,7 +75,7 @@ def test_error_response_is_an_answer(tmp_path: Path, do: str, expected: Reply) -
 
 
 def test_result_is_returned_as_sent(tmp_path: Path) -> None:
-    """The result has exactly the sent fields, those that the protocol does not know too."""
+    """The result has exactly the sent fields, including those that the protocol does not know."""
     assert reply(tmp_path, do="extra").result == {"content": [{"type": "text", "text": "no", "x": 1}], "more": 2}
     assert reply(tmp_path, do="mark").result == {"content": [{"type": "text", "text": "no"}], "isError": True}
 
@@ -107,17 +107,17 @@ def test_missing_response_is_reported_with_its_cause(tmp_path: Path, do: str, sa
 
 
 def test_hanging_call_ends_at_its_timeout(tmp_path: Path) -> None:
-    """A call has its time and no more."""
+    """A call without a response ends at its timeout."""
     assert failure_of(tmp_path, HASTY, do="hang") == "did not answer act within 0.5 s"
 
 
 def test_unread_large_request_times_out(tmp_path: Path) -> None:
-    """A request that is larger than any pipe waits for a server that reads nothing, and time runs out all the same."""
+    """A request that is larger than a pipe, to a server that reads nothing, ends at its timeout, too."""
     assert failure_of(tmp_path, HASTY, "deaf", do="wave", much=LARGE) == "did not answer act within 0.5 s"
 
 
 def test_closed_stdin_of_a_server_is_reported(tmp_path: Path) -> None:
-    """A server that closed its stdin can get no request: the message says so, in place of a timeout."""
+    """The message about a server that closed its stdin says so, and is no timeout."""
     assert failure_of(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
 
 

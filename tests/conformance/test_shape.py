@@ -17,7 +17,7 @@ from tests.conformance.test_loading import OLDER
 from tests.test_schemas import instances
 
 SCHEMA = schemas.load("conformance/fixture")
-# In JSON Schema `$` is the end of the text; the reference takes Python's word, which also stops before a last newline.
+# In JSON Schema `$` is the end of the text. The reference uses Python's `$`, which also matches before a last newline.
 STRICT = json.loads(re.sub(r'\$"', r'\\\\Z"', json.dumps(SCHEMA)))
 
 

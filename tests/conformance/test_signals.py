@@ -14,7 +14,7 @@ import pytest
 from tests.conformance.support import NASTY, gone
 
 ROOT = Path(__file__).parents[2]
-# The second fixture waits for its turn when the signal comes.
+# The second fixture is still waiting when the signal comes.
 SCRIPT = """
 import sys
 from nexus_mcp.conformance.runner import run

@@ -57,7 +57,7 @@ def test_server_in_memory_cannot_be_killed() -> None:
 
 
 def test_restart_replaces_the_process() -> None:
-    """A restart ends one process and begins another, and is seen in the exchanges."""
+    """A restart ends one process and starts another one; the exchanges show it."""
     result = one(add(), {"restart": True}, call("task_list", assert_return={"$.summary.total": 1}))
     assert outcome(result) == ("passed", [])
     assert [(one.step, one.request) for one in result.exchanges] == [
@@ -88,7 +88,7 @@ def test_write_of_a_step_is_no_change_of_the_target() -> None:
 
 
 def test_postcondition_compares_with_the_state_before_the_first_step() -> None:
-    """The postcondition compares with the project before the first step, whatever kind of thing changed."""
+    """The postcondition compares with the project before the first step, for entries of any kind."""
     files: Any = {"precondition": {"files": {".nexus/memory/a.md": "text"}}}
     assert one(call("context"), postcondition={"unchanged": True}, **files).status == "passed"
     status, failures = outcome(one(add(), postcondition={"unchanged": True}, **files))
@@ -122,15 +122,15 @@ def test_killed_call_happens_at_most_once() -> None:
     assert [one.request for one in result.exchanges][1] == "kill task_close"
 
 
-def test_kill_that_comes_late() -> None:
-    """A response that arrived before the kill is that of the step."""
+def test_response_before_a_kill_is_that_of_the_step() -> None:
+    """The step has the response that arrived before the kill."""
     late = {"action": {"tool": "context"}, "seed": 3, "within_ms": 2000}
     result = one({"kill": late, "assert_return": {"$.activeMode": None}}, call("task_list"))
     assert outcome(result) == ("passed", [])
     assert [(one.request, one.error) for one in result.exchanges] == [("kill context", ""), ("task_list", "")]
 
 
-def test_kill_that_comes_early() -> None:
+def test_call_killed_before_its_response_is_reported() -> None:
     """A call without a response before the kill is reported, and without a retry its answer has no assertions."""
     early = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 0}
     result = one({"kill": early, "assert_return": {"$.closed": True}}, call("task_list"))
@@ -182,7 +182,7 @@ def test_event_command_gets_params_and_returns_json(event: str, post: dict[str, 
 
 
 def test_missing_event_command_does_not_apply() -> None:
-    """An event command that cannot be started does not apply to the target."""
+    """An event command that cannot be started ends the run: that is no fault of the target."""
     target = memory(TargetOptions(event_command=("nowhere-hook", "{type}")))
     with pytest.raises(
         HarnessFault, match=r"^The event command nowhere-hook could not be started: .*\. Give the program "

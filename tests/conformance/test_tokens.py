@@ -52,7 +52,7 @@ def test_path_out_of_the_project_is_refused(path: str) -> None:
 
 
 def test_unknown_token_is_refused_by_name() -> None:
-    """Any other token in a path is refused by name, that of values too."""
+    """Any other token in a path is refused by name, also a token that is allowed in values."""
     said = "a path may have {STATE_ROOT} and {HARNESS_ID}"
     assert path_fault("{ROOT}/a") == f"has the token {{ROOT}}; {said}"
     assert path_fault("{PROJECT_ROOT}/a") == f"has the token {{PROJECT_ROOT}}; {said}"
@@ -94,7 +94,7 @@ def test_value_without_a_token_stays(value: Any) -> None:
 
 
 def test_token_in_a_pattern_matches_literally() -> None:
-    """In a pattern the token stands for the path itself, whatever characters it has."""
+    """In a pattern the token matches the path literally, with any characters."""
     expected = fill_expected([{"type": "string", "pattern": "^{PROJECT_ROOT}/[ab]$"}, "{PROJECT_ROOT}"], "/p+(1)")
     assert mismatch(expected, ["/p+(1)/a", "/p+(1)"]) == ""
     assert mismatch(expected, ["/pp1/a", "/p+(1)"]) != ""

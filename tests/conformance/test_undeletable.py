@@ -45,7 +45,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
-    """Lets the system refuse to delete whatever is called `name`."""
+    """Make the system refuse to delete entries with the name `name`."""
 
     def refused(work: Callable[..., None]) -> Callable[..., None]:
         def refuse(path: Any, **more: Any) -> None:
@@ -60,7 +60,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
 
 
 def mounted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Lets every folder called `name` look like the root of another mount, as a bind mount does."""
+    """Make every folder with the name `name` look like the root of another mount, as a bind mount does."""
 
     def mount_of(fd: int) -> tuple[str, int]:
         return "mount", int(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")) == name)
@@ -69,8 +69,8 @@ def mounted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         monkeypatch.setattr(module, "mount_of", mount_of)
 
 
-def judged(*deeds: dict[str, Any]) -> RunResult:
-    return run([nasty_fixture(*deeds)], stdio(NASTY, TargetOptions(end_timeout=1)), jobs=1)
+def judged(*attacks: dict[str, Any]) -> RunResult:
+    return run([nasty_fixture(*attacks)], stdio(NASTY, TargetOptions(end_timeout=1)), jobs=1)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_folders_of_one_mount_are_recognized() -> None:
     assert (one == again, one == other) == (True, False)
 
 
-def test_a_folder_with_more_than_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_with_many_entries_is_emptied_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder is emptied some entries at a time, past those that cannot be deleted."""
     monkeypatch.setattr(emptying, "_AT_ONCE", 10)
     refusing(monkeypatch, "stuck", errno.EPERM)
@@ -187,7 +187,7 @@ def test_work_stops_at_its_deadline_or_on_request() -> None:
     for halt in (asked, late):
         with stopping.set_halt(halt), pytest.raises(Halted):
             endless()
-    stopping.check()  # outside of such work it says nothing
+    stopping.check()  # outside of such work it does nothing
 
 
 def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,7 @@ from tests.conformance.support import NASTY, act, nasty_fixture, talk
 
 
 def test_endless_pattern_in_a_schema_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An output schema that takes too much processor time is reported as such, whatever the time limit of a call, and
-    does not stop the run.
-    """
+    """An output schema that takes too much CPU time is reported, with any call timeout, and the run continues."""
     monkeypatch.setattr(helper, "MOST_S", 0.5)
 
     async def ask(session: Session) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A server that misbehaves: the argument `do` of its tool `act` selects how. It imports nothing of ours."""
+"""A server that misbehaves: the argument `do` of its tool `act` selects how. It imports nothing of nexus_mcp."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write(text: str) -> None:
 
 
 def notes(size: int) -> None:
-    """Notifications without an end."""
+    """Send notifications without an end."""
     line = json.dumps({**NOTE, "params": {"level": "info", "data": "x" * size}}) + "\n"
     while True:
         write(line)
@@ -52,7 +52,7 @@ def close(fd: int) -> None:
 
 
 def child(environment: dict[str, str] | None, *, session: bool) -> int:
-    """A process that stays, and keeps no pipe of ours. It was started when this returns."""
+    """Start a process that stays and keeps none of our pipes. Return its pid when it runs."""
     started = subprocess.Popen(
         PAUSE,
         stdin=subprocess.DEVNULL,
@@ -78,7 +78,7 @@ def truncate(path: str, size: int) -> None:
 
 
 def deep(path: str, folders: int) -> None:
-    """That many nested folders below a new one, deeper than any path could name."""
+    """Make this many nested folders below a new one, deeper than any path can name."""
     Path(path).mkdir(parents=True)
     fd = os.open(path, os.O_RDONLY)
     for _ in range(folders):
@@ -90,7 +90,7 @@ def deep(path: str, folders: int) -> None:
 
 
 def swap(path: str, to: str) -> None:
-    """Puts a link where a folder was, which gets another name."""
+    """Rename a folder, and put a link in its place."""
     place = Path(os.path.abspath(path))
     place.rename(f"{place}.moved")
     place.symlink_to(to)
@@ -103,7 +103,7 @@ def daemon() -> int:
 
 
 def report(path: str) -> None:
-    """Start a process, write its pid and our own to the reader of the path, and answer no more."""
+    """Start a process, write its pid and our own to the FIFO `path`, and answer no more."""
     Path(path).write_text(f"{os.getpid()} {orphan()}")
     pause()
 
@@ -175,13 +175,12 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve(then: str = "") -> None:
-    """Until stdin ends, and then `then`: "" leaves, "stay" does not, "print" prints garbage, "mumble" half a line,
-    "crash" and "fail" end badly.
+    """Serve until stdin ends. `then` selects the misbehaviour.
 
-    "twice" answers calls twice, "hang up" closes its stdout after one. "deaf" reads no more once the tools are
-    listed, "shut" closes its stdin instead. "mute" never answers. "strict" ends when it is asked anything before the
-    handshake.
-    """
+    At the end of stdin: "" exits, "stay" does not, "print" prints garbage, "mumble" prints half a line, "crash" dies by
+    a signal, "fail" exits with 3. Earlier: "twice" answers calls twice, "hang up" closes stdout after a call, "deaf"
+    stops reading after tools/list, "shut" closes stdin then, "mute" never answers, "strict" exits at any request before
+    the handshake."""
     if then == "mute":
         pause()
     for line in sys.stdin:
