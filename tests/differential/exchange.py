@@ -22,9 +22,7 @@ MOMENT = 1_767_323_045.25
 
 
 def answers(messages: Sequence[Json], server: Serve, prefix: str = "") -> list[Json]:
-    """Return all responses of one server in a new project, sorted by id, because ours answers requests without a tool
-    at once.
-    """
+    """Return all responses of one server in a new project, by id: ours answers requests without a tool out of turn."""
     with tempfile.TemporaryDirectory() as root:
         app = App(Workspace(root), prefix, now=lambda: MOMENT)
         found = exchange(app, messages, server)
@@ -33,7 +31,7 @@ def answers(messages: Sequence[Json], server: Serve, prefix: str = "") -> list[J
 
 
 def compare(messages: Sequence[Json], prefix: str = "") -> tuple[list[Json], list[Json]]:
-    """The answers of our server, and those of the SDK alone."""
+    """Return (the answers of our server, those of the SDK alone)."""
     return answers(messages, serve, prefix), answers(messages, serve_pure, prefix)
 
 

@@ -13,10 +13,9 @@ Json = Any
 
 
 class Difference(NamedTuple):
-    """A line sent after the handshake, and the response of each server (None: no response). `serve --sdk` responds as
-    ours does, or as `through_sdk` has it.
+    """A line sent after the handshake, and the response of each server (None: no response).
 
-    `serve --sdk` answers as ours does, or as `through_sdk` says.
+    `serve --sdk` answers as our server does, or with `through_sdk`.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Params for every method of the protocol: valid ones, and each way to break them."""
+"""Params for every method of the protocol: valid ones, and malformed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp_types import methods
 
 Json = Any
 
-# With every optional member there is, so that each can be spoilt in turn.
+# With every optional field, so that each can be malformed in turn.
 INFO = {
     "name": "a",
     "version": "1",
@@ -98,7 +98,7 @@ WRONG: tuple[Json, ...] = (
 
 
 def variants(value: Json) -> Iterator[Json]:
-    """The value itself; with each of its members, at any depth, left out or replaced by each wrong value."""
+    """Yield the value itself, then copies with one field, at any depth, left out or replaced by a wrong value."""
     yield value
     for path in list(_paths(value)):
         without = copy.deepcopy(value)

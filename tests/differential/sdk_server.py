@@ -1,4 +1,4 @@
-"""The SDK's server over the SDK's own stdio transport, without any code of ours on the way."""
+"""The SDK's server over the SDK's own stdio transport, without any transport code of nexus_mcp."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Output:
             self._lines.settle(message["id"])
 
     async def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: no output is buffered."""
 
 
 async def _serve(app: App, stdin_fd: int, stdout_fd: int) -> None:

@@ -21,7 +21,7 @@ STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 async def cycle(root: Path, mode: str, *options: str) -> list[Json]:
-    """Everything the client sees: the server, its tools, and the answers of a whole cycle, times blotted out."""
+    """Return what the client sees: the server, its tools, and the answers of a whole cycle, without times."""
     (root / ".git").mkdir(parents=True)
     server = StdioServerParameters(
         command=sys.executable,
@@ -44,7 +44,7 @@ async def cycle(root: Path, mode: str, *options: str) -> list[Json]:
 
 
 def blotted(item: Json, root: Path) -> Json:
-    """The item as plain JSON values: the order of members means nothing, and the SDK sorts some anew."""
+    """Return the item as plain JSON values, because the SDK changes the order of some fields."""
     text = item.model_dump_json(by_alias=True) if hasattr(item, "model_dump_json") else json.dumps(item)
     return json.loads(STAMP.sub("TIME", text).replace(str(root), "ROOT"))
 
@@ -53,7 +53,7 @@ def blotted(item: Json, root: Path) -> Json:
     ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
 )
 def test_client_modes_get_the_same_answers(tmp_path: Path, mode: str, version: str) -> None:
-    """Handshake, probe and plain envelope: the same server, the same tools, the same answers."""
+    """In each mode (handshake, probe, envelope) the client sees the same server, tools and answers."""
     ours = anyio.run(cycle, tmp_path / "ours", mode)
     theirs = anyio.run(cycle, tmp_path / "theirs", mode, "--sdk")
     assert ours == theirs

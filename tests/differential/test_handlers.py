@@ -39,7 +39,7 @@ COMPLETIONS: tuple[tuple[Json, str, str], ...] = (
 
 
 def messages(make: Json) -> list[Json]:
-    """The same questions over a project in which nothing is, and then something."""
+    """Return the same requests twice: for an empty project, and after some changes."""
     asked = [make(0, method, **params) for method in LISTS for params in ({}, {"cursor": ""}, {"cursor": "x"})]
     asked += [make(0, "resources/read", uri=f"nexus://{path}") for path in URIS]
     asked += [make(0, "prompts/get", name=name, arguments=arguments) for name, arguments in PROMPTS]
@@ -59,7 +59,7 @@ def blotted(found: list[Json]) -> Json:
 @pytest.mark.parametrize("version", [*LEGACY, "2026-07-28"])
 @pytest.mark.parametrize("prefix", ["", "nx_"])
 def test_lookups_answer_as_the_sdk_does(version: str, prefix: str) -> None:
-    """Before and after something was written, in every revision, with and without a prefix."""
+    """The answers are equal before and after changes, in every revision, with and without a tool prefix."""
     if version == "2026-07-28":
         asked = numbered(messages(modern))
         first = []

@@ -24,7 +24,7 @@ def reduced(found: list[Json]) -> Json:
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.what)
 def test_both_servers_answer_as_the_table_says(difference: Difference) -> None:
-    """Both servers respond as the table has it, and not alike."""
+    """Both servers respond as in the table, and their responses differ."""
     ours, theirs = compare([initialize("first"), difference.line])
     assert (reduced(ours), reduced(theirs)) == (difference.ours, difference.sdk)
     assert difference.ours != difference.sdk
@@ -33,7 +33,7 @@ def test_both_servers_answer_as_the_table_says(difference: Difference) -> None:
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.what)
 def test_sdk_server_answers_malformed_lines_as_ours(difference: Difference) -> None:
-    """`serve --sdk` has our transport: where the SDK would be silent or lax about a line, it answers as we do."""
+    """`serve --sdk` has our transport: it also answers lines that the SDK alone would drop or accept wrongly."""
     found = reduced(answers([initialize("first"), difference.line], serve_sdk))
     assert found == (difference.through_sdk or difference.ours)
 
@@ -78,7 +78,7 @@ def test_many_notifications_before_a_request_are_accepted(frames: int) -> None:
     ],
 )
 def test_lines_without_request_get_no_response(silent: Json) -> None:
-    """Blank lines, responses and notifications are answered by neither."""
+    """Neither server answers blank lines, responses and notifications."""
     ours, theirs = compare([initialize("first"), silent])
     assert ours == theirs
     assert [answer["id"] for answer in ours] == ["first"]

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("guard")
 
 
 def check(messages: list[Json], *, first: tuple[Json, ...] = ()) -> None:
-    """All requests are answered alike, after the same first messages."""
+    """Check that both servers answer all requests alike, after the same first messages."""
     ours, theirs = compare([*first, *numbered(messages)])
     assert len(ours) >= len(messages)
     assert ours == theirs
@@ -37,7 +37,7 @@ def test_modern_methods_answer_like_the_sdk(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_first_request_fixes_the_era_alike(method: str) -> None:
-    """Whatever the first request is, it is answered alike, and so is all that follows: it fixes the era."""
+    """After any first request, which fixes the era, it and all later requests are answered alike."""
     followers = [
         request(0, "ping"),
         request(0, "tools/list"),

@@ -1,7 +1,7 @@
-"""`make e2e`: get the clients, then run the tests where there is no network beside loopback.
+"""`make e2e`: install the clients, then run the tests with no network except loopback.
 
-`python -m tests.e2e [CLIENT…] [-- PYTEST OPTION…]`. Exit code 0: all passed; 1: a test failed; 2: command line; 3: what
-ran passed, but a client could not be had.
+`python -m tests.e2e [CLIENT…] [-- PYTEST OPTION…]`. Exit code 0: all passed; 1: a test failed; 2: command line; 3: all
+tests that ran passed, but a client could not be installed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 NOT_RUN = 3
 _ENDING = ("--pid", "--fork", "--kill-child", "--mount-proc")
 _UNSHARED = (("-n", *_ENDING), ("-rn", *_ENDING), ("-n",), ("-rn",))
-"""Options of unshare: for root, and for a user who may make user namespaces; where it can be, with processes of their
-own, all of which end with pytest."""
+"""Options of unshare: for root, and for a user with the right to make user namespaces; if possible with a process
+namespace, so that all processes end with pytest."""
 _BOUND_S = 1200
 
 
 def main(words: list[str]) -> int:
-    """Run the tests of the clients that are named, of all by default."""
+    """Run the tests of the named clients, by default of all; return the exit code."""
     named, options = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, [])
     clients = listed()
     runtime = clients.pop(RUNTIME)
@@ -57,9 +57,9 @@ def main(words: list[str]) -> int:
 
 
 def get_programs(runtime: Client, needed: dict[str, Client], wanted: list[Client]) -> tuple[dict[str, str], list[str]]:
-    """Return client -> program, and a line for each client that could not be had.
+    """Return (client -> program, a line for each client that could not be installed).
 
-    The PATH gets the runtime, and what the clients need beside it.
+    Add the runtime, and the programs that the clients need, to the PATH.
     """
     programs: dict[str, str] = {}
     missing = []
@@ -83,13 +83,13 @@ def _add_to_path(program: Path) -> None:
 
 
 def words_without_network() -> list[str]:
-    """Return the words before a command that give it a network with loopback only; [] where that is not allowed."""
+    """Return the words before a command that limit its network to loopback; [] if this is not allowed."""
     unshare, ip = shutil.which("unshare"), shutil.which("ip")
     for options in _UNSHARED if unshare and ip else ():
         words = [str(unshare), *options, "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
         if subprocess.run([*words, "true"], check=False, capture_output=True).returncode == 0:
             return words
-    print("No network namespace here: proxies that are not there keep the clients from the network.", file=sys.stderr)
+    print("No network namespace here: a missing proxy keeps the clients from the network.", file=sys.stderr)
     return []
 
 

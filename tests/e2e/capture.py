@@ -1,7 +1,7 @@
-"""Write the captures of docs/HARNESS.md: one cycle that a user works in the real client, with the scripted model.
+"""Write the captures of docs/HARNESS.md: a user's work on one cycle in the real client, with the scripted model.
 
-`python -m tests.e2e.capture [CLIENT…]` gets the clients, and starts itself again where there is no network. A capture
-has the commands that a user types and all that they print. Only paths of this machine are shortened.
+`python -m tests.e2e.capture [CLIENT…]` installs the clients, and starts itself again without a network. A capture has
+the commands that a user types, with their whole output. Only paths of this machine are shortened.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Client = ClaudeCode | Codex | OpenCode
 
 
 class Harness(NamedTuple):
-    """How a client is made, what a user types for a message, and how the model edits a file in it.
+    """One client: how it is made, the command for a message, and the turn in which the model edits a file.
 
-    `before` is done by the user in a window of the client after the installation, and is described by `note`. `first`
-    are the turns before the others; `last` those where no hook asks for task_close, because the client ends at once.
+    `before` is done by the user in a window of the client after the installation; `note` describes it. `first` are the
+    turns before the others; `last` those of a client in which no hook requests task_close, because it ends at once.
     """
 
     make: Callable[[Path, Scratch, Model], Client]
@@ -93,7 +93,7 @@ def page_of(client: str) -> Path:
 
 
 def with_capture(text: str, block: str) -> str:
-    """Return the text of a page with another capture between its marks. Raise ValueError if it has no such marks."""
+    """Return the text of a page with a new capture between its markers. Raise ValueError if it has no markers."""
     found, count = _BLOCK.subn(lambda _: f"{BEGIN}\n{block}\n{END}", text)
     if count != 1:
         raise ValueError(f"the page has {count} captures; it needs one, between {BEGIN} and {END}")
@@ -101,7 +101,7 @@ def with_capture(text: str, block: str) -> str:
 
 
 def capture(client: str, program: Path, folder: Path) -> str:
-    """Return the block of one client: the commands that were typed, and what they printed."""
+    """Return the block of one client: the typed commands, with their output."""
     row, scratch = HARNESSES[client], Scratch(folder)
     with Model() as model:
         harness = row.make(program, scratch, model)
@@ -159,13 +159,13 @@ def _called(model: Model, begun: int) -> str:
 
 
 def _reasons(model: Model, begun: int) -> list[str]:
-    """Return what the hook wrote to the model when it refused the end of a turn, each reason once."""
+    """Return the reasons with which the hook refused the end of a turn, each once."""
     texts = [text for request in model.requests[begun:] for text in request.conversation.users()]
     return list(dict.fromkeys(found.strip() for text in texts for found in _REASON.findall(text)))
 
 
 class _Recorder:
-    """The commands of a user in the project, and what they printed."""
+    """The commands of a user in the project, and their output."""
 
     def __init__(self, client: Client, program: Path) -> None:
         self._client = client
@@ -205,7 +205,7 @@ def shown(words: Sequence[str]) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Write the captures of the clients that are named, of all by default."""
+    """Write the captures of the named clients, by default of all."""
     programs = given_programs()
     for client, program in programs.items():
         with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:

@@ -23,7 +23,7 @@ _QUIET = {
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "ENABLE_TOOL_SEARCH": "0",  # else the model must search for a tool before it can call it
+    "ENABLE_TOOL_SEARCH": "0",  # otherwise the model must search for a tool before it can call it
 }
 _OPTIONS = (
     *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
@@ -35,7 +35,7 @@ _END_S = 30
 
 
 class ClaudeCode:
-    """The client, with a user who has approved the servers of the project."""
+    """The client; the user has approved the servers of the project."""
 
     def __init__(self, program: Path, scratch: Scratch, model: Model) -> None:
         self.program = program
@@ -60,7 +60,7 @@ class ClaudeCode:
         return self.scratch.nexus("install", ID, *words, env=self.env)
 
     def uninstall(self, *words: str) -> str:
-        """Uninstall it."""
+        """Uninstall nexus-mcp."""
         return self.scratch.nexus("uninstall", ID, *words, env=self.env)
 
     def keep_payloads(self, *events: str) -> None:
@@ -74,7 +74,7 @@ class ClaudeCode:
         settings.write_text(json.dumps(value))
 
     def drop_payload_hooks(self) -> None:
-        """Take these hooks out again."""
+        """Remove these hooks."""
         (self.folder / "settings.json").write_bytes(self._settings)
 
     def payloads(self) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ class ClaudeCode:
         return [json.loads(line) for line in lines if line]
 
     def session(self, *words: str, folder: Path | None = None) -> Session:
-        """Start it, with more options, in the project or in another folder."""
+        """Start the client, with more options, in the project or in another folder."""
         command = [str(self.program), *_OPTIONS, *words]
         return Session(Running(command, self.env, folder or self.scratch.root, is_spoken_to=True))
 
@@ -132,9 +132,9 @@ class Session:
         self.running.say(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}))
 
     def ask(self, prompt: str, answer: str = "") -> str:
-        """Send a message of the user, and return the result of the turn, or of the turn with this answer.
+        """Send a message of the user, and return the result of the turn; with `answer`, of the turn that has it.
 
-        Raise AssertionError if there is none in time. The report of an agent has a turn of its own.
+        Raise AssertionError if there is no result in time. The report of an agent has a turn of its own.
         """
         self.send(prompt)
         while True:
@@ -143,7 +143,7 @@ class Session:
                 return str(event.get("result", ""))
 
     def wait_for_agents(self, count: int) -> None:
-        """Wait until so many agents have ended since the start. The turns about them may still run."""
+        """Wait until `count` agents have ended since the start. The turns about them may still run."""
         while len([event for event in self.events if event.get("subtype") == "task_notification"]) < count:
             self._next()
 

@@ -1,4 +1,4 @@
-"""Claude Code after a session: its requests, the contexts of the hooks, and what a test kept on the way."""
+"""Claude Code after a session: its requests, the contexts of the hooks, and the data that the test recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.e2e.model.conversation import Conversation
 from tests.e2e.model.server import Model, Request
 from tests.e2e.scratch import Scratch
 
-# The newest models get it without the element around it, so the agents of these tests have the standard one.
+# The newest models get the context without this element, so the agents of these tests use the standard model.
 _CONTEXT = re.compile(r"hook additional context: (.*?)\n</system-reminder>", re.DOTALL)
 TRACKER = f"state/{ID}/agent-tracker.json"
 LIMIT = 9_000  # characters; Claude Code shows 2 KB of a context with more than 10 000
@@ -31,7 +31,7 @@ Make = Callable[[], ClaudeCode]
 
 @contextmanager
 def clients(program: Path, folder: Callable[[str], Path]) -> Iterator[Make]:
-    """Yield a function that makes a client with a home, a project and a model of its own. No model may have faults."""
+    """Yield a function that makes a client with its own home, project and model. Check that no model had a fault."""
     models: list[Model] = []
     with ExitStack() as stack:
 
@@ -45,7 +45,7 @@ def clients(program: Path, folder: Callable[[str], Path]) -> Iterator[Make]:
 
 @dataclass
 class Run:
-    """A client after its session, and what was kept on the way."""
+    """A client after its session, and the data recorded on the way."""
 
     claude: ClaudeCode
     kept: dict[str, Any] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Run:
         return next(r.conversation for r in reversed(self.requests) if r.conversation.last_matching(found) >= 0)
 
     def contexts(self) -> list[str]:
-        """Return each context that a hook gave to a model, once for each request."""
+        """Return each context that a hook added to a request, once for each request."""
         messages = [message for request in self.requests for message in request.conversation.messages]
         texts = [text for message in messages for text in (*message.texts, *(one.text for one in message.results))]
         return [context for text in texts for context in _CONTEXT.findall(text)]

@@ -1,6 +1,6 @@
 """The clients of npm: their versions are in clients.json, their files in a cache folder outside the checkout.
 
-Install scripts of packages are never run: each client is started by the program for this machine that its package has.
+Install scripts of packages are never run: each client is started from the program for this machine in its package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 LIST = Path(__file__).with_name("clients.json")
 RUNTIME = "runtime"
 NEEDED = {"opencode": "ripgrep"}
-"""Client -> a program that it would get from the network itself when it first needs it."""
+"""Client -> a program that it would download itself when it first needs it."""
 _INSTALL_S = 300
 _START_S = 60
 
@@ -27,7 +27,7 @@ class NotHad(Exception):
 
 @dataclass(frozen=True)
 class Client:
-    """A package of npm at one version; `programs` are patterns below its folder, the first that starts is used."""
+    """A package of npm at one version. `programs` are patterns below its folder; the first that starts is used."""
 
     id: str
     title: str
@@ -37,7 +37,7 @@ class Client:
 
 
 def listed() -> dict[str, Client]:
-    """Return id -> client, the runtime and the programs that clients need included."""
+    """Return id -> client, including the runtime and the programs that clients need."""
     rows = json.loads(LIST.read_text(encoding="utf-8"))
     return {
         id: Client(id, row.get("title", row["package"]), row["package"], row["version"], tuple(row["programs"]))
@@ -52,7 +52,7 @@ def files_of(client: str) -> list[Path]:
 
 
 def client_of(file: Path) -> str:
-    """Return the client whose test file it is, "" for another file."""
+    """Return the client that a test file tests, "" for any other file."""
     return next((client for client in listed() if file in files_of(client)), "")
 
 

@@ -1,7 +1,7 @@
 """Codex in a scratch home, with the scripted model.
 
 A session is a thread of `codex app-server`, the program behind the windows of Codex; `exec()` runs `codex exec`. Both
-read the same configuration, and run hooks only where the user trusts them: trust() does what /hooks does.
+read the same configuration, and run only hooks that the user trusts: trust() does what /hooks does.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Message = dict[str, Any]
 DIRECT = "gpt-5-codex"
 """A model that this version does not know: it gets the tools of a server directly."""
 BUNDLED = "gpt-5.5"
-"""A model of the list in the program: it finds the tools of a server by a search."""
+"""A model that Codex knows: it finds the tools of a server by a search."""
 CODE = "gpt-6-sol"
-"""Another one: it writes code that calls the tools, with `exec`, and has agents of version 2."""
+"""Another model that Codex knows: it writes code that calls the tools, with `exec`, and has agents of version 2."""
 _KEY = "FAKE_KEY"
 _CONFIG = """\
 # The user's own configuration.
@@ -45,7 +45,7 @@ supports_websockets = false   # loopback
 trust_level = "trusted"
 """
 _EXEC = ("exec", "--json", "--dangerously-bypass-approvals-and-sandbox")
-# Keeps what a hook reads and answers, and passes both on.
+# This script stores the input and the output of a hook, and passes both on.
 _WRAPPER = """\
 #!/bin/sh
 [ "$1" = hook ] || exec {program} "$@"
@@ -58,7 +58,7 @@ _END_S = 60
 
 
 class Codex:
-    """The client, with a user who trusts the project."""
+    """The client; the user trusts the project."""
 
     def __init__(self, program: Path, scratch: Scratch, model: Model, name: str = DIRECT) -> None:
         self.program = program
@@ -81,7 +81,7 @@ class Codex:
         return self.scratch.nexus("install", ID, *self._command, *words, env=self.env)
 
     def install_watched(self, *words: str) -> str:
-        """Install it by a script of the user, which stores the input and output of the hooks."""
+        """Install nexus-mcp through a script of the user, which stores the input and output of the hooks."""
         self._answers.mkdir()
         wrapper = self.scratch.home / "nexus-mcp-watched"
         text = _WRAPPER.format(program=shlex.quote(str(PROGRAM)), folder=shlex.quote(str(self._answers)))
@@ -91,7 +91,7 @@ class Codex:
         return self.install(*words)
 
     def uninstall(self, *words: str) -> str:
-        """Uninstall it."""
+        """Uninstall nexus-mcp."""
         return self.scratch.nexus("uninstall", ID, *words, env=self.env)
 
     def listed(self) -> str:
@@ -100,7 +100,7 @@ class Codex:
         return self.scratch.nexus("install", "--list", env={**self.env, "PATH": path})
 
     def answers(self) -> list[tuple[Message, Message]]:
-        """Return payload and answer of each hook that ended, {} where nothing was printed."""
+        """Return (payload, answer) of each hook that ended; {} if nothing was printed."""
         found = []
         for end in self._answers.glob("*.end"):
             payload, answer = (end.with_suffix(ending).read_text(encoding="utf-8") for ending in (".in", ".out"))

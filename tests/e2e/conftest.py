@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Note for each row of the table whether all of its tests passed."""
+    """Record for each row of the table whether all of its tests passed."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     if report.when == "teardown" and report.passed:
@@ -41,7 +41,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Record the results of a whole run; a run of some tests records nothing."""
+    """Write the results of a complete run; after a run of some tests write nothing."""
     if os.environ.get("NEXUS_E2E_RECORD") == "yes" and _OUTCOMES:
         results.record(_OUTCOMES)
 
@@ -61,7 +61,7 @@ def scratch(tmp_path: Path) -> Scratch:
 
 @pytest.fixture(scope="module")
 def make_codex(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], codex.Codex]]:
-    """Make Codex with a home, a project and a scripted model of its own, which Codex knows by a name."""
+    """Yield a function that makes Codex with its own home, project and scripted model of the named kind."""
     models: list[Model] = []
 
     def one(name: str) -> codex.Codex:

@@ -1,4 +1,4 @@
-"""The work of a cycle as a list of turns, the same in each client: with one wrong call, and one of wrong types."""
+"""The work of a cycle as a list of turns, the same in each client, with one wrong call and one of wrong types."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ WORK: tuple[Turn, ...] = (
     tool("task_update", id=1, status="completed"),
     tool("task_update", id=2, status="completed"),
 )
-"""From the plan to the last completed task; task_close and history_search are left to the test."""
+"""The turns from the plan to the last completed task; the test adds task_close and history_search."""

@@ -1,4 +1,4 @@
-"""Start a module again with the programs of the clients, where there is no network beside loopback."""
+"""Start a module again with the programs of the clients, and with no network except loopback."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _VARIABLE = "NEXUS_E2E_PROGRAMS"
 
 
 def given_programs() -> dict[str, Path]:
-    """Return client -> program where this process was started by `run_isolated`, else {}."""
+    """Return client -> program if `run_isolated` started this process, else {}."""
     return {client: Path(program) for client, program in json.loads(os.environ.get(_VARIABLE, "{}")).items()}
 
 
 def run_isolated(module: str, names: Sequence[str], known: Collection[str], options: Sequence[str] = ()) -> int:
-    """Get the clients that are named, of all by default, and run the module for them. Return its exit code.
+    """Install the named clients, by default all, and run the module for them. Return its exit code.
 
-    NOT_RUN says that a client could not be had, 2 that there is no client of a name.
+    NOT_RUN means that a client could not be installed, 2 that a name is unknown.
     """
     if unknown := [name for name in names if name not in known]:
         print(f"No client {unknown[0]}; there are {', '.join(known)}.", file=sys.stderr)

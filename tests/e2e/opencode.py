@@ -1,7 +1,7 @@
 """OpenCode in a scratch home, with the scripted model.
 
-Most tests speak to `opencode serve` over its own HTTP interface, which the terminal interface uses too: one start
-serves many messages, and each call returns with the end of the turn.
+Most tests use the HTTP interface of `opencode serve`, which its terminal interface uses, too: one start serves many
+messages, and each call returns at the end of the turn.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _QUIET = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_MODELS_FETCH": "1",
     "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    # With any plugin it installs a package of its own first, and tries that for more than a minute without a network.
+    # With any plugin OpenCode first installs a package, and without a network it tries that for more than a minute.
     "npm_config_offline": "true",
 }
 _LISTENING = re.compile(r"listening on (http://\S+)")
@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 
 class OpenCode:
-    """The client, with a user who has chosen the scripted model."""
+    """The client; the user has chosen the scripted model."""
 
     def __init__(self, program: Path, scratch: Scratch, model: Model) -> None:
         self.program = program
@@ -79,7 +79,7 @@ class OpenCode:
         return self.scratch.nexus("install", ID, *words, env=self.env)
 
     def uninstall(self, *words: str) -> str:
-        """Uninstall it."""
+        """Uninstall nexus-mcp."""
         return self.scratch.nexus("uninstall", ID, *words, env=self.env)
 
     def run(self, prompt: str, *words: str) -> Done:
@@ -88,7 +88,7 @@ class OpenCode:
         return Running(command, self.env, self.scratch.root).wait(_START_S + _TURN_S)
 
     def serve(self) -> Server:
-        """Start it as a server in the project."""
+        """Start the client as a server in the project."""
         command: list[str | Path] = [self.program, "serve", "--hostname", "127.0.0.1", "--port", "0", "--print-logs"]
         return Server(Running(command, self.env, self.scratch.root), self.scratch.root)
 

@@ -19,14 +19,14 @@ from tests.e2e.scratch import wait_until
 TRACKER = f"state/{ID}/agent-tracker.json"
 REMEMBERED = f"state/{ID}/remembered.extension.json"
 OWN = "node_modules\npackage.json\npackage-lock.json\nbun.lock\n.gitignore"
-"""What OpenCode itself writes into the .gitignore of each of its folders."""
+"""The .gitignore that OpenCode itself writes into each of its folders."""
 _SUMMARISE = "Create a new anchored summary"
 _SUMMARY = "## Objective\n- The user works on links."
 
 
 @dataclass
 class Run:
-    """A client after its session, and what was kept on the way."""
+    """A client after its session, and the data recorded on the way."""
 
     client: OpenCode
     kept: dict[str, Any] = field(default_factory=dict)
@@ -50,7 +50,7 @@ def remembered(client: OpenCode) -> list[Any]:
 
 
 def end(client: OpenCode, server: Server) -> None:
-    """End the client, and wait until nothing that it started is left."""
+    """End the client, and wait until all its processes have ended."""
     server.close()
     wait_until(lambda: server.running.left() == [])
     assert remembered(client) == []
@@ -140,7 +140,7 @@ def agents_run(client: OpenCode) -> Run:
     scratch, script = client.scratch, client.model.script
     run.kept["before"] = config_bytes(client)
     client.install("--scope", "user")
-    # The user takes the restrictions out of this file: only the hook is left.
+    # The user removes the restrictions from this file, so that only the hook denies tools.
     loose = client.folder / "agents" / "reviewer.md"
     installed = loose.read_text(encoding="utf-8")
     loose.write_text(re.sub(r"(?m)^permission:\n(  .*\n)*", "", installed), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What was seen in which client: results.json, and docs/harnesses.md, which is made from it.
+"""Store the results of the clients in results.json, and generate docs/harnesses.md from them.
 
 `make e2e` writes the results of the clients that it ran; those of the others stay. `make docs` writes the page.
 """

@@ -1,4 +1,4 @@
-"""Run a client: bounded in time, and with nothing left behind."""
+"""Run a client with a time limit, and kill all its processes afterwards."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 import psutil
 
 MARK = "NEXUS_E2E_RUN"
-"""A variable with the id of the run, by which its processes are found again."""
+"""The variable with the id of the run, by which its processes are found."""
 NOWHERE = "http://127.0.0.1:9"
-"""A proxy that is not there: without a network namespace a client reaches loopback only."""
+"""A proxy that does not exist: with it a client reaches loopback only, even without a network namespace."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a client ended. `code` is negative for a signal."""
+    """The end of a client: exit code, negative for a signal, and output."""
 
     code: int
     out: str
@@ -47,7 +47,7 @@ class Running:
         )
 
     def wait(self, seconds: float) -> Done:
-        """Return how it ended. Raise AssertionError after `seconds`, with the end of its output."""
+        """Wait for the end of the client, and return it. Raise AssertionError after `seconds`, with the output."""
         try:
             out, err = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -73,7 +73,7 @@ class Running:
                 process.kill()
 
     def left(self) -> list[psutil.Process]:
-        """Return the processes of this run that are there, the client included."""
+        """Return the running processes of this run, including the client."""
         return [process for process in psutil.process_iter() if self._is_ours(process)]
 
     def _is_ours(self, process: psutil.Process) -> bool:
@@ -84,7 +84,7 @@ class Running:
 
 
 def closed_network() -> dict[str, str]:
-    """Return variables that send everything but loopback to a proxy that is not there."""
+    """Return variables that direct all traffic except loopback to a proxy that does not exist."""
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     found = dict.fromkeys((*names, *map(str.lower, names)), NOWHERE)
     return {**found, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}

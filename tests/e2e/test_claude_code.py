@@ -1,4 +1,4 @@
-"""Claude Code as a user has it: installed by our own command, with a scripted model.
+"""Claude Code with nexus-mcp installed by `nexus-mcp install`, and with a scripted model.
 
 The client starts once for each fixture of the module, and each test reads one fact from that session.
 """
@@ -27,7 +27,7 @@ from tests.e2e.scratch import wait_until
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
-    """Make a client with a home, a project and a model of its own."""
+    """Yield a function that makes a client with its own home, project and model."""
     with clients(Path(PROGRAMS[ID]), tmp_path_factory.mktemp) as one:
         yield one
 
@@ -72,7 +72,7 @@ def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
 
 @pytest.mark.shows("install")
 def test_installation_is_listed_and_whole_after_the_session(cycle: Run) -> None:
-    """--list finds the client and its version, all four parts and an answering server; --check finds no difference."""
+    """--list shows the client, its version, all four parts and an answering server; --check finds no difference."""
     listed = cycle.kept["listed"]["harnesses"][0]
     project = listed["scopes"]["project"]
     assert listed_clients()[ID].version in listed["version"]
@@ -95,7 +95,7 @@ def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
 
 @pytest.mark.shows("errors")
 def test_refused_calls_reach_the_model_as_errors(cycle: Run) -> None:
-    """The model sees which task is not there, and which types the arguments need."""
+    """The model sees that the task does not exist, and which types the arguments need."""
     wrong = [result for result in cycle.last("CLOSE-IT").results("task_update") if result.is_error]
     assert [result.value["error"] for result in wrong] == [
         "Task id 99 not found",
@@ -114,7 +114,7 @@ def test_end_of_a_turn_requests_task_close_once(cycle: Run) -> None:
 
 @pytest.mark.shows("session-end")
 def test_end_of_the_session_is_noticed(cycle: Run) -> None:
-    """The hooks remember the session while it runs, and forget it with its end."""
+    """The session memory has an entry for the session while it runs, and none after its end."""
     assert len(cycle.kept["sessions"]["sessions"]) == 1
     after = json.loads(cycle.kept["after"][f".nexus/state/{ID}/remembered.extension.json"])
     assert after["sessions"] == []
@@ -230,7 +230,7 @@ def agents(make: Make) -> Run:
     scratch, script = claude.scratch, claude.model.script
     before = scratch.home_bytes()
     claude.install("--scope", "user")
-    # The user takes the restrictions out of this file: only the hook is left.
+    # The user removes the restrictions from this file, so that only the hook denies tools.
     loose = claude.folder / "agents" / "reviewer.md"
     installed = loose.read_text(encoding="utf-8")
     loose.write_text(re.sub(r"(?m)^disallowedTools: .*\n", "", installed), encoding="utf-8")
@@ -324,7 +324,7 @@ def test_hook_denies_what_a_loose_file_allows(agents: Run) -> None:
 
 @pytest.mark.shows("tracker")
 def test_tracker_follows_an_agent(agents: Run) -> None:
-    """Running at its first request, completed with its report, gone with the session."""
+    """The tracker has the agent as running at its first request, as completed with its report, then no more."""
     # The client starts both agents at once: the other one may run by then.
     assert ("architect", "running") in [(row["agent_name"], row["status"]) for row in agents.kept["running"]]
     done = {row["agent_name"]: (row["status"], row["last_message"]) for row in agents.kept["completed"]}

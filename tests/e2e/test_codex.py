@@ -1,4 +1,4 @@
-"""Codex as a user has it: installed by our own command, with a scripted model.
+"""Codex with nexus-mcp installed by `nexus-mcp install`, and with a scripted model.
 
 The client starts once for each fixture of the module, and each test reads facts from that session.
 """
@@ -73,9 +73,7 @@ def test_model_gets_the_tools(cycle: Run) -> None:
 
 @pytest.mark.shows("install")
 def test_hooks_without_trust_are_skipped_and_listed(cycle: Run) -> None:
-    """`codex exec` runs no untrusted hook; `install --list` says so until they are trusted, and again after a
-    change.
-    """
+    """`codex exec` runs no untrusted hook; `install --list` says so until the hooks are trusted, and after a change."""
     answers, listed = cycle.kept["without trust"]
     assert answers == []
     assert "Codex trusts 0 of 9 hooks and skips the others: type /hooks in codex" in listed
@@ -102,7 +100,7 @@ def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
 
 @pytest.mark.shows("errors")
 def test_refused_calls_reach_the_model_as_errors(cycle: Run) -> None:
-    """The model sees which task is not there, and which types the arguments need."""
+    """The model sees that the task does not exist, and which types the arguments need."""
     assert [result.value for result in cycle.last("CLOSE-IT").results("task_update")][:2] == [
         {"error": "Task id 99 not found"},
         {"error": "id must be an integer of at least 1; status must be one of pending, in_progress, completed"},
@@ -122,7 +120,7 @@ def test_end_of_a_turn_requests_task_close_once(cycle: Run) -> None:
 
 @pytest.mark.shows("session-end")
 def test_end_of_the_session_is_noticed(cycle: Run) -> None:
-    """The hooks remember the session while it runs, and forget it with its end."""
+    """The session memory has an entry for the session while it runs, and none after its end."""
     assert len(cycle.kept["sessions"]["sessions"]) == 1
     assert cycle.kept["ended"]["sessions"] == []
 
@@ -203,7 +201,7 @@ def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
 
 @pytest.mark.shows("limit")
 def test_contexts_stay_below_the_limit(compacted: Run) -> None:
-    """With 500 notes and a long plan no context of a hook is above the limit, and the model gets each whole."""
+    """With 500 notes and a long plan each context of a hook fits the limit, and reaches the model completely."""
     contexts = compacted.contexts()
     assert LIMIT * 0.9 < max(map(len, contexts)) <= LIMIT
     listed = [text for text in contexts if '"memory/pattern-000-' in text]
@@ -215,7 +213,7 @@ def test_contexts_stay_below_the_limit(compacted: Run) -> None:
 
 @pytest.mark.shows("turn-end", "compaction")
 def test_codex_accepts_each_answer_of_a_hook(cycle: Run, compacted: Run) -> None:
-    """It parses them strictly: none failed there, and each is valid by its own schemas."""
+    """Codex parses answers strictly: it accepted each of ours, and each is valid by Codex's own schemas."""
     seen = cycle.check_answers() | compacted.check_answers()
     assert {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd"} <= seen
 

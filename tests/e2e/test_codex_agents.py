@@ -141,7 +141,7 @@ def test_agent_has_the_settings_of_its_file(searching: Run) -> None:
 
 @pytest.mark.shows("tracker")
 def test_tracker_follows_an_agent_of_version_1(searching: Run) -> None:
-    """Running at its first request, completed with its report, and with the next one after send_input."""
+    """The tracker has the agent as running, then as completed with its report, and with the next after send_input."""
     assert [(row["agent_name"], row["status"]) for row in searching.kept["running"]] == [("architect", "running")]
     (done,) = searching.kept["completed"]
     assert (done["status"], done["last_message"], done["resume_count"]) == ("completed", REPORT, 0)
@@ -179,7 +179,7 @@ def coding(make_codex: Make) -> Run:
         return step
 
     def report(number: int) -> Callable[[Conversation], Turn]:
-        """Return a turn that waits for a report; one that is there already would not end the waiting."""
+        """Return a turn that waits for a report, unless it has arrived already: then waiting would not end."""
 
         def step(conversation: Conversation) -> Turn:
             there = [text for text in conversation.users() if "Message Type: FINAL_ANSWER" in text]
@@ -236,7 +236,7 @@ def test_code_of_the_model_calls_the_tools(coding: Run) -> None:
 
 @pytest.mark.shows("gate-warns", "gate-blocks")
 def test_gate_holds_for_code_of_the_model(coding: Run) -> None:
-    """A patch from code is warned about, and denied where the gate is block: the code catches the reason."""
+    """A patch from code causes a warning, and with the gate block a denial, whose reason the code catches."""
     root = coding.codex.scratch.root
     assert ((root / "warned.txt").exists(), (root / "blocked.txt").exists()) == (True, False)
     seen = coding.last("USE-CODE")
@@ -257,7 +257,7 @@ def test_default_gate_waits_for_a_plan(coding: Run) -> None:
 
 @pytest.mark.shows("hook-limits")
 def test_hook_denies_an_agent_of_version_2(coding: Run) -> None:
-    """The code of the architect gets the denials of the hook."""
+    """The hook denies the calls in the architect's code, which gets the reasons."""
     edit, task, *_ = (result.text for result in coding.last("DESIGN-IT").results("exec"))
     assert "architect may not use apply_patch" in edit
     assert "architect may not use mcp__nexus__task_add" in task
@@ -267,7 +267,7 @@ def test_hook_denies_an_agent_of_version_2(coding: Run) -> None:
 
 @pytest.mark.shows("tracker", "report")
 def test_tracker_follows_an_agent_of_version_2(coding: Run) -> None:
-    """Running at its first request, completed with the report of a follow-up; a tag in a report makes no note."""
+    """The tracker has the agent as running, then as completed by a follow-up; a tag in a report makes no note."""
     assert [(row["agent_name"], row["status"]) for row in coding.kept["running"]] == [("architect", "running")]
     (resumed,) = coding.kept["resumed"]
     assert (resumed["status"], resumed["last_message"]) == ("completed", "MORE-SAID")
@@ -280,6 +280,6 @@ def test_tracker_follows_an_agent_of_version_2(coding: Run) -> None:
 
 @pytest.mark.shows("hook-limits", "gate-blocks")
 def test_codex_accepts_each_answer_of_a_hook(searching: Run, coding: Run) -> None:
-    """It parses them strictly: none failed there, and each is valid by its own schemas."""
+    """Codex parses answers strictly: it accepted each of ours, and each is valid by Codex's own schemas."""
     seen = searching.check_answers() | coding.check_answers()
     assert {"PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop"} <= seen

@@ -1,4 +1,4 @@
-"""MCP Inspector against the server: both eras of the protocol, its strict look at schemas, and 200 calls."""
+"""MCP Inspector against the server: both eras of the protocol, its strict check of schemas, and 200 calls."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def result_of(done: Done) -> Any:
 
 @pytest.mark.shows("strict")
 def test_schemas_are_portable(scratch: Scratch, era: str, server: tuple[str, ...]) -> None:
-    """The eleven tools are listed, and --strict finds no error, and one warning that we know.
+    """The eleven tools are listed, and --strict finds no error, and one known warning.
 
-    plan_status shows research_summary as plan.json has it, and another program may have written any value there.
+    The warning is about research_summary of plan_status: another program may have written any value into plan.json.
     """
     options = ("--cli", "--protocol-era", era, "--format", "json", "--strict", "--method", "tools/list")
     done = Running([PROGRAMS[ID], *options, str(PROGRAM), *server], scratch.env, scratch.root).wait(60)
@@ -46,7 +46,7 @@ def test_schemas_are_portable(scratch: Scratch, era: str, server: tuple[str, ...
 
 @pytest.mark.shows("calls")
 def test_200_calls_are_all_done(scratch: Scratch, era: str, server: tuple[str, ...]) -> None:
-    """Of 200 calls, ten at once, each is answered, and each made a task with an id of its own."""
+    """Each of 200 calls, ten at once, is answered, and makes a task with an id of its own."""
     call = ("--method", "tools/call", "--tool-name", "task_add", "--tool-args-json", '{"title": "T", "context": "c"}')
     done = inspect(scratch, era, server, *call, "--load", "--load-requests", "200")
     found = result_of(done)
@@ -56,7 +56,7 @@ def test_200_calls_are_all_done(scratch: Scratch, era: str, server: tuple[str, .
 
 @pytest.mark.shows("errors")
 def test_refused_call_is_an_error_of_the_tool(scratch: Scratch, era: str, server: tuple[str, ...]) -> None:
-    """The Inspector ends with its code for such errors, and prints the text."""
+    """The Inspector ends with its exit code for errors of tools, and prints the text."""
     call = ("--method", "tools/call", "--tool-name", "task_update")
     done = inspect(scratch, era, server, *call, "--tool-args-json", '{"id": 1, "status": "done"}')
     assert done.code == 5

@@ -1,4 +1,4 @@
-"""OpenCode as a user has it: installed by our own command, with a scripted model.
+"""OpenCode with nexus-mcp installed by `nexus-mcp install`, and with a scripted model.
 
 The client starts once for each fixture of the module, and each test reads one fact from that run.
 """
@@ -30,7 +30,7 @@ Make = Callable[[], OpenCode]
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
-    """Make a client with a home, a project and a model of its own."""
+    """Yield a function that makes a client with its own home, project and model."""
     models: list[Model] = []
 
     def one() -> OpenCode:
@@ -61,7 +61,7 @@ def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
 
 @pytest.mark.shows("cycle")
 def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
-    """Plan, decisions, tasks, artifact and history are what the model called for, and the results reach it."""
+    """Plan, decisions, tasks, artifact and history match the calls of the model, and the results reach it."""
     seen = cycle.last("CLOSE-IT")
     assert seen.results("plan_start")[0].value["created"] is True
     assert [result.value["task"]["id"] for result in seen.results("task_add")] == [1, 2]
@@ -74,7 +74,7 @@ def test_cycle_runs_through_the_loop_of_the_model(cycle: Run) -> None:
 
 @pytest.mark.shows("errors")
 def test_refused_calls_reach_the_model_as_errors(cycle: Run) -> None:
-    """The model sees which task is not there, and which types the arguments need."""
+    """The model sees that the task does not exist, and which types the arguments need."""
     values = [result.value for result in cycle.last("CLOSE-IT").results("task_update")]
     assert [value["error"] for value in values if "error" in value] == [
         "Task id 99 not found",
@@ -93,7 +93,7 @@ def test_end_of_a_turn_asks_for_task_close_once(cycle: Run) -> None:
 
 @pytest.mark.shows("prompts")
 def test_prompts_are_commands(cycle: Run) -> None:
-    """Each prompt of the server is a command, and its text has what the user typed where the client put `$1`, `$2`."""
+    """Each prompt of the server is a command; in its text the user's words replace `$1` and `$2` of the client."""
     names = {"nexus:plan", "nexus:run", "nexus:sync", "nexus:d", "nexus:m", "nexus:rule"}
     assert names <= set(cycle.kept["commands"])
     assert (cycle.kept["plan"], cycle.kept["rule"]) == ("PLANNING", "RULED")
@@ -112,7 +112,7 @@ def test_text_of_a_command_has_no_tags(cycle: Run) -> None:
 
 @pytest.mark.shows("session-end")
 def test_end_of_the_session_is_noticed(cycle: Run) -> None:
-    """One process answers all hooks while the client runs; it notes the end of the session and ends, as the server."""
+    """One process answers all hooks while the client runs. It records the end of the session, then ends."""
     assert cycle.kept["children"] == 1
     assert len(cycle.kept["sessions"]) == 1
     assert f".nexus/{TRACKER}" not in cycle.kept["after"]
@@ -176,7 +176,7 @@ def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
 
 @pytest.mark.shows("compaction")
 def test_compaction_within_a_turn_gives_the_state_back_once(compacted: Run) -> None:
-    """Where the client compacts by itself and goes on, each later request of the turn has the state, once."""
+    """If the client compacts by itself within a turn, each later request of the turn has the state once."""
     went_on = re.compile("^Continue if you have next steps")
     later = [r.conversation for r in compacted.requests if r.conversation.last_matching(went_on) >= 0]
     assert len(later) == 2
@@ -186,7 +186,7 @@ def test_compaction_within_a_turn_gives_the_state_back_once(compacted: Run) -> N
 
 @pytest.mark.shows("limit")
 def test_contexts_stay_below_the_limit(compacted: Run) -> None:
-    """With 500 notes and 61 tasks each context fits the limit, says what is left out, and reaches the model whole."""
+    """With 500 notes and 61 tasks each context fits the limit, names the omitted parts, and reaches the model whole."""
     agent = compacted.last("LOOK-AROUND").text
     assert "LIMITS: you are researcher" in agent
     assert "Not listed here: 450 in .nexus/memory/." in agent
@@ -249,7 +249,7 @@ def test_hook_denies_what_a_loose_file_allows(agents: Run) -> None:
 
 @pytest.mark.shows("hook-limits")
 def test_crash_of_the_resident_process_grants_nothing(agents: Run) -> None:
-    """It is killed while an agent works: the agent stays denied, and a new process denies it with the reason again."""
+    """After a kill of the hook process the agent stays denied, and a new process denies it with the reason again."""
     results = agents.last("REVIEW-AGAIN").results("write")[1:]
     assert len(results) == 2
     assert not (agents.client.scratch.root / "crash.txt").exists()
@@ -259,8 +259,8 @@ def test_crash_of_the_resident_process_grants_nothing(agents: Run) -> None:
 
 
 @pytest.mark.shows("hook-limits")
-def test_tools_are_denied_where_the_hook_cannot_be_started(cycle: Run) -> None:
-    """The command of the installation is gone: the plugin denies a tool, and says which command and what to do."""
+def test_tools_are_denied_if_the_hook_cannot_be_started(cycle: Run) -> None:
+    """Without the installed command the plugin denies a tool, and names the command and the next step."""
     source = cycle.kept["plugin"].replace(str(PROGRAM), "/nowhere/nexus-mcp")
     path = cycle.client.scratch.home / "plugin.mjs"
     path.write_text(f"{source}\n{_CALL_A_TOOL}", encoding="utf-8")
@@ -270,7 +270,7 @@ def test_tools_are_denied_where_the_hook_cannot_be_started(cycle: Run) -> None:
 
 @pytest.mark.shows("tracker")
 def test_tracker_follows_an_agent(agents: Run) -> None:
-    """Running at its first request, completed with its report, running again when it goes on, gone with the session."""
+    """The tracker has the agent as running, completed with its report, running again, and no more after the session."""
     assert ("architect", "running") in [(row["agent_name"], row["status"]) for row in agents.kept["running"]]
     done = {row["agent_name"]: (row["status"], row["last_message"]) for row in agents.kept["completed"]}
     assert done == {
@@ -307,7 +307,7 @@ def killed(make: Make) -> Run:
 
 @pytest.mark.shows("kill")
 def test_kill_in_the_middle_of_calls_loses_nothing(killed: Run) -> None:
-    """After kill -9 each acknowledged task is there, server and hook end themselves, and the next session goes on."""
+    """After kill -9 each acknowledged task is stored, server and hook end, and the next session continues."""
     stored, acknowledged = killed.kept["stored"], killed.kept["acknowledged"]
     assert acknowledged == stored[: len(acknowledged)] != []
     assert 4 <= len(stored) < 30

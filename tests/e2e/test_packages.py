@@ -19,7 +19,7 @@ PLUGIN, MARKETPLACE = "nexus", "nexus-mcp"
 OWN = "mcp__plugin_nexus_nexus__"
 PARTS = 9, 4, 10
 """Agents, skills and events with a hook in the plugin for Claude Code."""
-# A client that could not be had is named by `make e2e`.
+# `make e2e` names a client that could not be installed.
 of_claude = pytest.mark.parametrize("program", [PROGRAMS[one] for one in ("claude-code",) if one in PROGRAMS])
 of_codex = pytest.mark.parametrize("program", [PROGRAMS[one] for one in ("codex",) if one in PROGRAMS])
 
@@ -32,7 +32,7 @@ def run(scratch: Scratch, *words: str | Path, env: dict[str, str] | None = None)
 
 
 def test_bundle_follows_the_specification(scratch: Scratch, tmp_path: Path) -> None:
-    """mcpb unpacks it, finds its manifest valid, and packs the same files again."""
+    """mcpb unpacks the bundle, finds its manifest valid, and packs the same files again."""
     scratch.nexus("package", "mcpb", "--out", str(tmp_path / "bundle"))
     mcpb, unpacked = PROGRAMS[ID], tmp_path / "unpacked"
     run(scratch, mcpb, "unpack", tmp_path / "bundle/nexus-mcp.mcpb", unpacked)
@@ -45,7 +45,7 @@ def test_bundle_follows_the_specification(scratch: Scratch, tmp_path: Path) -> N
 
 @of_claude
 def test_claude_code_accepts_plugin_and_marketplace(scratch: Scratch, tmp_path: Path, program: str) -> None:
-    """Its validator has no error and no warning for either, and finds each part."""
+    """The validator of Claude Code has no error and no warning for plugin and marketplace, and finds each part."""
     scratch.nexus("package", "claude", "--out", str(tmp_path / "p"))
     for folder in (tmp_path / "p", tmp_path / "p/plugins/nexus"):
         report = json.loads(run(scratch, program, "plugin", "validate", "--strict", "--json", folder))
@@ -56,7 +56,7 @@ def test_claude_code_accepts_plugin_and_marketplace(scratch: Scratch, tmp_path: 
 def test_claude_code_works_with_the_plugin_and_removes_it(
     scratch: Scratch, tmp_path: Path, model: Model, program: str
 ) -> None:
-    """Offline: install, a session with tool, hook and agent of the plugin under its names, uninstall, nothing left."""
+    """Offline, Claude Code installs the plugin, uses its tool, hook and agent, and uninstalls it completely."""
     claude = ClaudeCode(Path(program), scratch, model)
     settings = claude.folder / "settings.json"
     before = settings.read_bytes()
@@ -114,7 +114,7 @@ def claude_list(scratch: Scratch, claude: ClaudeCode) -> str:
 
 @of_codex
 def test_codex_installs_the_plugin_and_removes_it(scratch: Scratch, tmp_path: Path, program: str) -> None:
-    """Offline, with its own commands: the server is listed, and its configuration is as before at the end."""
+    """Offline, Codex installs the plugin, lists its server, and after the removal has its old configuration."""
     home = scratch.home / ".codex"
     home.mkdir()
     config = home / "config.toml"

@@ -1,4 +1,4 @@
-"""Generated configurations of users: install, install again and uninstall, with edits of others in between."""
+"""Install, install again and uninstall in generated configurations of users, with edits of others in between."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINES = st.sampled_from(
 
 @contextmanager
 def project() -> Iterator[tuple[Path, Site]]:
-    """A project folder and a home folder that nobody else uses."""
+    """Yield a new project folder and its site, with a new home folder."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve() / "p"
         (root / ".git").mkdir(parents=True)
@@ -66,7 +66,7 @@ def put(root: Path, name: str, text: str) -> Path:
 @FAST
 @given(st.sampled_from([*JSON_FILES]), st.sampled_from(["", "\ufeff"]), objects(), st.booleans(), st.data())
 def test_json_of_a_user_is_restored(name: str, mark: str, text: str, is_crlf: bool, data: st.DataObject) -> None:
-    """With comments, BOM, CRLF, tabs and trailing commas: the bytes are back, or nothing was written at all."""
+    """For JSON with comments, BOM, CRLF, tabs and trailing commas all bytes are restored, or nothing was written."""
     text = mark + (text.replace("\r\n", "\n").replace("\n", "\r\n") if is_crlf else text)
     with project() as (root, site):
         harness = load(name)
@@ -90,7 +90,7 @@ def test_json_of_a_user_is_restored(name: str, mark: str, text: str, is_crlf: bo
 @FAST
 @given(st.sampled_from([*JSON_FILES]), objects(), st.data())
 def test_edits_of_others_between_survive(name: str, text: str, data: st.DataObject) -> None:
-    """A member that another program adds after the installation is all that differs after the removal."""
+    """After the removal the file differs only by the field that another program added after the installation."""
     with project() as (root, site):
         harness = load(name)
         path = put(root, data.draw(st.sampled_from(JSON_FILES[name])), text)
@@ -113,7 +113,7 @@ def test_edits_of_others_between_survive(name: str, text: str, data: st.DataObje
 @FAST
 @given(st.lists(LINES, unique=True), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
 def test_toml_of_a_user_is_restored(lines: list[str], newline: str, has_end: bool, has_mark: bool) -> None:
-    """Comments, BOM, CRLF and a missing last newline stay, also when another table was appended meanwhile."""
+    """Comments, BOM, CRLF and a missing last newline stay, even if another table was appended meanwhile."""
     text = ("\ufeff" if has_mark else "") + newline.join(line.replace("\n", newline) for line in lines)
     text += newline * (has_end and bool(lines))
     with project() as (root, site):
@@ -142,7 +142,7 @@ def test_toml_of_a_user_is_restored(lines: list[str], newline: str, has_end: boo
 @FAST
 @given(objects(), st.sampled_from(["mcpServers", "a"]))
 def test_duplicate_key_is_refused_untouched(text: str, key: str) -> None:
-    """A file in which a key occurs twice is not changed; the lines to paste are named."""
+    """A file in which a key occurs twice is not changed; the message has the lines to paste."""
     inner = text.strip()[1:-1].strip().rstrip(",") if text.strip().startswith("{") else ""
     twice = f'{{"{key}": {{}}, "{key}": {{}}{", " + inner if inner else ""}}}'
     with project() as (root, site):
@@ -154,7 +154,7 @@ def test_duplicate_key_is_refused_untouched(text: str, key: str) -> None:
 
 
 def test_file_of_5_mb_is_spliced() -> None:
-    """A large ~/.claude.json keeps each byte, in user scope."""
+    """An installation in user scope keeps each byte of a large ~/.claude.json."""
     with project() as (root, site):
         user = site._replace(scope="user")
         rows = {f"/p/{number}": {"history": ["x" * 500]} for number in range(9000)}

@@ -1,4 +1,4 @@
-"""`generated.json` and configurations that came with a cloned project: they start no program of their choice."""
+"""`generated.json` and configurations of a cloned project cannot make nexus-mcp start a program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clone(project: Project, command: str, *words: str) -> None:
 def test_list_starts_no_foreign_program(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A program that only looks like our server in its words is named, not started."""
+    """`install --list` names a program that only resembles our server, and does not start it."""
     monkeypatch.chdir(project.root)
     sign = project.root / "started"
     clone(project, sys.executable, "-c", f"open({str(sign)!r}, 'w')", "nexus-mcp", "serve")
@@ -50,7 +50,7 @@ def test_recorded_command_is_not_taken_unseen(
 
 
 def test_program_inside_of_the_project_is_not_ours(project: Project, tmp_path: Path) -> None:
-    """This installation, a bare nexus-mcp and one elsewhere are ours; one in the project or of another name is not."""
+    """This installation, a bare `nexus-mcp` and one outside of the project are ours; no other program is."""
     root = str(project.root)
     for folder in (project.root, tmp_path / "elsewhere"):
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Which hooks Codex trusts: read from its configuration, by the hashes that it has for our hooks."""
+"""The hooks that Codex trusts are found by the hashes of our hooks in its configuration."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_hooks_that_changed_are_counted(path: str) -> None:
 
 
 def test_hook_of_the_user_does_not_count_as_ours(path: str) -> None:
-    """Ours stands behind it, and only the place of ours counts."""
+    """Our hook is behind the user's, and only the position of ours counts."""
     found = hooks()
     found["hooks"]["Stop"].insert(0, {"hooks": [command("true", 5)]})
     found["hooks"]["PostToolUse"] = [{"hooks": [command("true", 5)]}]

@@ -1,4 +1,4 @@
-"""The dialects of Claude Code and Codex: recorded payloads in, answers in their form out."""
+"""The dialects of Claude Code and Codex read recorded payloads, and give answers in the form of the harness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def payloads(harness: str) -> list[dict[str, Any]]:
 
 
 def send(project: Project, harness: str, payload: dict[str, Any], host: Host = HOST) -> dict[str, Any]:
-    """Return the answer in the harness's form, {} where nothing is printed."""
+    """Return the answer in the harness's form; {} if nothing is printed."""
     row = EVENTS.get(payload["hook_event_name"])
     params = None if row is None else row[1](payload)
     if row is None or params is None:

@@ -24,7 +24,7 @@ KEYS = st.sampled_from(["a", "mcpServers", "hooks", 'x"y', "é", "//"])
 
 @st.composite
 def values(draw: st.DrawFn, depth: int = 3) -> str:
-    """A JSON text with comments, trailing commas and all kinds of gaps."""
+    """Return a JSON text with comments, trailing commas and all kinds of gaps."""
     kind = draw(st.integers(0, 4 if depth else 2))
     if kind <= 2:
         return ("1.5", '"t \\" {// ,] é"', "null")[kind]
@@ -36,7 +36,7 @@ def values(draw: st.DrawFn, depth: int = 3) -> str:
 
 @st.composite
 def objects(draw: st.DrawFn, depth: int = 3) -> str:
-    """An object; `mcpServers` and `hooks` are objects in it."""
+    """Return the text of an object, in which `mcpServers` and `hooks` are objects."""
     members = []
     for key in draw(st.lists(KEYS, unique=True, max_size=4)):
         inner = draw(objects(depth - 1) if key in ("mcpServers", "hooks") and depth else values(max(depth - 1, 0)))
@@ -47,12 +47,12 @@ def objects(draw: st.DrawFn, depth: int = 3) -> str:
 
 
 def kept(text: str) -> str:
-    """The text without white space and commas, whose number changes."""
+    """Return the text without white space and commas, whose number changes."""
     return re.sub(r"[\s,]", "", text)
 
 
 def is_within(part: str, whole: str) -> bool:
-    """Whether all characters of `part` occur in `whole`, in their order."""
+    """Return whether all characters of `part` occur in `whole`, in their order."""
     rest = iter(whole)
     return all(char in rest for char in part)
 
@@ -106,14 +106,14 @@ def test_items_of_arrays_are_added_and_removed(text: str, count: int) -> None:
     ],
 )
 def test_a_text_that_is_not_json_is_refused(text: str, problem: str) -> None:
-    """The message names the fault."""
+    """A text that is not JSON is refused with the fault."""
     with pytest.raises(Unreadable, match=problem):
         JsonDocument(text)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"mcpServers": []}', '{"mcpServers": "x"}'])
 def test_another_value_in_the_place_of_an_object_is_refused(text: str) -> None:
-    """Nothing is replaced."""
+    """A value of another type in place of the object stays, and the edit is refused."""
     with pytest.raises(Unsuitable):
         JsonDocument(text).set(PATH, VALUE)
 
@@ -155,6 +155,6 @@ def test_a_table_is_added_and_removed(lines: list[str], newline: str, has_end: b
     ["mcp_servers = {x = {}}\n", '[mcp_servers]\nnexus = {command = "a"}\n', 'mcp_servers.nexus.command = "a"\n'],
 )
 def test_an_inline_table_is_refused(text: str) -> None:
-    """Its layout is not ours to change."""
+    """The edit of an inline table is refused, because it would change the user's layout."""
     with pytest.raises(Unsuitable, match="inline table"):
         TomlDocument(text).set(TABLE, {"command": "x"})

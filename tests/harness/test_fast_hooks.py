@@ -1,4 +1,4 @@
-"""`install --fast-hooks`: hooks of type mcp_tool where they work, hidden from the model, and commands for the rest."""
+"""`install --fast-hooks` writes hooks of type mcp_tool for the events that support them, and commands for the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAST = {"PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"}
 
 @pytest.fixture
 def at(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project, as the working directory."""
+    """Return the project, which is the working directory."""
     monkeypatch.chdir(project.root)
     return project.root
 
@@ -51,7 +51,7 @@ def call(at: Path, event: str, **payload: Any) -> Any:
     return json.loads(result["content"][0]["text"])
 
 
-def test_only_events_that_work_call_the_server(at: Path) -> None:
+def test_only_suitable_events_call_the_server(at: Path) -> None:
     """SessionStart, SessionEnd and events that a model could forge stay commands; the server offers the tool."""
     assert run("install", "claude-code", "--fast-hooks") == 0
     hooks = settings(at)["hooks"]
@@ -112,14 +112,14 @@ def test_fast_hooks_replace_commands(at: Path) -> None:
 
 @pytest.mark.parametrize("name", ["codex", "opencode"])
 def test_other_harnesses_refuse_the_option(at: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """Where the tool cannot be hidden, or nothing is gained, the option is refused with the reason."""
+    """A harness that cannot hide the tool, or would not be faster, refuses the option with the reason."""
     assert run("install", name, "--fast-hooks") == 2
     assert "is not offered for" in capsys.readouterr().err
     assert not (at / ".nexus/generated.json").exists()
 
 
 def test_hooks_without_the_server_are_refused(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the server that they call all these hooks would fail."""
+    """--fast-hooks without the server is refused, because its hooks call the server."""
     assert run("install", "claude-code", "--fast-hooks", "--with", "hooks") == 2
     assert "needs the server and the hooks" in capsys.readouterr().err
     assert run("install", "claude-code", "--with", "server", "--fast-hooks") == 2

@@ -36,7 +36,7 @@ def every_answer(event: str) -> list[dict[str, Any]]:
 
 
 def test_fault_01_context_fits(project: Project) -> None:
-    """For any texts that start together, an answer has at most 9 000 characters, and names the place of the rest."""
+    """An answer of many texts has at most 9 000 characters, and names the places of the omitted texts."""
     project.put("state/tasks.json", tasks(*(task(number) for number in range(1, 300))))
     message = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "[plan] [run] [sync] x"}
     text = send(project, "claude-code", message)["hookSpecificOutput"]["additionalContext"]
@@ -67,7 +67,7 @@ def test_fault_02_report_of_a_subagent_has_no_tags(project: Project) -> None:
     ],
 )
 def test_fault_02_other_reports_and_notices_have_no_tags(project: Project, head: str) -> None:
-    """However a report or notice begins, its [m] makes no note in any dialect."""
+    """A report or notice with any known beginning makes no note by its [m], in any dialect."""
     text = f"{head}\n\n[m] note: Locks are slow."
     for name in ("claude-code", "codex"):
         send(project, name, {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": text})
@@ -79,8 +79,8 @@ def test_fault_02_other_reports_and_notices_have_no_tags(project: Project, head:
 
 
 @pytest.mark.parametrize("text", ["<div> is wrong", "a < b", "if x <task then", "List<string> x"])
-def test_fault_02_words_of_the_user_about_elements_are_the_users(text: str) -> None:
-    """A message that only speaks of an element keeps its tags."""
+def test_fault_02_message_about_elements_keeps_its_tags(text: str) -> None:
+    """A message of the user that mentions an element keeps its tags."""
     assert origin_of({"prompt": text}) == "user"
 
 
@@ -164,7 +164,7 @@ def test_fault_06_hooks_that_codex_does_not_trust_are_shown(
 
 
 def test_fault_07_agent_tools_of_both_versions_are_known(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of hooks resume and wait in version 1 and 2, and role files make agent_type the name of the agent."""
+    """Both versions' names for resume and wait are known, and agent_type is the agent's name with role files."""
     known = load(None).maps["codex"]
     resuming = {"collaborationfollowup_task": "target", "multi_agent_v1send_input": "target", "send_input": "target"}
     assert resuming.items() <= known["resuming"].items()
@@ -201,7 +201,7 @@ def test_fault_09_restrictions_follow_the_mount(project: Project, mount: str) ->
 
 
 def test_fault_10_compaction_tells_the_model_not_the_summary(project: Project) -> None:
-    """PreCompact gives nothing and counts as nothing; SessionStart after the compaction gives everything."""
+    """PreCompact sends nothing and records nothing; SessionStart after the compaction sends the whole context."""
     project.put("state/tasks.json", tasks(task(1)))
     session = {"session_id": "s"}
     assert send(project, "claude-code", {**session, "hook_event_name": "PreCompact", "trigger": "auto"}) == {}
@@ -209,8 +209,8 @@ def test_fault_10_compaction_tells_the_model_not_the_summary(project: Project) -
     assert "Tasks: 1 in all" in after["hookSpecificOutput"]["additionalContext"]
 
 
-def test_fault_11_state_is_given_when_it_changed(project: Project) -> None:
-    """The second message of a session has no state that the first one had."""
+def test_fault_11_unchanged_state_is_not_repeated(project: Project) -> None:
+    """The answer to the second message has only the state that changed since the first."""
     project.put("state/tasks.json", tasks(task(1)))
     message = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Go on."}
     send(project, "claude-code", {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})

@@ -34,7 +34,7 @@ def put(root: Path, files_: dict[str, bytes]) -> None:
 
 
 def tree(root: Path) -> dict[str, bytes | None]:
-    """Path → bytes of each file, None for a folder; .git and .nexus left out."""
+    """Return path → bytes of each file, None for a folder, without .git and .nexus."""
     found: dict[str, bytes | None] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -49,7 +49,7 @@ def run(*words: str) -> int:
 
 @pytest.fixture
 def at(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project, as the working directory."""
+    """Return the project, which is the working directory."""
     monkeypatch.chdir(project.root)
     return project.root
 
@@ -77,7 +77,7 @@ def test_uninstall_restores_the_bytes(
 
 
 def test_entries_have_the_values_that_harnesses_read(at: Path) -> None:
-    """Server, hooks and plugin stand where each harness looks for them."""
+    """Server, hooks and plugin are in the places in which each harness reads them."""
     for name in NAMES:
         assert run("install", name, "--gate", "block", "--tool-prefix", "nx_") == 0
     server = json.loads((at / ".mcp.json").read_text())["mcpServers"]["nexus"]
@@ -132,7 +132,7 @@ def test_skills_that_two_harnesses_read_go_with_the_last(at: Path) -> None:
 def test_edit_by_hand_stops_the_installation(
     at: Path, capsys: pytest.CaptureFixture[str], path: str, verb: str
 ) -> None:
-    """Exit code 3, nothing changes; --force replaces it and keeps a copy."""
+    """An edited file gives exit code 3 and no change; with --force it is replaced, and a copy is kept."""
     assert run("install", "claude-code") == 0
     file = at / path
     file.write_bytes(
@@ -152,7 +152,7 @@ def test_edit_by_hand_stops_the_installation(
 
 
 def test_a_server_of_the_same_name_is_not_replaced(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is refused with the next step; with --force uninstall brings it back."""
+    """A foreign server named nexus is refused with the next step; after --force, uninstall restores it."""
     text = b'{"mcpServers": {"nexus": {"command": "theirs"}}}'
     put(at, {".mcp.json": text})
     before = tree(at)
@@ -192,7 +192,7 @@ def _read_only(path: Path) -> None:
     ],
 )
 def test_an_unusable_file_is_refused(at: Path, capsys: pytest.CaptureFixture[str], make: Any, problem: str) -> None:
-    """One sentence with the next step, exit code 1, and no file is written."""
+    """An unusable file gives one sentence with the next step and exit code 1, and no file is written."""
     make(at / ".mcp.json")
     before = sorted(path.name for path in at.iterdir() if path.name != ".nexus")
     assert run("install", "claude-code") == 1
@@ -237,7 +237,7 @@ def test_an_interruption_takes_everything_back(
 
 @pytest.mark.parametrize("folder", ["a b", "q'uo\"te", "é", "$HOME"])
 def test_special_characters_in_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
-    """Each configuration can be read again."""
+    """With special characters in the path each configuration is still readable."""
     root = tmp_path / folder
     (root / ".git").mkdir(parents=True)
     monkeypatch.chdir(root)
@@ -249,7 +249,7 @@ def test_special_characters_in_the_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_dry_run_writes_nothing(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It prints the lines that would change."""
+    """--dry-run prints the lines that would change, and writes no file."""
     assert run("install", "codex", "--dry-run") == 0
     assert "+[mcp_servers.nexus]" in capsys.readouterr().out
     assert tree(at) == {}
@@ -257,14 +257,14 @@ def test_dry_run_writes_nothing(at: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_check_reports_missing_parts(at: Path) -> None:
-    """Exit code 1 before, 0 after an installation."""
+    """--check ends with exit code 1 before an installation, and with 0 after it."""
     assert run("install", "codex", "--check") == 1
     assert run("install", "codex") == 0
     assert run("install", "codex", "--check") == 0
 
 
 def test_hooks_in_both_scopes_are_refused(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Both would run for each event."""
+    """Hooks in a second scope are refused, because both would run for each event."""
     assert run("install", "codex", "--scope", "user") == 0
     assert run("install", "codex") == 1
     assert "both would run" in capsys.readouterr().err
@@ -277,12 +277,12 @@ def test_without_a_harness_and_a_terminal_it_is_a_usage_error(at: Path) -> None:
 
 
 def test_a_command_that_is_missing_is_refused(at: Path) -> None:
-    """A hook that does not start would allow everything."""
+    """A missing --command is refused, because a hook that does not start would allow everything."""
     assert run("install", "codex", "--command", "no-such-nexus") == 2
 
 
 def test_list_shows_the_installed_parts(at: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Parts by scope, and whether the server answers."""
+    """--list shows the parts of each scope, and whether the server answers."""
     assert run("install", "codex", "--with", "server,hooks") == 0
     capfdbinary.readouterr()
     assert run("install", "codex", "--list", "--json") == 0
@@ -293,7 +293,7 @@ def test_list_shows_the_installed_parts(at: Path, capfdbinary: pytest.CaptureFix
 
 
 def test_stored_bytes_are_for_the_owner_only(at: Path) -> None:
-    """They may hold credentials."""
+    """The stored bytes are readable for their owner only, because they may hold credentials."""
     put(at, FOREIGN)
     assert run("install", "claude-code") == 0
     vault = at / ".nexus/state/install"
@@ -304,7 +304,7 @@ def test_stored_bytes_are_for_the_owner_only(at: Path) -> None:
 
 
 def test_slow_program_is_not_called_broken(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the first start of a client takes seconds; its version is then unknown, no more."""
+    """On a busy machine the first start of a client takes seconds; then only its version is unknown."""
     program = at / "claude"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

@@ -19,7 +19,7 @@ from tests.support import Project
 def test_uninstall_after_a_kill_restores_the_bytes(
     project: Project, monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
 ) -> None:
-    """The kill comes after 0, 1, 2, 3, 8 or 15 files; every file and folder is as before."""
+    """After a kill behind 0, 1, 2, 3, 8 or 15 files, uninstall restores every file and folder."""
     monkeypatch.chdir(project.root)
     put(project.root, FOREIGN)
     before = tree(project.root)

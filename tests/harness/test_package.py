@@ -26,7 +26,7 @@ OWN = "mcp__plugin_nexus_nexus__"
 
 
 def tree(root: Path) -> dict[str, bytes | None]:
-    """Path → bytes of each file, None for a folder and a special file."""
+    """Return path → bytes of each file, None for a folder or a special file."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else None
         for path in sorted(root.rglob("*"))
@@ -52,7 +52,7 @@ def unpack(folder: Path, to: Path) -> Path:
 def test_the_same_call_gives_the_same_bytes(
     tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In another folder, with other dates of files, other orders of folders; and again in the same one."""
+    """The bytes do not depend on the folder, on the times of files or on the order of entries."""
     walk = os.walk
 
     def backwards(top: str, **more: Any) -> Any:
@@ -72,7 +72,7 @@ def test_the_same_call_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("kind", PLUGINS)
-def test_the_hooks_find_the_program_and_know_that_they_are_of_a_plugin(tmp_path: Path, kind: str) -> None:
+def test_hooks_of_a_plugin_have_its_options(tmp_path: Path, kind: str) -> None:
     """Each event that install writes has one hook; --command, --gate and --tool-prefix reach server and hooks."""
     harness, module = PLUGINS[kind]
     events = __import__(f"nexus_mcp.harness.{module}", fromlist=("EVENTS",)).EVENTS
@@ -106,7 +106,7 @@ def test_manifests_have_the_version(tmp_path: Path, kind: str) -> None:
 
 
 def test_names_in_the_claude_plugin_follow_the_mount(tmp_path: Path) -> None:
-    """Agents are denied our tools under the plugin's names, and no skill names a tool as another mount has it."""
+    """Agents are denied our tools under the plugin's names, and skills use these names only."""
     assert package("claude", tmp_path / "p", "--tool-prefix", "nx_") == 0
     tester = (plugin(tmp_path / "p") / "agents/tester.md").read_text()
     (denied,) = [line for line in tester.splitlines() if line.startswith("disallowedTools: ")]
@@ -194,7 +194,7 @@ def test_the_bundle_holds_only_its_own_files(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Another call changes the files; those that the package no longer has go."""
+    """Another call changes the files, and removes those that the package no longer has."""
     assert package("claude", tmp_path / "p") == 0
     extra = tmp_path / "p" / "plugins/nexus/agents/gone.md"
     extra.write_text("x")
@@ -222,7 +222,7 @@ def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path: Path, capsys: pytest.
 def test_edit_by_hand_stops_packaging(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Any, problem: str
 ) -> None:
-    """Exit code 3 with the file, and nothing changes."""
+    """An edited file gives exit code 3 and its name, and nothing changes."""
     assert package("claude", tmp_path / "p") == 0
     edit(plugin(tmp_path / "p"))
     before = tree(tmp_path / "p")
@@ -271,7 +271,7 @@ def _working_folder(path: Path) -> None:
 def test_a_place_that_cannot_be_used_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, make: Any, problem: str
 ) -> None:
-    """One sentence with the next step, exit code 1, and no byte changes."""
+    """An unusable folder gives one sentence with the next step and exit code 1, and no byte changes."""
     monkeypatch.chdir(tmp_path)
     make(tmp_path / "p")
     before = tree(tmp_path)
@@ -284,7 +284,7 @@ def test_a_place_that_cannot_be_used_is_refused(
 
 
 def test_a_missing_parent_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The parent is not made: its name may be mistyped."""
+    """A missing parent folder is named and not made, because its name may be mistyped."""
     assert package("claude", tmp_path / "a" / "b") == 1
     assert f"{tmp_path / 'a'} does not exist." in capsys.readouterr().err
     assert tree(tmp_path) == {"away": None, "home": None}
@@ -307,7 +307,7 @@ def test_a_missing_parent_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_wrong_command_line_is_refused(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], problem: str
 ) -> None:
-    """Exit code 2, and no folder is made."""
+    """A wrong command line gives exit code 2, and no folder is made."""
     assert main(list(words)) == 2
     assert problem in capsys.readouterr().err
     assert tree(Path.cwd()) == {}
@@ -316,7 +316,7 @@ def test_a_wrong_command_line_is_refused(
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
 @pytest.mark.parametrize("function", ["fsync", "mkdir", "replace"])
 @pytest.mark.parametrize("is_there", [False, True], ids=["new", "replaced"])
-def test_an_interruption_leaves_the_old_or_nothing(
+def test_an_interruption_leaves_the_old_or_the_new_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, function: str, is_there: bool
 ) -> None:
     """After an interruption at any file only the old folder or the whole new one exists."""
@@ -382,7 +382,7 @@ def test_a_file_saved_meanwhile_is_not_lost(
 
 
 def test_files_have_usual_permissions(tmp_path: Path) -> None:
-    """A package is for other users, too: no file in it is for its owner only."""
+    """Other users can read every file of a package."""
     before = os.umask(0o022)
     try:
         assert package("claude", tmp_path / "p") == 0

@@ -1,4 +1,4 @@
-"""The scripted model of tests/e2e speaks three dialects and follows a script, whatever the conversation holds."""
+"""The scripted model of tests/e2e speaks three dialects, and follows its script in any conversation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _schema(name: str) -> Body:
     return {"name": name, "input_schema": {"type": "object"}}
 
 
-# What each dialect needs for a request with two tools, for the text of a user, and for a result after its own answer.
+# Dialect → the fields of a request that offers two tools.
 TOOLS: dict[str, Body] = {
     anthropic.ENDING: {"tools": [_schema("Read"), _schema("mcp__nexus__task_list")]},
     responses.ENDING: {
@@ -101,7 +101,7 @@ def test_stream_has_the_whole_answer(model: Model, dialect: str) -> None:
 
 @dialects
 def test_request_without_tools_gets_the_side_answer(model: Model, dialect: str) -> None:
-    """A client that wants a title does not use up a turn."""
+    """A request without tools, such as one for a title, uses no turn of the script."""
     assert b"ok" in ask(model, dialect, [user("Make a title.")], tools=False)
     assert model.with_tools() == []
 
@@ -116,7 +116,7 @@ def test_task_of_an_agent_of_codex_is_a_message(model: Model) -> None:
     assert b"SUB-DONE" in ask(model, responses.ENDING, [user("Elsewhere."), item])
 
 
-def test_value_stands_behind_the_head_of_codex(model: Model) -> None:
+def test_value_follows_the_head_of_codex(model: Model) -> None:
     """Codex writes the time of a call before its result; a value of several lines stays whole."""
     first = ask(model, responses.ENDING, [user("BEGIN")])
     text = 'Wall time: 0.1 seconds\nOutput:\n{"a": 1,\n"Output:": [\n2]}'
@@ -130,7 +130,7 @@ def test_step_reads_the_conversation(model: Model) -> None:
     assert b"2 tools" in ask(model, anthropic.ENDING, [user("COUNT")])
 
 
-def test_fault_in_a_step_is_kept(model: Model) -> None:
+def test_fault_in_a_step_is_recorded(model: Model) -> None:
     """The client gets an error, and the test can see why."""
     model.script.on("BREAK", lambda conversation: {"text": str(1 // 0)})
     with pytest.raises(urllib.error.HTTPError):

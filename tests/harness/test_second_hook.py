@@ -1,4 +1,4 @@
-"""A plugin and an installation together: one hook answers an event, and both are shown."""
+"""With a plugin and an installation together only one hook answers an event, and `install --list` shows both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HARNESS_FILES = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.
 
 @pytest.fixture
 def at(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project, as the working directory."""
+    """Return the project, which is the working directory."""
     monkeypatch.chdir(project.root)
     return project.root
 
@@ -48,7 +48,7 @@ def trust(home: Path, path: Path, **row: Any) -> None:
 
 @pytest.mark.parametrize("name", [".claude/settings.json", ".claude/settings.local.json", "~/.claude/settings.json"])
 def test_an_installed_hook_is_found_in_each_file(at: Path, name: str) -> None:
-    """In the files of the project and of the user, for the event that it is for."""
+    """An installed hook is found in the files of the project and of the user, for its event only."""
     path = Path(name).expanduser() if name.startswith("~") else at / name
     put(path, {"hooks": {"PreToolUse": [group()]}})
     assert answered(at)
@@ -83,7 +83,7 @@ def test_the_folder_of_the_session_counts(at: Path, tmp_path: Path) -> None:
     ids=["gone", "matcher", "type", "quote", "group", "list", "deny", "json", "deep"],
 )
 def test_a_hook_that_will_not_answer_silences_nothing(at: Path, settings: Any) -> None:
-    """In doubt the hook of the plugin answers, so that the gate stays shut."""
+    """If the installed hook will not answer, the hook of the plugin answers, so that denials still apply."""
     put(at / ".claude/settings.json", settings)
     assert not answered(at)
 
@@ -127,7 +127,7 @@ def test_the_second_hook_stays_silent(at: Path, harness: str) -> None:
 
 
 def test_an_unreadable_payload_is_denied_by_both(at: Path) -> None:
-    """Which event it is cannot be known, so the hook of the plugin refuses it, too."""
+    """The event of such a payload is unknown, so the hook of the plugin denies it, too."""
     put(at / ".claude/settings.json", {"hooks": {"PreToolUse": [group()]}})
     words = [str(PROGRAM), "hook", "--native", "claude-code", "--gate", "block", "--plugin"]
     done = subprocess.run(words, input='{"hook_event', capture_output=True, text=True, check=True)
@@ -144,7 +144,7 @@ def enable(root: Path, harness: str) -> None:
 
 @pytest.mark.parametrize("harness", HARNESS_FILES)
 def test_install_refuses_beside_a_plugin(at: Path, capsys: pytest.CaptureFixture[str], harness: str) -> None:
-    """One sentence with the command that removes the plugin; nothing is written."""
+    """The refusal is one sentence with the command that removes the plugin, and nothing is written."""
     enable(at, harness)
     assert main(["install", harness]) == 1
     error = capsys.readouterr().err.splitlines()

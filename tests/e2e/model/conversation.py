@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _TURN = re.compile(r"(?:toolu|call)_t(\d+)_")
-_HEAD = re.compile(r"\A(?:[^\n]+\n)*?Output:\n")  # Codex tells the time that the call took
+_HEAD = re.compile(r"\A(?:[^\n]+\n)*?Output:\n")  # Codex writes the duration of the call first
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Result:
 
     @property
     def value(self) -> Any:
-        """The JSON value of the text; a client may add notes of its own before and behind it."""
+        """The JSON value in the text; a client may add its own text before and behind the value."""
         return json.JSONDecoder().raw_decode(_HEAD.sub("", self.text, count=1).lstrip())[0]
 
 
@@ -63,7 +63,7 @@ class Conversation:
 
     @property
     def text(self) -> str:
-        """Everything that the model reads, descriptions of tools left out."""
+        """The text that the model reads, without the descriptions of tools."""
         parts = [self.system]
         for message in self.messages:
             parts += message.texts
@@ -71,7 +71,7 @@ class Conversation:
         return "\n".join(parts)
 
     def users(self) -> list[str]:
-        """Return the text of each message that is no answer of the model and no result of a tool alone."""
+        """Return the text of each message except answers of the model, and messages with tool results only."""
         return ["\n".join(message.texts) for message in self.messages if message.role == "user" and message.texts]
 
     def results(self, tool: str = "") -> list[Result]:
@@ -90,7 +90,7 @@ class Conversation:
         return -1
 
     def turns_after(self, place: int) -> int:
-        """Return how many turns of the model follow the message at `place`: turns with calls, and texts alone."""
+        """Return the number of turns of the model after the message at `place`, with calls or with text only."""
         numbers: set[str] = set()
         texts = 0
         rest = self.messages[place + 1 :]
@@ -104,7 +104,7 @@ class Conversation:
         return len(numbers) + texts
 
     def resolve(self, name: str) -> Tool:
-        """Return the offered tool with this name, or with a name that ends with it, else a tool with just this name."""
+        """Return the offered tool whose name is, or ends with, `name`; else a tool that has only this name."""
         for tool in self.tools:
             if name in (tool.name, f"{tool.namespace}{tool.name}", f"{tool.namespace}__{tool.name}"):
                 return tool

@@ -1,4 +1,4 @@
-"""Which turn the model makes next: a script has a list of turns for each prompt that it knows."""
+"""Choose the next turn of the model: a script has a list of turns for each known prompt."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tests.e2e.model.conversation import Conversation
 
 Turn = dict[str, Any]
 """{"text": …}, {"tool": name, "input": {…}}, {"calls": [{"tool": …, "input": …}, …]}, or for Codex {"custom": name,
-"input": text} and {"tool_search": {…}}. A turn may have a text beside its calls, and `input_tokens`: what the model
-reports as used."""
+"input": text} and {"tool_search": {…}}. A turn may have a text beside its calls, and `input_tokens`, the number of
+tokens that the model reports as used."""
 Step = Turn | Callable[[Conversation], Turn]
-"""A turn, or a function that returns it: it may take ids from the conversation, or wait for something."""
+"""A turn, or a function that returns one: it may read ids from the conversation, or wait for something."""
 END = "THE-SCRIPT-IS-AT-ITS-END"
 
 
@@ -28,7 +28,7 @@ class Rule:
 
 @dataclass
 class Script:
-    """Rules, in the order in which they are tried where two match in the same message."""
+    """A list of rules. If two match the same message, the first one counts."""
 
     rules: list[Rule] = field(default_factory=list)
     side: str = "ok"
@@ -39,7 +39,7 @@ class Script:
         self.rules.append(Rule(re.compile(pattern), steps))
 
     def next_turn(self, conversation: Conversation) -> tuple[Turn, int]:
-        """Return the next turn and its number. The newest message that a rule knows decides."""
+        """Return the next turn and its number. The newest message that matches a rule decides."""
         found = [(conversation.last_matching(rule.pattern), -index) for index, rule in enumerate(self.rules)]
         place, index = max(found, default=(-1, 0))
         if place < 0:

@@ -1,4 +1,4 @@
-"""The server of the scripted model. It keeps each request, so that a test can say what the model saw."""
+"""The server of the scripted model. It stores each request, so that a test can check what the model saw."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "scripted-model"
 
 @dataclass(frozen=True)
 class Request:
-    """A request to the model and the turn that it was answered with."""
+    """A request to the model, and the turn that answered it."""
 
     path: str
     body: dict[str, Any]
@@ -29,14 +29,14 @@ class Request:
 
     @property
     def text(self) -> str:
-        """Everything that the model reads, descriptions of tools left out."""
+        """The text that the model reads, without the descriptions of tools."""
         return self.conversation.text
 
 
 class Model:
-    """A model on loopback while it is entered. A test sets `script`; `requests` has what was asked, in its order.
+    """A model on loopback, which runs while it is entered. A test sets `script`; `requests` has the requests in order.
 
-    `faults` has what the script or the dialect could not handle: the fixture of the tests fails on it.
+    `faults` are errors of the script or the dialect: the fixture of the tests fails on them.
     """
 
     def __init__(self) -> None:
