@@ -1,1 +1,1 @@
-"""Measured comparisons, which are never part of the tests."""
+"""Measurements and comparisons, which are never part of the tests."""

@@ -1,13 +1,13 @@
-"""The table of the goals: ours beside the upstream server, measured in one run. `make bench` calls it.
+"""Measure the table of goals: our server and the upstream server in one run. `make bench` calls this module.
 
     python -m benchmarks [--rows start,search,…] [--rounds N] [--folder DIR] [--keep] [--page]
 
-A whole run is kept in benchmarks/results/table.json, parts are only shown, or with --keep put in the place of what was
-kept of them on the same machine. DIR is where the projects are: in memory (/dev/shm), where fsync is free, the rows say
-what is left without the disk; such a run is only shown, too, but for `--rows crowd --folder /dev/shm --keep`, which is
-kept in benchmarks/results/crowd-in-memory.json. --page
-measures nothing: it writes the plots and the tables of docs/performance.md from what is kept. The exit code is 1 when a
-server of ours answered wrongly, and 2 when nothing could be measured; a goal that is not met is in the table.
+A complete run is stored in benchmarks/results/table.json. Parts are only printed; with --keep they replace the stored
+parts if these are of the same machine. DIR is the folder of the projects. In memory (/dev/shm) fsync is free, so the
+rows show the time without the disk; such a run is only printed, except `--rows crowd --folder /dev/shm --keep`, which
+is stored in benchmarks/results/crowd-in-memory.json. --page measures nothing: it writes the plots and the tables of
+docs/performance.md from the stored results. The exit code is 1 when our server answered wrongly, and 2 when nothing
+could be measured; the table also shows goals that are not met.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from benchmarks.scenarios.bench import Bench
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", default="", help=f"parts of the table: {','.join(PARTS)} (default: all)")
-    parser.add_argument("--rounds", type=int, default=0, help="rounds of everything (default: enough for each)")
-    parser.add_argument("--folder", type=Path, help="where the projects are (default: on the disk of the checkout)")
-    parser.add_argument("--keep", action="store_true", help="keep these parts beside the others of the last whole run")
-    parser.add_argument("--page", action="store_true", help="only write the page and the plots anew")
+    parser.add_argument("--rounds", type=int, default=0, help="rounds of each measurement (default: its own)")
+    parser.add_argument("--folder", type=Path, help="folder of the projects (default: on the disk of the checkout)")
+    parser.add_argument("--keep", action="store_true", help="store these parts with those of the last complete run")
+    parser.add_argument("--page", action="store_true", help="only write the page and the plots again")
     given = parser.parse_args(argv)
     if given.page:
         from benchmarks import page
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def measure(wanted: frozenset[str], rounds: int) -> Figures:
-    """Everything that is wanted. Raise NotMeasurable without our server or the one of upstream on Node."""
+    """Measure the wanted parts. Raise NotMeasurable without our server or the upstream server on Node."""
     figures = Figures()
     servers, missing = available(SERVERS)
     figures.rows = [row.key for row in ROWS if row.part in wanted]

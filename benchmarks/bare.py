@@ -1,4 +1,4 @@
-"""The lower bound of some rows without a server: the interpreter, a parser, a lock and the disk.
+"""Measure lower bounds of some rows without a server: the interpreter, a parser, a lock and the disk.
 
     python -m benchmarks.bare parse json|orjson FILE    milliseconds for reading the file, once
     python -m benchmarks.bare add FILE COUNT            adds tasks to the file once a line arrives on stdin
@@ -6,7 +6,7 @@
     python -m benchmarks.bare modules DIR TOOL JSON     the modules that a first call of the tool loads, for a project
     python -m benchmarks.bare load NAME…                milliseconds for loading them, after what a start loads
 
-Each is a process of its own, as a server would be, and so that none pays for the objects of another.
+Each command is a process of its own, like a server, so that no measurement pays for the objects of another.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from benchmarks.disk import durable, kept, replace, timed, write
 
 
 def parse_time(parser: str, path: Path) -> float:
-    """Milliseconds in which a parser reads the file and makes objects of it. Raise NotMeasurable."""
+    """Return the milliseconds in which a parser reads the file and makes objects of it. Raise NotMeasurable."""
     return float(_output("parse", parser, str(path)))
 
 
 def load_time(modules: Sequence[str]) -> float:
-    """Milliseconds in which an interpreter that has loaded what a start loads loads these. Raise NotMeasurable."""
+    """Return the milliseconds for loading these modules after those of a start. Raise NotMeasurable."""
     return float(_output("load", *modules))
 
 
 def first_modules(root: Path, tool: str, arguments: Mapping[str, Any]) -> list[str]:
-    """The modules that a first call loads. Raise NotMeasurable."""
+    """Return the modules that a first call loads. Raise NotMeasurable."""
     found: list[str] = json.loads(_output("modules", str(root), tool, json.dumps(arguments)))
     return found
 
 
 def answer_command(path: Path) -> list[str]:
-    """A server that does no more for a task_add than it must: see `_answer`."""
+    """Return the command of a server with the minimum of work for a task_add: see `_answer`."""
     return [sys.executable, "-m", "benchmarks.bare", "answer", str(path)]
 
 
 def adding(path: Path, processes: int, calls: int) -> tuple[float, list[float]]:
-    """(tasks added in a second, milliseconds of each) by processes that do no more than they must: see `_add`.
+    """Return (tasks added per second, milliseconds of each) by processes with the minimum of work: see `_add`.
 
     Raise NotMeasurable.
     """
@@ -95,7 +95,7 @@ def _parse(parser: str, path: str) -> None:
 
 
 def _add(path: str, count: str) -> None:
-    """Lock, read, parse, add, write, sync, rename, sync, unlock: nothing of it may be left out by who loses nothing."""
+    """Add tasks: lock, read, parse, add, write, sync, rename, sync, unlock. Without any of these data could be lost."""
     tasks = Path(path)
     times = []
     print("ready", flush=True)
@@ -112,7 +112,7 @@ def _add(path: str, count: str) -> None:
 
 
 def _answer(path: str) -> None:
-    """A line read, the file written as it was, synced, renamed, a line answered. Nothing is read, checked or locked."""
+    """Answer each line after writing the same file, synced and renamed. No file is read, checked or locked."""
     tasks = Path(path)
     data = tasks.read_bytes()
     for line in sys.stdin.buffer:
@@ -132,7 +132,7 @@ def _modules(root: str, tool: str, arguments: str) -> None:
     app = App(Workspace(root))
     app.tools()
     before = set(sys.modules)
-    app.call(tool, json.loads(arguments)).rendered  # noqa: B018 - it is put together when it is asked for
+    app.call(tool, json.loads(arguments)).rendered  # noqa: B018 - the property renders the answer
     print(json.dumps([name for name in sys.modules if name not in before and not name.startswith("encodings")]))
 
 

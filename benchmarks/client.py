@@ -1,6 +1,6 @@
-"""A raw client for every server: JSON lines over pipes, timed around the bytes and not around our parsing.
+"""A raw client for every server: JSON lines over pipes. The times do not include the parsing in this client.
 
-Times are in milliseconds. A server that stops answering, ends or refuses raises NotMeasurable.
+Times are in milliseconds. If a server stops answering, ends or refuses a request, the client raises NotMeasurable.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
-PATIENCE = 300.0  # seconds for one answer
-_CHUNK = 1 << 16  # what a pipe holds
-_SMALL = 1 << 16  # a line that may be a server's own notification is never longer
+PATIENCE = 300.0  # maximum seconds for one answer
+_CHUNK = 1 << 16  # bytes in a pipe
+_SMALL = 1 << 16  # maximum bytes of a line that may be a notification of the server
 
 
 class NotMeasurable(Exception):
@@ -53,21 +53,21 @@ class Connection:
         self.write_to, self.read_from = self.child.stdin.fileno(), self.child.stdout.fileno()
 
     def handshake(self) -> tuple[float, list[str]]:
-        """Milliseconds from spawn to the answer of tools/list, and the names in it."""
+        """Return (milliseconds from spawn to the answer of tools/list, the names in it)."""
         self.introduce()
         _, line = self.ask("tools/list", {})
         milliseconds = (time.perf_counter() - self.begun) * 1000
         return milliseconds, [tool["name"] for tool in json.loads(line)["result"]["tools"]]
 
     def introduce(self) -> dict[str, Any]:
-        """Shake hands, and return the result of initialize."""
+        """Make the handshake, and return the result of initialize."""
         _, line = self.ask("initialize", HELLO)
         self._send({"method": "notifications/initialized"})
         result = json.loads(line).get("result")
         return result if isinstance(result, dict) else {}
 
     def ask(self, method: str, params: Mapping[str, Any]) -> tuple[float, bytes]:
-        """Milliseconds from the first byte written to the last byte read, and the line that answers."""
+        """Return (milliseconds from the first byte written to the last byte read, the line of the answer)."""
         message = self.request(method, params)
         begun = time.perf_counter()
         self._write(message)
@@ -78,7 +78,7 @@ class Connection:
                 return milliseconds, line
 
     def request(self, method: str, params: Mapping[str, Any]) -> bytes:
-        """The line of the next request."""
+        """Return the line of the next request."""
         self._number += 1
         body = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -125,7 +125,7 @@ class Connection:
 
 
 def payload(line: bytes) -> dict[str, Any]:
-    """What a tools/call answered: the structured content, or the text as JSON. A refusal is {"error": message}."""
+    """Return the structured content of a tools/call, or its text as JSON; {"error": message} for a refusal."""
     answer = json.loads(line)
     if "result" not in answer:
         return {"error": str(answer.get("error"))}

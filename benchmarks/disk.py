@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Milliseconds."""
+    """Return the milliseconds of `work`."""
     begun = time.perf_counter()
     work()
     return (time.perf_counter() - begun) * 1000
 
 
 def replace(path: Path, fill: Callable[[int], None]) -> None:
-    """A file filled beside its place, synced, renamed, and the folder synced."""
+    """Replace a file: fill a new one beside it, sync it, rename it, and sync the folder."""
     unfinished = path.with_suffix(".new")
     fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
@@ -46,9 +46,9 @@ def write(fd: int, data: bytes) -> None:
 
 @contextmanager
 def kept(path: Path) -> Iterator[None]:
-    """What is at `path`, if anything, stays on the disk until the end, whatever takes its place.
+    """Keep the present file `path` on the disk until the end of the block, even if it is replaced.
 
-    To free it takes long, and our servers do that after the answer: a limit with it in would be none.
+    Freeing a file takes long, and our servers do that after the answer, so a lower bound must not include it.
     """
     try:
         fd = os.open(path, os.O_RDONLY)
@@ -62,11 +62,11 @@ def kept(path: Path) -> Iterator[None]:
 
 
 def replacing(path: Path, fill: Callable[[int], None]) -> float:
-    """Milliseconds for a `replace`."""
+    """Return the milliseconds of a `replace`."""
     with kept(path):
         return timed(partial(replace, path, fill))
 
 
 def durable(path: Path, data: bytes) -> float:
-    """Milliseconds for these bytes in place of a file."""
+    """Return the milliseconds for replacing a file by these bytes."""
     return replacing(path, partial(write, data=data))

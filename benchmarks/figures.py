@@ -16,9 +16,9 @@ def _now() -> str:
 
 @dataclass
 class Figures:
-    """values: row → series → one value a round. `wrong` is what we answered wrongly, `notes` what others did.
+    """`values`: row → series → one value per round. `wrong` are wrong answers of our server, `notes` those of others.
 
-    `rows` are those that are being measured: `of` says to which ones each such text belongs.
+    `rows` are the rows that are being measured now. `of` maps each text of `wrong` and `notes` to its rows.
     """
 
     values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Figures:
         self.values.setdefault(row, {}).setdefault(series, []).append(value)
 
     def expect(self, series: str, what: str, seen: object, expected: object) -> None:
-        """Remembers an answer that is not the one that the contract fixes: ours as wrong, others' as a note."""
+        """Record an unexpected answer: in `wrong` for our server, in `notes` for any other."""
         if seen != expected:
             where, one, other = difference(seen, expected)
             text = f"{series}: {what}{where and ', '}{where}: {str(one)[:200]} instead of {str(other)[:200]}"
@@ -52,7 +52,7 @@ class Figures:
 
 
 def difference(seen: object, expected: object, where: str = "") -> tuple[str, object, object]:
-    """The first place in two unequal values where they differ, and what is there in each."""
+    """Return (the first place where two values differ, the part of each there)."""
     if isinstance(seen, dict) and isinstance(expected, dict):
         for name in dict.fromkeys([*expected, *seen]):
             one, other = seen.get(name, "nothing"), expected.get(name, "nothing")
@@ -66,7 +66,7 @@ def difference(seen: object, expected: object, where: str = "") -> tuple[str, ob
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of all are not above (nearest rank)."""
+    """Return the percentile by nearest rank: the smallest value that at least `share` of all values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * round(share * 1000) // 1000) - 1)]
 

@@ -27,9 +27,9 @@ NATIVE = (
 INSTALLS = ("claude-code", "codex", "opencode")
 FIRST_CALLS = ("plan_status", "task_list", "task_add")
 LATER = 0.1
-"""Seconds in which a server may get ready for its first call: between the list and a call stands a model."""
+"""Seconds from tools/list to the first call, in which a server can get ready: a model has to answer first."""
 TASK_CALLS = ("task_add", "task_update", "task_list")
-# What no server can be faster than, measured on the same bytes in the same run: series of the rows they belong to.
+# Lower bounds for any server, measured on the same bytes in the same run: they are series of their rows.
 WRITTEN, COPIED = "the same bytes written, synced, renamed", "copied by the kernel, synced, renamed"
 PIPED = "a bare Python loop: pipe, JSON, the same write"
 READ = "the same bytes read"
@@ -46,7 +46,7 @@ ONE_SECOND, FIVE_MS = BOUNDS = ("one second", "5 ms")
 
 @dataclass(frozen=True)
 class Goal:
-    """Ours divided by the median of another series of the row is at most (or at least) the limit."""
+    """A limit for the ratio of our median to that of another series of the row; `at_least` makes it a minimum."""
 
     against: str
     limit: float
@@ -55,7 +55,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. `part` is the name it is chosen by: ROWS=search,close."""
+    """A row of the table. `part` is its name in ROWS=search,close."""
 
     key: str
     part: str
@@ -72,7 +72,7 @@ def _size(count: int) -> str:
     return f"{count:,}".replace(",", " ")
 
 
-# Of the work on history: the goal at each size, where there is one.
+# The calls that use the history, with the goals at each size.
 _HISTORY: tuple[tuple[str, str, dict[int, tuple[Goal, ...]]], ...] = (
     ("search", "history_search, rare word", {10_000: _node(0.08), 50_000: _node(0.08)}),
     ("recent", "history_search without query", {size: (Goal(OWN_100, 2.0),) for size in SIZES[1:]}),

@@ -3,9 +3,9 @@
     python -m benchmarks.hooks_in_clients [CLIENT…] [--page]
 
 Each client runs once for each way of installing, all at the same time, with the scripted model of tests/e2e, offline.
-In each round each of them makes CALLS calls of task_update, one client after the other; a call lasts from a request of
-the client to its next one. A round counts its medians, and the result has the medians of the rounds. It goes into
-benchmarks/results/hooks-in-clients.json and the table of docs/performance.md; --page writes only the table.
+In each round each client makes CALLS calls of task_update, one client after the other. A call lasts from a request of
+the client to its next request. The result has the medians over the rounds of the median of each round. It is written to
+benchmarks/results/hooks-in-clients.json and to the table of docs/performance.md; --page writes only the table.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Ask = Callable[[str], str]
 
 
 class Watch:
-    """The turns of one client: each calls a tool, and notes when the request came."""
+    """The turns of one client: each calls a tool, and records the time of the request."""
 
     def __init__(self) -> None:
         self._arrivals: list[float] = []
@@ -71,7 +71,7 @@ class Watch:
         return step
 
     def take_median_ms(self) -> float:
-        """Return the median of the calls since the last time, in milliseconds. Raise ValueError for another number."""
+        """Return the median of the last CALLS calls, in ms, and forget them. Raise ValueError for another number."""
         arrivals, self._arrivals = self._arrivals, []
         if len(arrivals) != CALLS + 1:
             raise ValueError(f"{len(arrivals)} requests came, not {CALLS + 1}")
@@ -153,7 +153,7 @@ def write_page(measured: Mapping[str, Any]) -> None:
 
 
 def main(words: list[str]) -> int:
-    """Measure the clients that are named, of all by default, and keep the rows of the others."""
+    """Measure the named clients, by default all; the rows of the others stay."""
     if words == ["--page"]:
         write_page(results.read(RESULT))
         return 0

@@ -13,7 +13,7 @@ def resident(pid: int) -> float:
 
 
 def peak(pid: int) -> float:
-    """Without /proc: what the system counts as the peak, and where it counts none, what is resident now."""
+    """Return the peak. Without /proc it is that of the system, or the resident size if the system has none."""
     if found := _status(pid, "VmHWM"):
         return found
     info = psutil.Process(pid).memory_info()

@@ -1,11 +1,11 @@
-"""The cost of the operation log: each change with it and without it, in turn, in one process, with fsync.
+"""Measure the cost of the operation log: each change with the log and without it, in turn, in one process, with fsync.
 
     python -m benchmarks.oplog [--rounds N] [--folder DIR]
 
-The files are put back before each call, so that it always finds as many tasks as the row says. A round makes each call
-once with the log and once without, in turn first. The table shows the medians of both, and the median of what the
-log added within a round, in ms and as a ratio: a busy moment hits both calls of a round alike. DIR has to be on a real
-disk: where fsync costs nothing, the log costs more than its share. The exit code is 0 when no ratio is above 1.10.
+The files are restored before each call, so that it always finds the number of tasks of the row. A round makes each call
+once with the log and once without; the order alternates. The table shows both medians, and the median of the difference
+within a round, in ms and as a ratio: a busy moment affects both calls of a round. DIR has to be on a real disk, because
+without the cost of fsync the ratio of the log is too large. The exit code is 0 when no ratio is above 1.10.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ CALLS: dict[str, dict[str, Any]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=300, help="calls of each kind, with and without (default: 300)")
+    parser.add_argument(
+        "--rounds", type=int, default=300, help="calls of each kind with and without log (default: 300)"
+    )
     parser.add_argument("--folder", default=str(ROOT / ".cache"), help="where to write (default: .cache)")
     given = parser.parse_args()
     os.makedirs(given.folder, exist_ok=True)
@@ -69,7 +71,7 @@ def main() -> int:
 
 
 def measure(folder: str, size: int, name: str, rounds: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of each call with the log and of each without."""
+    """Return (the milliseconds of each call with the log, those without)."""
     app = App(Workspace(folder))
     call(app, "plan_start", PLAN)
     for _ in range(size):
@@ -93,7 +95,7 @@ def measure(folder: str, size: int, name: str, rounds: int) -> tuple[list[float]
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Nothing is noted, and nothing is read or made up for a note."""
+    """Switch the operation log off, and all reading and computing for it."""
     note: Callable[..., None] = lambda *_: None  # noqa: E731
     with patch.object(oplog, "note", note):
         yield
@@ -101,7 +103,7 @@ def unlogged() -> Iterator[None]:
 
 @contextmanager
 def nothing() -> Iterator[None]:
-    # As many patches, so that both sides pay for them.
+    # The same number of patches, so that both sides pay for them.
     with patch.object(oplog, "note", oplog.note):
         yield
 

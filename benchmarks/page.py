@@ -17,7 +17,7 @@ from benchmarks.plots.draw import draw
 PAGE = ROOT / "docs" / "performance.md"
 DETAILS = PAGE.with_name("performance-details.md")
 ON_PAGE = ("wrong", "goals")
-"""The blocks of PAGE; the others are on DETAILS."""
+"""The names of the blocks of PAGE; all other blocks are on DETAILS."""
 
 
 def _rows(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
@@ -38,7 +38,7 @@ def _wrong(result: dict[str, Any]) -> str:
 
 
 def _runs(result: dict[str, Any]) -> str:
-    """When the rows were measured, and of which code."""
+    """Return the text about the times of the runs, and their code."""
 
     def named(run: tuple[str, str]) -> str:
         return f"begun {run[0]}, code {run[1]}" if run[1] else f"{run[0]} or before; runs and code were not noted"
@@ -51,7 +51,7 @@ def _runs(result: dict[str, Any]) -> str:
 
 
 def _in_memory(result: dict[str, Any] | None) -> str:
-    """What is left of a crowd without the disk; nothing where that was not measured."""
+    """Return the text about eight processes without a disk; "" if that was not measured."""
     if result is None:
         return ""
     medians = results.medians_of(result)
@@ -73,7 +73,7 @@ def _and(texts: Iterable[str]) -> str:
 def blocks(
     result: dict[str, Any], candidates: dict[str, Any], in_memory: dict[str, Any] | None = None
 ) -> dict[str, str]:
-    """Name of each generated block → its text."""
+    """Return the name of each generated block → its text."""
     medians = results.medians_of(result)
     machine = result["machine"]
     rest = [f"- {text}" for text in unmet.spent(medians)]
@@ -96,7 +96,7 @@ def blocks(
 
 
 def filled(page: str, texts: dict[str, str]) -> str:
-    """The page with each block between its markers. Raise ValueError for a block that the page has no place for."""
+    """Return the page with each block between its markers. Raise ValueError for a block without markers."""
     for name, text in texts.items():
         parts = re.split(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", page, flags=re.DOTALL)
         if len(parts) != 2:
@@ -106,7 +106,7 @@ def filled(page: str, texts: dict[str, str]) -> str:
 
 
 def kept() -> dict[str, str]:
-    """The blocks of what was measured last."""
+    """Return the blocks for the stored results."""
     in_memory = results.read(results.IN_MEMORY) if results.IN_MEMORY.exists() else None
     return blocks(results.read(results.TABLE), results.read(results.CANDIDATES), in_memory)
 

@@ -1,11 +1,11 @@
-"""The effect of a change of ours on a warm call: two checkouts, over several pairs of fresh servers.
+"""Measure the effect of a change of our code on warm calls: two checkouts, over several pairs of new servers.
 
     python -m benchmarks.pairs BEFORE AFTER [--pairs N] [--folder DIR]
 
 BEFORE and AFTER are folders with a package `nexus_mcp` in them, with compiled bytecode. The servers of a pair take
-turns, call by call, on a list of 140 tasks. The table shows the median over the pairs of each one's median, in ms, the
-lowest and the highest of those, and the ratio. Two servers of the same code may differ by a twelfth, so that one pair
-says nothing. Exits with 1 when a server does not answer.
+turns, call by call, on a list of 140 tasks. The table shows the median, the lowest and the highest of the medians of
+the servers, in ms, and the ratio. Two servers of the same code may differ by about 8 %, so one pair proves nothing. The
+exit code is 1 when a server does not answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.peers.servers import Server, Session
 from benchmarks.scenarios.start import TASK
 
 COUNT = 140
-CALLS = 20  # of each kind a round; each changes another task
+CALLS = 20  # calls of each kind per round; each changes another task
 ROUNDS = 6
 
 Times = dict[str, list[float]]
@@ -35,10 +35,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pairs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("checkouts", nargs=2, metavar="CHECKOUT", help="the code before, and after")
     parser.add_argument("--pairs", type=int, default=12, help="pairs of servers (default: 12)")
-    parser.add_argument("--folder", default=str(ROOT / ".cache"), help="where the projects are (default: .cache)")
+    parser.add_argument("--folder", default=str(ROOT / ".cache"), help="folder of the projects (default: .cache)")
     given = parser.parse_args()
     for checkout in given.checkouts:
-        if not Path(checkout, "nexus_mcp", "__init__.py").exists():  # else what is installed would be measured
+        if not Path(checkout, "nexus_mcp", "__init__.py").exists():  # otherwise the installed package would be measured
             parser.error(f"there is no package nexus_mcp in {checkout}")
     os.makedirs(given.folder, exist_ok=True)
     found: tuple[Times, Times] = ({}, {})
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _pair(folder: str, checkouts: list[str], found: tuple[Times, Times], turn: int) -> None:
-    """Add the medians of a server of each checkout to `found`; whose is started first depends on the `turn`."""
+    """Add the medians of a server of each checkout to `found`; `turn` decides which server starts first."""
     with ExitStack() as stack:
         sessions: list[tuple[Path, Session, Times, Times]] = []
         for number in (0, 1) if turn % 2 else (1, 0):

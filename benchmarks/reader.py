@@ -2,8 +2,8 @@
 
     python -m benchmarks.reader PATH [parse]
 
-Looks until stdin ends, then prints {"looks", "half", "sizes"} as a line of JSON. A look is half when the file does not
-end as a history does, or with `parse` when it is no JSON; whether a size was right, only the writers know.
+It reads until stdin ends, then prints {"looks", "half", "sizes"} as a line of JSON. `half` counts the reads of a file
+that does not end as a history does, or with `parse`, is not JSON. Only the writers know which sizes are right.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from subprocess import PIPE, Popen
 from benchmarks.client import ROOT
 from benchmarks.data.history import TAIL
 
-_PAUSE = 0.002  # seconds: a look is cheap, and takes the servers nothing
+_PAUSE = 0.002  # seconds between two reads, so that they do not slow the servers
 
 
 @dataclass
@@ -48,12 +48,12 @@ def look(path: Path, seen: Seen, *, parse: bool) -> None:
 
 @contextmanager
 def watching(path: Path, *, parse: bool = False) -> Iterator[Seen]:
-    """Another process looks at the file until the block ends; what it saw is there afterwards."""
+    """Let another process read the file until the block ends. Its counts are in the yielded value afterwards."""
     seen = Seen()
     command = [sys.executable, "-m", "benchmarks.reader", str(path), *(["parse"] if parse else [])]
     with Popen(command, stdin=PIPE, stdout=PIPE, cwd=ROOT) as child:
         assert child.stdout is not None
-        child.stdout.readline()  # it looks
+        child.stdout.readline()  # the reader has started
         yield seen
         told = json.loads(child.communicate()[0])
     seen.looks, seen.half, seen.sizes = told["looks"], told["half"], set(told["sizes"])

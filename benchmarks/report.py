@@ -14,7 +14,7 @@ SERVERS = {NODE: "Node", BUN: "Bun"}
 
 
 def judge(row: Row, goal: Goal, medians: Medians) -> dict[str, Any] | None:
-    """{against, other, ratio, limit, at_least, met}, or None where one of both was not measured."""
+    """Return {against, other, ratio, limit, at_least, met}; None if either series was not measured."""
     series = medians.get(row.key, {})
     if OURS not in series or goal.against not in series:
         return None
@@ -30,7 +30,7 @@ def judge(row: Row, goal: Goal, medians: Medians) -> dict[str, Any] | None:
 
 
 def goal_lines(medians: Medians, wrong: Collection[str] = ()) -> Iterator[tuple[str, ...]]:
-    """A line for each row that was measured: what, ours, Node, ratio, goal, met. `wrong` are keys of rows."""
+    """Yield (what, ours, Node, ratio, goal, met) for each measured row. `wrong` are keys of rows."""
     for row in ROWS:
         series = medians.get(row.key, {})
         if OURS not in series:
@@ -60,7 +60,7 @@ def goal_lines(medians: Medians, wrong: Collection[str] = ()) -> Iterator[tuple[
 
 
 def limit_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
-    """what, ours, the limit, its time, how many times it we take."""
+    """Yield (what, our time, the limit, its time, the ratio of both)."""
     for row in ROWS:
         series = medians.get(row.key, {})
         for limit in LIMITS:
@@ -71,7 +71,7 @@ def limit_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
 
 
 def context_lines(medians: Medians) -> Iterator[tuple[str, ...]]:
-    """server, ms to tools/list, MB resident: of every server that was started."""
+    """Yield (server, ms to tools/list, MB resident) for each server that was started."""
     starts, sizes = medians.get("start", {}), medians.get("memory", {})
     for name in starts:
         if name != PYTHON:
@@ -87,7 +87,7 @@ def wish(goal: Goal) -> str:
 
 
 def columns(lines: list[tuple[str, ...]]) -> list[str]:
-    """Aligned for a terminal: the first column to the left, the others to the right."""
+    """Return the lines aligned for a terminal: the first column to the left, the others to the right."""
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return [
         "  ".join(

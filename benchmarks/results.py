@@ -22,7 +22,7 @@ FOLDER = ROOT / "benchmarks" / "results"
 TABLE = FOLDER / "table.json"
 CANDIDATES = FOLDER / "candidates.json"
 IN_MEMORY = FOLDER / "crowd-in-memory.json"
-# What the figures are of: what is measured, and what measures it.
+# The measured code, and the code that measures it.
 _CODE = (
     "nexus_mcp/**/*.py",
     "benchmarks/bare.py",
@@ -35,7 +35,7 @@ _CODE = (
 
 
 def table(figures: Figures) -> dict[str, Any]:
-    """All rows that were measured. Times are rounded to microseconds: more is noise."""
+    """Return the result of all measured rows. Times are rounded to microseconds: more digits would be noise."""
     medians = figures.medians()
     digest = code()
     rows: dict[str, Any] = {}
@@ -62,16 +62,16 @@ def table(figures: Figures) -> dict[str, Any]:
 
 
 def joined(kept: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """What was kept with the rows that were measured anew. Raise ValueError where the two are of different machines.
+    """Return the stored result with the new rows. Raise ValueError if the two are of different machines.
 
-    Whoever measures parts measures ours and theirs in one run, so that each ratio still is of one. What was told of
-    kept rows, wrong answers too, stays until all of these were measured again.
+    A run measures all servers of a row, so each ratio is of one run. Texts about stored rows, including wrong answers,
+    stay until all of their rows were measured again.
     """
     for name in ("python", "node", "system", "cores", "packages"):
         if kept["machine"][name] != new["machine"][name]:
             raise ValueError(f"{name} is not what the kept result was measured with: run make bench in whole")
     order = [row.key for row in ROWS]
-    day = kept["machine"].get("day", "")  # all that older results say of a run
+    day = kept["machine"].get("day", "")  # older results have only the day of a run
     rows = {**{key: {"run": day, **row} for key, row in kept["rows"].items()}, **new["rows"]}
     return {
         "machine": new["machine"],
@@ -81,7 +81,7 @@ def joined(kept: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(result: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """{text, rows} of "wrong" or "notes". Of a result that names no rows they belong to all of them."""
+    """Return {text, rows} of "wrong" or "notes". If a result names no rows, the texts belong to all rows."""
     everything = list(result["rows"])
     return [{"text": one, "rows": everything} if isinstance(one, str) else one for one in result[name]]
 
@@ -92,7 +92,7 @@ def _left(entries: list[dict[str, Any]], measured: Collection[str]) -> list[dict
 
 
 def runs(result: dict[str, Any]) -> dict[tuple[str, str], list[str]]:
-    """(when it began, digest of its code) of each run → the parts of which rows are of it."""
+    """Return (begin, digest of the code) of each run → the parts with rows of this run."""
     found: dict[tuple[str, str], list[str]] = {}
     for key, row in result["rows"].items():
         run = (row.get("run", result["machine"].get("day", "")), row.get("code", ""))
@@ -105,7 +105,7 @@ def parts_of(keys: Collection[str]) -> list[str]:
 
 
 def code() -> str:
-    """A digest of all that the figures come from."""
+    """Return a digest of the code that the figures depend on."""
     digest = hashlib.sha256()
     for pattern in _CODE:
         for path in sorted(ROOT.glob(pattern)):
@@ -114,7 +114,7 @@ def code() -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on, and nothing that names the machine."""
+    """Return the properties of the machine that the figures depend on, without its name."""
     node = subprocess.run([find("node"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
     return {
         "python": platform.python_version(),

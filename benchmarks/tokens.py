@@ -1,15 +1,13 @@
-"""Count the tokens that a server costs a model: tools and instructions of every session, and answers.
+"""Count the tokens that a server costs a model: for tools and instructions in every session, and for answers.
 
     python -m benchmarks.tokens [--page]
 
 Measures our server beside the upstream server and two other products of npm, writes benchmarks/results/tokens.json and
-the tables of docs/tokens.md. --page writes only the tables. A product that cannot be installed here keeps the row that
-was measured before; stdout says so. The exit code is 1 when our server exceeds a budget, 2 when it could not be
-measured.
+the tables of docs/tokens.md. --page writes only the tables. A product that cannot be installed keeps its earlier row,
+and stdout says so. The exit code is 1 when our server exceeds a budget, 2 when it could not be measured.
 
-Sizes are bytes of UTF-8 of JSON with a space after each comma and colon. Tokens are an estimate, the same for all: a
-word of up to eight letters, three digits, or a run of other characters counts one token, a longer word one more for
-each eight letters begun.
+Sizes are bytes of JSON in UTF-8 with a space after each comma and colon. Tokens are estimated in the same way for all
+servers: a word counts one token for each eight letters begun, and three digits or a run of other characters count one.
 """
 
 from __future__ import annotations
@@ -33,9 +31,9 @@ RESULT = results.FOLDER / "tokens.json"
 PAGE = ROOT / "docs" / "tokens.md"
 CONTRACT_TOOLS = 11
 BUDGETS = {"inputs": 8_500, "tools": 15_000, "instructions": 500}
-"""Most bytes of names, descriptions and input schemas, of the whole tools/list, and of the instructions."""
+"""Maximum bytes of names, descriptions and input schemas, of the whole tools/list, and of the instructions."""
 FURTHER = {"inputs": 8_500 // CONTRACT_TOOLS, "tools": 15_000 // CONTRACT_TOOLS, "instructions": 0}
-"""Bytes that each tool beyond the eleven of the contract may add: as much as these take on average."""
+"""Bytes that each tool beyond the eleven of the contract may add: their average."""
 INSTRUCTION_TOKENS = 119
 TASKS, CYCLES, HITS = 30, 100, 5
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -46,12 +44,12 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 """Tool → arguments of the calls whose answers are measured."""
 ANSWER_BUDGETS = {"task_list": 13_949, "plan_status": 669, "context": 175, "history_search": 4_159}
-"""Most bytes of their answers: no more than version 0.1 gave."""
+"""Maximum bytes of these answers: those of version 0.1."""
 _SERVERS = {name: table[name] for name, table in ((OURS, SERVERS), (NODE, SERVERS))} | {
     name: CONTEXT[name] for name in ("backlog.md", "task-master-ai")
 }
 _SET_UP = {"backlog.md": ("init", "measured", "--defaults", "--no-git", "--integration-mode", "mcp")}
-"""Server → arguments of its program that set a project up: before that it has no tools."""
+"""Server → arguments of its program that set up a project, without which the server has no tools."""
 _NAMES = {OURS: "nexus-mcp", NODE: "upstream"}
 _PARTS = ("name", "description", "inputSchema")
 _PIECE = re.compile(r"[^\W\d_]+|\d{1,3}|(?:[^\w\s]|_)+")
@@ -59,7 +57,7 @@ _WORD = 8
 
 
 def estimate(text: str) -> int:
-    """Return about how many tokens a model reads."""
+    """Return the estimated number of tokens of a text."""
     return sum(-(-len(piece) // _WORD) if piece[0].isalpha() else 1 for piece in _PIECE.findall(text))
 
 
@@ -74,7 +72,7 @@ def written(value: object) -> str:
 
 
 def measure_session(tools: Sequence[Mapping[str, Any]], instructions: str) -> dict[str, Any]:
-    """Return what a session pays before the first word."""
+    """Return the bytes and tokens that a session costs before its first message."""
     inputs = "".join(written({name: tool[name] for name in _PARTS if name in tool}) for tool in tools)
     return {
         "count": len(tools),
@@ -103,7 +101,7 @@ def keep_rows(found: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, 
 
 
 def fill(project: Project) -> None:
-    """Give a project the plan, the tasks and the history that the answers are about."""
+    """Put the plan, the tasks and the history of the measured answers into a project."""
     project.give_plan()
     project.give_tasks(TASKS)
     project.give_history(CYCLES)
@@ -203,13 +201,13 @@ def _table(lines: Sequence[tuple[str, ...]]) -> str:
 
 
 def write_page() -> None:
-    """Fill the tables of docs/tokens.md with what was measured last."""
+    """Fill the tables of docs/tokens.md with the stored results."""
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(page.filled(text, blocks(results.read(RESULT))), encoding="utf-8")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure, unless --page is given, and write the page."""
+    """Measure the servers (not with --page), and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tokens", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--page", action="store_true", help="only write the tables of docs/tokens.md again")
     found: dict[str, Any] = {}

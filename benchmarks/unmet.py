@@ -1,4 +1,4 @@
-"""The goals that are not met, with the distance to the goal and to the limit. Pure."""
+"""List the goals that are not met, with the distance to the goal and to the limit. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPENT = {
 
 
 def found(medians: Medians) -> Iterator[tuple[Row, Goal, float]]:
-    """The row, the goal that it misses, and the value that the goal comes to."""
+    """Yield (the row, the goal that it misses, the value that would meet the goal)."""
     for row in ROWS:
         for goal in row.goals:
             judged = judge(row, goal, medians)
@@ -46,7 +46,7 @@ def found(medians: Medians) -> Iterator[tuple[Row, Goal, float]]:
 
 
 def lines(medians: Medians) -> Iterator[tuple[str, ...]]:
-    """A line for each limit of an unmet row, or one that says that none is shown."""
+    """Yield a line for each limit of an unmet row, or one line that says that it has no limit."""
     for row, goal, value in found(medians):
         series = medians[row.key]
         limits = {name: series[name] for name in LIMITS if name in series}
@@ -61,7 +61,7 @@ def lines(medians: Medians) -> Iterator[tuple[str, ...]]:
 
 
 def spent(medians: Medians) -> Iterator[str]:
-    """What the rest of each unmet row is spent on; rows with the same text share a line."""
+    """Yield the text about the remaining time of each unmet row; rows with the same text share a line."""
     texts: dict[str, list[str]] = {}
     for row, goal, _ in found(medians):
         text = next((text for begin, text in SPENT.items() if row.key.startswith(begin)), "not looked into.")

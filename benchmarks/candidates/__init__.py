@@ -1,1 +1,1 @@
-"""Candidates for the search of a long history: the cost of each, on the same generated histories."""
+"""Candidates for the search of a long history, and the cost of each on the same generated histories."""

@@ -1,7 +1,7 @@
 """Measure ways to search a long history, for docs/performance-details.md: `python -m benchmarks.candidates`.
 
-With --keep they are kept in results/candidates.json. Every candidate has to find the same number of cycles; the exit
-code is 1 when one does not, and nothing is kept.
+With --keep the results are stored in results/candidates.json. Every candidate has to find the same number of cycles. If
+one does not, the exit code is 1, and nothing is stored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.candidates", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of everything (default: 5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each measurement (default: 5)")
     parser.add_argument("--keep", action="store_true", help="store the result for docs/performance-details.md")
     given = parser.parse_args()
     rounds = given.rounds
@@ -62,12 +62,12 @@ def main() -> int:
 
 
 def first_of(cycles: int, searches: list[dict[str, Any]]) -> Any:
-    """What the first candidate found in a history of this length."""
+    """Return the numbers that the first candidate found in a history of this length."""
     return next(row["found"] for row in searches if row["cycles"] == cycles)
 
 
 def parsed(size: int, rounds: int) -> list[dict[str, Any]]:
-    """Milliseconds from the file to lowered texts, by each parser in turn."""
+    """Return the milliseconds from the file to lowered texts, for each parser."""
     times: dict[str, list[float]] = {name: [] for name in PARSERS}
     for _ in range(min(rounds, 3)):
         for name, taken in times.items():

@@ -1,4 +1,4 @@
-"""A flat file with one lowered text a line, searched from the beginning. JSON text has no line end of its own."""
+"""A flat file with one lowered text per line, searched from the beginning. Compact JSON has no line ends inside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def build(path: Path, texts: list[str]) -> None:
 
 
 def by_parts(path: Path, term: str) -> int:
-    """Parts of a megabyte, cut at line ends, and bytes.find in each: memory stays flat."""
+    """Search parts of a megabyte, cut at line ends, with bytes.find, so that memory does not grow with the file."""
     needle, count, rest = term.encode(), 0, b""
     with path.open("rb", buffering=0) as file:
         while part := file.read(_PART):
@@ -39,7 +39,7 @@ def _lines_with(needle: bytes, text: bytes | mmap.mmap) -> int:
 
 
 def by_pattern(path: Path, term: str) -> int:
-    """One pattern that takes the rest of a line with a hit."""
+    """Search with one regular expression, which matches the rest of a line with a hit."""
     pattern = re.compile(re.escape(term.encode()) + rb"[^\n]*")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         return sum(1 for _ in pattern.finditer(view))

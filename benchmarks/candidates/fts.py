@@ -1,4 +1,4 @@
-"""SQLite's FTS5 with trigrams. The texts are lowered before, as `str.lower` does it: SQLite folds otherwise."""
+"""SQLite's FTS5 with trigrams. The texts are lowered by `str.lower` before, because SQLite folds case differently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Fts:
         self.connection = sqlite3.connect(path)
 
     def count(self, term: str) -> int:
-        """How many cycles have the term. Trigrams say nothing of shorter ones: those are looked for in every text."""
+        """Return the number of cycles with the term. A term of under three characters is searched in every text."""
         if len(term) < 3:
             asked = "SELECT count(*) FROM cycles WHERE instr(text, ?)"
             found = self.connection.execute(asked, (term,))

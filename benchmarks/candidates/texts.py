@@ -54,6 +54,6 @@ WRITERS: dict[str, Callable[[], Callable[[Any], str]]] = {
 
 
 def lowered(path: Path, parser: str) -> list[str]:
-    """One text for each cycle of a history."""
+    """Return one text for each cycle of a history."""
     text = WRITERS[parser]()
     return [text(cycle).lower() for cycle in PARSERS[parser]()(path.read_bytes())["cycles"]]

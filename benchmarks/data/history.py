@@ -25,12 +25,12 @@ _STEP = 97  # minutes between two closes: 50 000 cycles are nine years
 
 
 def rare_places(count: int) -> list[int]:
-    """The positions, from 0, of the cycles with the rare word."""
+    """Return the positions, from 0, of the cycles with the rare word."""
     return [(2 * turn + 1) * count // (2 * RARE_CYCLES) for turn in range(RARE_CYCLES)]
 
 
 def cycle(number: int, rng: random.Random, *, rare: bool) -> dict[str, Any]:
-    """One cycle as task_close writes it; `number` is the plan's id."""
+    """Return one cycle as task_close writes it; `number` is the plan's id."""
     begun = number * _STEP
     issues = [_issue(place, rng) for place in range(1, rng.randint(3, 5))]
     if rare:
@@ -74,7 +74,7 @@ def cycles(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
 
 
 def chunks(count: int, seed: int = 1) -> Iterator[bytes]:
-    """The bytes of the file, a cycle at a time."""
+    """Yield the bytes of the file, a cycle at a time."""
     yield HEAD
     for place, one in enumerate(cycles(count, seed)):
         text = json.dumps(one, ensure_ascii=False, indent=2)
@@ -83,7 +83,7 @@ def chunks(count: int, seed: int = 1) -> Iterator[bytes]:
 
 
 def history(count: int, seed: int = 1) -> Path:
-    """The file, made once and kept in .cache/: nobody may write to it. Its name changes with the generator."""
+    """Return the file, made once and cached in .cache/. Do not write to it. Its name depends on the generator."""
     sources = [Path(__file__).with_name(name).read_bytes() for name in ("history.py", "tasks.py", "words.py")]
     made_by = zlib.crc32(b"".join(sources))
     path = DATA / f"history-{count}-{seed}-{made_by:08x}.json"

@@ -30,7 +30,7 @@ class Project:
         (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
 
     def give_tasks(self, count: int) -> None:
-        """Puts the task list back to so many tasks; with 0 the file is there, too."""
+        """Reset the task list to `count` tasks; with 0 it is an empty list."""
         self._put(self.tasks, tasks_file(count))
 
     def give_plan(self) -> None:
@@ -40,7 +40,7 @@ class Project:
         shutil.copyfile(history(count), self.history)
 
     def forget_index(self) -> None:
-        """As right after a clone: derived files are not tracked."""
+        """Remove the derived files, which are missing after a clone, too."""
         shutil.rmtree(self.cache, ignore_errors=True)
 
     @staticmethod
@@ -52,7 +52,7 @@ class Project:
 
 @contextmanager
 def projects(names: list[str]) -> Iterator[dict[str, Project]]:
-    """One empty project for each name, deleted afterwards."""
+    """Yield one empty project for each name, and delete them afterwards."""
     PLACE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=PLACE) as folder:
         yield {name: Project(Path(folder, str(place))) for place, name in enumerate(names)}

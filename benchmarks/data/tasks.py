@@ -1,6 +1,6 @@
 """Task lists of N tasks, pending and completed, with dependencies on earlier ones.
 
-Without owners: upstream has a form of its own.
+The tasks have no owners, because upstream has another form for owners.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.data.words import phrase, sentences, stamp
 
 
 def task(number: int, rng: random.Random, minutes: int, *, done: bool) -> dict[str, Any]:
-    """One task as task_add writes it; it depends on at most one earlier task."""
+    """Return one task as task_add writes it; it depends on at most one earlier task."""
     return {
         "id": number,
         "title": phrase(rng, 3, 8),
@@ -30,7 +30,7 @@ def task(number: int, rng: random.Random, minutes: int, *, done: bool) -> dict[s
 
 @functools.cache
 def tasks_file(count: int, seed: int = 1) -> bytes:
-    """tasks.json with so many tasks, the first half of them completed. With none there is still a goal."""
+    """Return a tasks.json with a goal and `count` tasks, the first half of them completed."""
     rng = random.Random(seed)
     tasks = [task(number, rng, number, done=number <= count // 2) for number in range(1, count + 1)]
     value = {"goal": phrase(rng, 4, 8), "decisions": [], "tasks": tasks}
@@ -38,7 +38,7 @@ def tasks_file(count: int, seed: int = 1) -> bytes:
 
 
 def plan_file(seed: int = 1) -> bytes:
-    """plan.json with three issues, one of them decided."""
+    """Return a plan.json with three issues, one of them decided."""
     rng = random.Random(seed)
     issues: list[dict[str, Any]] = [
         {"id": number, "title": phrase(rng, 4, 10), "status": "pending"} for number in (1, 2, 3)

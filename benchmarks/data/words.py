@@ -23,23 +23,23 @@ WORDS = tuple(
     failover backup restore export import report dashboard alert keep move split rename replace remove extract
     inline guard check verify prove document explain measure compare größe prüfen Straße für façade naïve déjà café
     señor niño Ærø łódź čeština привет данные 計画 課題 決定 検索 履歴 한국어 결정 → ≤ “so” – …
-    """.split()  # noqa: SIM905 - two hundred quotes are no easier to read
+    """.split()  # noqa: SIM905 - a list with two hundred quotes would be harder to read
 )
 AGENTS = ("architect", "designer", "postdoc", "strategist", "engineer", "writer", "researcher", "tester", "reviewer")
 
 
 def phrase(rng: random.Random, least: int, most: int) -> str:
-    """So many words, begun with a capital letter."""
+    """Return `least` to `most` words, the first with a capital letter."""
     text = " ".join(rng.choices(WORDS, k=rng.randint(least, most)))
     return text[0].upper() + text[1:]
 
 
 def sentences(rng: random.Random, least: int, most: int) -> str:
-    """Some sentences of 7 to 16 words."""
+    """Return `least` to `most` sentences of 7 to 16 words."""
     return ". ".join(phrase(rng, 7, 16) for _ in range(rng.randint(least, most))) + "."
 
 
 def stamp(minutes: int) -> str:
-    """The contract's timestamp of a moment so many minutes after the beginning of 2016."""
+    """Return the contract's timestamp of the moment `minutes` after the beginning of 2016."""
     moment = _BEGIN + timedelta(minutes=minutes, milliseconds=minutes % 1000)
     return moment.isoformat(timespec="milliseconds") + "Z"

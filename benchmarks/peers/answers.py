@@ -1,7 +1,7 @@
-"""The answers that each server has to give for known data: the contract's, and those of upstream.
+"""The expected answers of each server for known data, in the form of the contract and in that of upstream.
 
-Whole answers, so that nothing in one is missing or wrong unseen. Moments, which only the server knows, are taken from
-what it says when they are moments. Upstream says less of a cycle, and has the newest first.
+Whole answers are compared, so that no missing or wrong part stays undetected. A timestamp, which only the server knows,
+is taken from its answer if it is valid. Upstream shows less of a cycle, and the newest cycle first.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 def moment(seen: object) -> object:
-    """What to expect where only the server knows it: the moment that it says, if that is one."""
+    """Return the timestamp of an answer as the expected one, if it is valid."""
     return seen if isinstance(seen, str) and _MOMENT.fullmatch(seen) else "a moment"
 
 
 def new_plan(number: int, topic: str, issues: Sequence[str], research_summary: str) -> Json:
-    """A plan as plan_start writes it, without the moment."""
+    """Return a plan as plan_start writes it, without its timestamp."""
     titles = [{"id": place, "title": title, "status": "pending"} for place, title in enumerate(issues, 1)]
     return {"id": number, "topic": topic, "issues": titles, "research_summary": research_summary}
 
 
 def _ready(tasks: Sequence[Json]) -> tuple[list[int], list[int]]:
-    """Ids of the pending tasks: those of which all dependencies are completed, and the others."""
+    """Return (the ids of the ready tasks, those of the other pending tasks)."""
     done = {task["id"] for task in tasks if task["status"] == "completed"}
     pending = [task for task in tasks if task["status"] == "pending"]
     ready = [task["id"] for task in pending if done.issuperset(task.get("deps", ()))]
@@ -38,10 +38,10 @@ def _ready(tasks: Sequence[Json]) -> tuple[list[int], list[int]]:
 
 
 class Contract:
-    """What the contract says. `answer` is what was answered, for the moments in it."""
+    """The answers of the contract. The argument `answer` is the real one, for its timestamps."""
 
     def task(self, number: int, texts: Json, answer: Json) -> Json:
-        """A task that was just added with these texts alone."""
+        """Return the answer of task_add with these texts only."""
         made = moment(answer.get("task", {}).get("created_at"))
         return {"id": number, **texts, "status": "pending", "deps": [], "created_at": made}
 
@@ -55,12 +55,12 @@ class Contract:
         return {"active": True, "plan_id": plan["id"], **_without(plan, "id", "created_at"), "summary": _issues(plan)}
 
     def decided(self, plan: Json, issue: Json) -> Json:
-        """To a decision that is not the last of its plan."""
+        """Return the answer to a decision that is not the last one of its plan."""
         left = [_without(other, "decision") for other in plan["issues"] if other["status"] == "pending"]
         return {"decided": True, "issue": issue["title"], "allComplete": False, "remaining": left}
 
     def closed(self, plan: Json, tasks: Sequence[Json], total: int, answer: Json) -> Json:
-        """Of tasks that had no goal."""
+        """Return the answer of task_close for tasks without a goal."""
         decided = _issues(plan)["decided"]
         return {
             "closed": True,
@@ -73,7 +73,7 @@ class Contract:
         }
 
     def cycle(self, plan: Json, tasks: Sequence[Json], seen: Json) -> Json:
-        """What has to be in history.json of a plan and tasks that were archived on the branch of the projects."""
+        """Return the expected cycle in history.json for this plan and these tasks, on the branch of the projects."""
         return {
             "schema_version": "0.5",
             "completed_at": moment(seen.get("completed_at")),
@@ -83,17 +83,17 @@ class Contract:
         }
 
     def recent(self, total: int, newest: Sequence[Json]) -> Json:
-        """`newest` are the cycles to be shown, in the order of the file."""
+        """Return the answer of a search without a query. `newest` are the shown cycles, in the order of the file."""
         return {"total": total, "showing": len(newest), "cycles": [_summary(cycle) for cycle in newest]}
 
     def found(self, cycles: Sequence[Json], answer: Json) -> Json:
-        """All cycles with the rare word, of which there are few."""
+        """Return the answer of a search for the rare word; all of these few cycles are shown."""
         del answer
         return self.recent(len(cycles), cycles)
 
 
 class Upstream(Contract):
-    """The same in upstream's form: less of a cycle, the newest first, an owner, no empty deps."""
+    """The answers in the form of upstream: less of a cycle, the newest first, an owner, no empty deps."""
 
     def task(self, number: int, texts: Json, answer: Json) -> Json:
         return {**_without(super().task(number, texts, answer), "deps"), **UPSTREAM_EXTRA["task_add"]}
@@ -117,7 +117,7 @@ class Upstream(Contract):
         return {"closed": True, "plan_id": plan["id"], "task_count": len(tasks), "incomplete_count": left}
 
     def cycle(self, plan: Json, tasks: Sequence[Json], seen: Json) -> Json:
-        named = {"schema_version": "1.0"} if "schema_version" in seen else {}  # only where a close wrote it
+        named = {"schema_version": "1.0"} if "schema_version" in seen else {}  # only if a close wrote it
         return {**_without(super().cycle(plan, tasks, seen), "schema_version"), **named}
 
     def recent(self, total: int, newest: Sequence[Json]) -> Json:
@@ -152,7 +152,7 @@ def answers(server: Server) -> Contract:
 
 
 def _summary(cycle: Json) -> Json:
-    """What history_search shows of a cycle with a plan."""
+    """Return the part of a cycle with a plan that history_search shows."""
     decided = [issue for issue in cycle["plan"]["issues"] if issue["status"] == "decided"]
     return {
         "completed_at": cycle["completed_at"],

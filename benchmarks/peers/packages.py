@@ -16,7 +16,7 @@ UPSTREAM_VERSION = "0.21.0"
 
 @dataclass(frozen=True)
 class Package:
-    """A package of npm; `folder` is below .cache/, `entries` are the files to run, the first that is there."""
+    """A package of npm; `folder` is below .cache/. The first existing file of `entries` is the one to run."""
 
     name: str
     version: str
@@ -42,7 +42,7 @@ PACKAGES = {
 
 
 def find(program: str) -> str:
-    """The real path of a program: a version manager's shim would be measured too. Raise NotMeasurable."""
+    """Return the real path of a program, because a version manager's shim would take time. Raise NotMeasurable."""
     found = shutil.which(program)
     if found is None:
         raise NotMeasurable(f"{program} is not installed; the upstream server needs Node 20 or newer")
@@ -53,7 +53,7 @@ def find(program: str) -> str:
 
 
 def installed(package: Package) -> Path:
-    """The file to run, installed when it is not there or of another version. Raise NotMeasurable."""
+    """Return the file to run; install the package if it is missing or has another version. Raise NotMeasurable."""
     folder = ROOT / ".cache" / package.folder
     manifest = folder / "node_modules" / package.name / "package.json"
     if not manifest.exists() or json.loads(manifest.read_text(encoding="utf-8"))["version"] != package.version:
@@ -65,10 +65,10 @@ def installed(package: Package) -> Path:
             raise NotMeasurable(f"npm could not install {wanted}: {done.stderr.strip()[-300:]}")
     for pattern in package.entries:
         for entry in sorted(folder.glob(pattern)):
-            return entry.resolve()  # a server may compare it with its own place
+            return entry.resolve()  # a server may compare this path with its own
     raise NotMeasurable(f"{package.name} {package.version} has nothing to run for this machine")
 
 
 def upstream() -> Path:
-    """The upstream server's entry. Raise NotMeasurable."""
+    """Return the file of the upstream server. Raise NotMeasurable."""
     return installed(PACKAGES["upstream"])

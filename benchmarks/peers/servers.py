@@ -14,13 +14,13 @@ from benchmarks.client import ROOT, Connection, NotMeasurable, payload
 from benchmarks.figures import BUN, NODE, OURS, SDK
 from benchmarks.peers.packages import PACKAGES, find, installed, upstream
 
-# What upstream requires beyond the contract: an owner of its own form, and a word to close unfinished tasks.
+# Arguments that upstream requires beyond the contract: an owner in its own form, and force to close unfinished tasks.
 UPSTREAM_EXTRA: dict[str, dict[str, Any]] = {"task_add": {"owner": {"role": "engineer"}}, "task_close": {"force": True}}
 
 
 @dataclass(frozen=True)
 class Server:
-    """A command line, and what a call has beside the contract's arguments. `tools` is false for other products."""
+    """A command line, and the arguments of calls beyond the contract. `tools` is false for other products."""
 
     name: str
     command: tuple[str, ...]
@@ -34,7 +34,7 @@ class Server:
 
 @dataclass
 class Session:
-    """A started server, spoken to in the contract's words."""
+    """A running server, which is called with the names and arguments of the contract."""
 
     server: Server
     connection: Connection
@@ -50,11 +50,11 @@ class Session:
         return self.connection.child.pid
 
     def ready(self) -> float:
-        """Milliseconds from spawn to tools/list."""
+        """Return the milliseconds from spawn to tools/list."""
         return self.connection.handshake()[0]
 
     def call(self, tool: str, **arguments: Any) -> tuple[float, dict[str, Any]]:
-        """Milliseconds, and what was answered (see client.payload)."""
+        """Return (milliseconds, the answer in the form of client.payload)."""
         milliseconds, line = self.connection.ask("tools/call", self.params(tool, arguments))
         return milliseconds, payload(line)
 
@@ -66,13 +66,13 @@ class Session:
 
 
 def _ours(*options: str) -> tuple[str, ...]:
-    """What a client mounts: the console script of this environment, with compiled bytecode."""
+    """Return the command that a client mounts: the console script of this environment, with compiled bytecode."""
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(ROOT / "nexus_mcp")], check=True)
     return (*script(), "serve", *options)
 
 
 def script() -> tuple[str, ...]:
-    """The console script, or the module where there is none."""
+    """Return the command of the console script, or of the module if there is no script."""
     path = Path(sysconfig.get_path("scripts")) / "nexus-mcp"
     return (str(path),) if path.exists() else (sys.executable, "-m", "nexus_mcp")
 
@@ -96,7 +96,7 @@ def _other(name: str, interpreter: str, *options: str) -> Server:
 
 
 def available(table: Mapping[str, Callable[[], Server]]) -> tuple[list[Server], list[str]]:
-    """The servers that can be started, and for each other one a line that says why not."""
+    """Return (the servers that can be started, a line with the reason for each other server)."""
     found, missing = [], []
     for name, make in table.items():
         try:

@@ -16,7 +16,7 @@ LABELS = {OURS: "nexus-mcp", NODE: "upstream, Node", BUN: "upstream, Bun", SDK: 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes: series → (history size, value), both to be shown on logarithmic axes."""
+    """One chart: series → (history size, value), on two logarithmic axes."""
 
     title: str
     unit: str
@@ -33,7 +33,7 @@ GROWTH = (
 
 
 def growth(result: dict[str, Any]) -> list[Panel]:
-    """Time against size, a panel for each kind of work, and memory against size."""
+    """Return a panel of time against history size for each kind of work."""
     panels = []
     for title, op, first in GROWTH:
         lines = {name: _line(result, op, name) for name in (OURS, NODE, BUN)}
@@ -51,7 +51,7 @@ def memory(result: dict[str, Any]) -> Panel:
 
 
 def bars(result: dict[str, Any]) -> dict[str, list[tuple[str, float]]]:
-    """Title → (server, value), the smallest first: what a mounted server costs."""
+    """Return title → (server, value), the smallest first, for the costs of a mounted server."""
     found = {}
     for key, title in (("start", "spawn → tools/list (ms)"), ("memory", "resident memory (MB)")):
         medians = result["rows"].get(key, {"medians": {}})["medians"]
@@ -61,7 +61,7 @@ def bars(result: dict[str, Any]) -> dict[str, list[tuple[str, float]]]:
 
 
 def digest(shown: object) -> str:
-    """Of what a picture shows: it stands in the picture, so that an old one is noticed."""
+    """Return the digest of the data of a chart. The chart contains it, so that a test detects an old chart."""
     return hashlib.sha256(json.dumps(shown, default=vars, ensure_ascii=False).encode()).hexdigest()[:16]
 
 

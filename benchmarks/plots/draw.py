@@ -31,7 +31,7 @@ _STYLE: dict[str, Any] = {
 
 
 def draw(result: dict[str, Any], folder: Path = FOLDER) -> list[Path]:
-    """growth.svg, memory.svg and start.svg. Raise ImportError without matplotlib, which `make bench` installs."""
+    """Draw growth.svg, memory.svg and start.svg. Raise ImportError without matplotlib, which `make bench` installs."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -50,7 +50,7 @@ def draw(result: dict[str, Any], folder: Path = FOLDER) -> list[Path]:
             about = {"Date": None, "Creator": None, "Description": f"of benchmarks/results/table.json: {digest(shown)}"}
             picture.savefig(path, format="svg", metadata=about)
             pyplot.close(picture)
-            # Ends of lines carry spaces, which no editor would keep.
+            # matplotlib writes spaces at the ends of lines, which editors remove.
             text = "".join(f"{line.rstrip()}\n" for line in path.read_text(encoding="utf-8").splitlines())
             path.write_text(text, encoding="utf-8")
             written.append(path)

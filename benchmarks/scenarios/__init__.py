@@ -12,7 +12,7 @@ from benchmarks.scenarios.bench import Bench
 
 @dataclass(frozen=True)
 class Scenario:
-    """What gives the rows of some parts, and how many rounds of it make medians that stay."""
+    """A measurement: the parts whose rows it gives, and the number of rounds for stable medians."""
 
     parts: frozenset[str]
     rounds: int

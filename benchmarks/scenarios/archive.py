@@ -1,7 +1,7 @@
-"""One server's own project with a long history: the calls on it, each with its expected answer.
+"""The project of one server with a long history: the calls on it, each with its expected answer.
 
-What is expected is known from the generator and from what was put in, never from another server; of new cycles the
-file says when they were archived, and in the end it is looked at whether each is there as it was put in.
+The expected answers follow from the generator and from the archived values, never from another server. The timestamps
+of new cycles are read from the file. At the end the file is checked for each cycle with its archived values.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from benchmarks.scenarios.start import TASK
 PLAN: Json = {"topic": "Storage", "issues": ["Where?", "How?"], "research_summary": "Files suffice."}
 _SHOWN = 10
 _NEWEST = re.compile(rb'^      "completed_at": "([^"]*)"', re.MULTILINE)
-_TAIL = 200_000  # bytes, in which the newest ten cycles are
+_TAIL = 200_000  # bytes at the end that contain the newest ten cycles
 
 
 class Archive:
-    """`size` is the generated length; `total` and `plan_id` say what the file has by now, `put` what was archived."""
+    """A project with `size` generated cycles. `total` and `plan_id` are the present numbers, `put` the new cycles."""
 
     def __init__(self, server: Server, size: int, project: Project, figures: Figures) -> None:
         self.server, self.size, self.project, self.figures = server, size, project, figures
@@ -44,7 +44,7 @@ class Archive:
         self.tasks: list[Json] = []
 
     def fresh(self, work: Callable[[Session], None]) -> None:
-        """Does something by a server of its own, and remembers how much memory it took at most."""
+        """Do `work` with a new server, and record its peak memory."""
         with self.server.start(self.project.root) as session:
             session.ready()
             work(session)
@@ -61,7 +61,7 @@ class Archive:
         return taken
 
     def plan_start(self, session: Session, *, archives: bool) -> float:
-        """A plan is started; the one that was active, if any, becomes a cycle."""
+        """Start a plan; an open plan becomes a cycle. Return the milliseconds."""
         taken, answer = session.call("plan_start", **PLAN)
         self.plan_id += 1
         if archives:
@@ -85,7 +85,7 @@ class Archive:
         self._expect("task_add", answer, {"task": self.tasks[-1]})
 
     def decided(self, session: Session) -> None:
-        """A cycle with a decision, which is shown afterwards. Nothing of it is timed."""
+        """Archive a cycle with a decision, for later answers. Nothing is timed."""
         self.plan_start(session, archives=False)
         issue = self.plan["issues"][0]
         issue |= {"status": "decided", "decision": "In files, größer als vorher."}
@@ -96,13 +96,13 @@ class Archive:
         self.recent(session)
 
     def drop_plan(self) -> None:
-        """Takes back a plan that was started for nothing, while no server runs."""
-        self.project.plan.unlink(missing_ok=True)  # without one, plan_start was answered wrongly
+        """Remove a plan that was only started for a measurement, while no server runs."""
+        self.project.plan.unlink(missing_ok=True)  # absent after a wrong answer of plan_start
         self.plan_id -= 1
         self.plan = {}
 
     def turns(self, session: Session, count: int, *, parse: bool = False) -> list[tuple[float, float, float]]:
-        """So often: a plan, one that archives it, a close. Milliseconds of each, while somebody looks at the file."""
+        """Repeat: a plan_start, one that archives it, a close. Return the milliseconds of each, while a reader runs."""
         times = []
         known = {self._length()}
         with watching(self.project.history, parse=parse) as seen:
@@ -122,7 +122,7 @@ class Archive:
         return times
 
     def check_whole(self) -> None:
-        """Every cycle is in the file: the old ones to the byte, then the new ones as they were put in."""
+        """Check that the file has the old cycles byte for byte, then the new ones with their archived values."""
         data = self.project.history.read_bytes()
         old = history(self.size).read_bytes()[: -len(TAIL)]
         self._expect("bytes of old cycles kept", data.startswith(old), True)
@@ -143,7 +143,7 @@ class Archive:
         return os.stat(self.project.history).st_size
 
     def _newest(self) -> list[Json]:
-        """The cycles that are shown without a query, with the moments that the file has."""
+        """Return the cycles that a search without a query shows, with the timestamps in the file."""
         with self.project.history.open("rb") as file:
             file.seek(max(0, self._length() - _TAIL))
             moments = [stamp.decode() for stamp in _NEWEST.findall(file.read())][-_SHOWN:]
@@ -159,7 +159,7 @@ class Archive:
 
 @functools.cache
 def _known(size: int) -> tuple[list[Json], list[Json]]:
-    """The generated cycles with the rare word, and the newest ones."""
+    """Return (the generated cycles with the rare word, the newest generated ones)."""
     rare = set(rare_places(size))
     chosen = {place: one for place, one in enumerate(cycles(size)) if place in rare or place >= size - _SHOWN}
     return [chosen[place] for place in sorted(rare)], list(chosen.values())[-_SHOWN:]

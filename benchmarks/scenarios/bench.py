@@ -10,7 +10,7 @@ from benchmarks.peers.servers import Server
 
 @dataclass(frozen=True)
 class Bench:
-    """The servers that are there, how often, and which parts of the table are wanted."""
+    """The available servers, the number of rounds, and the wanted parts of the table."""
 
     servers: list[Server]
     rounds: int

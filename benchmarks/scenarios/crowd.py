@@ -1,4 +1,4 @@
-"""Eight servers of one project, each adding tasks as fast as it answers."""
+"""Eight servers of one project, each of which adds tasks as fast as it can."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _round(server: Server, size: int, figures: Figures) -> None:
 
 
 def _all_add(sessions: list[Session]) -> tuple[float, list[float], list[bytes]]:
-    """Seconds for all, milliseconds of each call, and the lines that answered. The lines are read later."""
+    """Return (seconds for all calls, milliseconds of each, the lines of the answers, which are parsed later)."""
     times: list[float] = []
     lines: list[bytes] = []
     with selectors.DefaultSelector() as waiting:
@@ -90,7 +90,7 @@ def _send(session: Session) -> float:
 
 
 def _count(server: Server, project: Project, size: int, added: list[int], figures: Figures) -> None:
-    """Every call succeeded, every id was given once, and every task is in the file, with its texts."""
+    """Check that every call succeeded, every id was used once, and the file has every task with its texts."""
     name, total = server.name, PROCESSES * CALLS
     tasks = json.loads(project.tasks.read_bytes())["tasks"]
     kept = [task["id"] for task in tasks]

@@ -1,7 +1,7 @@
-"""The work on histories of every size: by a warm server, by a fresh one, and by one without an index.
+"""The calls on histories of every size: of a warm server, of a new one, and of one without an index.
 
-Each round goes through all sizes, and at each size through all servers, so that a time at 50 000 cycles and the one at
-100 that it is held against were measured in the same minutes.
+Each round goes through all sizes, and at each size through all servers. So a time at 50 000 cycles and the time at 100
+cycles in the same ratio were measured within minutes of each other.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from benchmarks.scenarios.archive import Archive
 from benchmarks.scenarios.bench import Bench
 
 LARGE = 10_000  # from here on, first calls are measured
-LARGEST_ROUNDS = 3  # of the others at the largest size, where each of their calls takes seconds
-OFTEN = 5  # calls of each kind in a round; of the others at the largest size one, after one that warms up as well
+LARGEST_ROUNDS = 3  # rounds of other servers at the largest size, where each of their calls takes seconds
+OFTEN = 5  # calls of each kind per round; other servers at the largest size make one call, after one to warm up
 WRITES = frozenset({"plan", "archive", "close", "peak"})
 OWN = ("recent", "plan")
 
@@ -47,7 +47,7 @@ def _round(archive: Archive, bench: Bench) -> None:
         if op in bench.parts:
             bench.figures.add(f"{op}-{size}", series, value)
 
-    os.sync()  # what others wrote before is not waited for by whoever syncs next
+    os.sync()  # so that the next fsync does not wait for earlier writes
     if name == OURS and size >= LARGE:
         _clone(archive, bench)
     if "first-plan" in bench.parts or "clone-plan" in bench.parts:
@@ -93,7 +93,7 @@ def _round(archive: Archive, bench: Bench) -> None:
 
 
 def _clone(archive: Archive, bench: Bench) -> None:
-    """The first call of each kind by a server that finds the history, and nothing that was derived from it."""
+    """Measure the first call of each kind by a server that finds the history without its index."""
 
     def plan(session: Session) -> float:
         return archive.plan_start(session, archives=False)

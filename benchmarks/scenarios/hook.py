@@ -16,7 +16,7 @@ from benchmarks.peers.servers import script
 from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import bare_python
 
-HARNESS = "claude-code"  # one with a capability map, or a tool would cost nothing
+HARNESS = "claude-code"  # a harness with a capability map: without one, an event about a tool does no work
 EDIT = {"tool": "Edit", "tool_input": {"file_path": "src/store.py", "old_string": "a", "new_string": "b"}}
 PARAMS: dict[str, dict[str, Any]] = {
     "session_start": {"source": "startup", "session_id": "s1"},
@@ -28,14 +28,14 @@ PARAMS: dict[str, dict[str, Any]] = {
     "agent_complete": {"agent_id": "a1", "last_message": "Done.", "files_touched": ["store.py"]},
     "session_end": {},
 }
-# Of what is left, and not done: the tasks of the project.
+# The events that warn about the unfinished tasks of the project.
 WARNING = ("session_start", "session_end")
 
 
 def run(bench: Bench) -> None:
-    """One session a round, in a project with a plan and 20 tasks: it starts, an agent works, the session ends.
+    """Run one session per round, in a project with a plan and 20 tasks: it starts, an agent works, the session ends.
 
-    Upstream has no hooks of its own.
+    Only our hooks are measured, because upstream has none.
     """
     figures = bench.figures
     with projects([OURS]) as made:

@@ -55,7 +55,7 @@ def _disk(bench: Bench, size: int, folder: Path) -> None:
 
 
 def _parsers(bench: Bench, size: int) -> None:
-    """What a first look takes, if it did no more than parse: no check for what a parser passes, nothing kept."""
+    """Measure a first read that only parses: without the checks that the parser does not make, and without a result."""
     firsts = [op for op in ("clone-recent", "clone-plan", "clone-search") if op in bench.parts]
     for parser, limit in PARSED.items() if firsts else ():
         taken = parse_time(parser, history(size))
@@ -76,7 +76,7 @@ def _crowds(bench: Bench, folder: Path) -> None:
 
 
 def _lists(bench: Bench, folder: Path) -> None:
-    """A list of 10 000 read and answered; read, written anew and synced."""
+    """Measure a list of 10 000 tasks: read and answer it; read it, write it again and sync it."""
     try:
         import orjson
     except ImportError:

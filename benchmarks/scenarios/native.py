@@ -1,4 +1,4 @@
-"""What an installation costs: native hooks as processes, OpenCode's resident process, and the installation itself."""
+"""The costs of an installation: native hooks as processes, OpenCode's resident process, and the installation itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLS = 100
 
 
 def run(bench: Bench) -> None:
-    """One session a round in a project with a plan and 20 tasks, and an installation into an empty project."""
+    """Run one session per round in a project with a plan and 20 tasks, and one installation into an empty project."""
     figures = bench.figures
     with projects([OURS]) as made:
         project = made[OURS]
@@ -101,7 +101,7 @@ def _resident(bench: Bench, root: Path, environment: dict[str, str]) -> float:
             process.stdin.write(line)
             process.stdin.flush()
             answer = json.loads(process.stdout.readline())
-            if number:  # the first one loads what the event needs
+            if number:  # the first event loads its modules
                 times.append((time.perf_counter() - begun) * 1000)
             bench.figures.expect(OURS, "resident hook", answer, {"id": number})
         process.stdin.close()

@@ -24,7 +24,7 @@ from benchmarks.peers.servers import CONTEXT, Server, available
 from benchmarks.scenarios.bench import Bench
 
 TASK = {"title": "Write the store", "context": "One file for each kind of state.", "acceptance": "Tests pass."}
-# Seven of the ten write.
+# Seven of these ten calls write.
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("plan_start", {"topic": "Storage", "issues": ["Where?", "How?"], "research_summary": "Files suffice."}),
     ("plan_status", {}),
@@ -38,7 +38,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("history_search", {}),
 )
 FIRST: dict[str, dict[str, Any]] = {"plan_status": {}, "task_list": {}, "task_add": TASK}
-_FEWER = 3  # the others start slowly, and have no goal
+_FEWER = 3  # rounds of other products, which start slowly and have no goal
 
 
 def run(bench: Bench) -> None:
@@ -84,10 +84,10 @@ def _start(server: Server, figures: Figures, *, counts: bool) -> None:
 def _first(
     server: Server, tool: str, arguments: dict[str, Any], figures: Figures, *, counts: bool, pause: float = 0.0
 ) -> None:
-    """One call in a project with a plan and 20 tasks, by a server that answered tools/list `pause` seconds before."""
+    """Measure a call in a project with a plan and 20 tasks, `pause` seconds after the server answered tools/list."""
     with projects([server.name]) as made:
         _give(made[server.name])
-        os.sync()  # the call waits for its own bytes, not for those of the project
+        os.sync()  # so that the call does not wait for the writes of the project
         with server.start(made[server.name].root) as session:
             session.ready()
             time.sleep(pause)
@@ -108,7 +108,7 @@ def _expected(server: Server, tool: str, answer: Json) -> Json:
 
 
 def _first_write(root: Path) -> None:
-    """What a first write puts on the disk: two folders, what keeps one of them out of git, and the tasks."""
+    """Write the files of a first write: two folders, the .gitignore, and the tasks."""
     state = root / ".nexus" / "state"
     state.mkdir(parents=True)
     durable(state.parent / ".gitignore", b"state/\n")
@@ -128,7 +128,7 @@ def _give(project: Project) -> None:
 
 
 def bare_python() -> float:
-    """Milliseconds for an interpreter that does nothing: what a process of ours cannot be faster than."""
+    """Return the milliseconds of an interpreter that does nothing, the lower bound for our processes."""
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
     return (time.perf_counter() - begun) * 1000

@@ -21,19 +21,19 @@ from benchmarks.scenarios.bench import Bench
 from benchmarks.scenarios.start import TASK
 
 TOGETHER = 3
-"""Rounds of the same processes. On which processor one comes to sleep, and whether the disk's interrupts come there,
-stays for long, and is worth a twelfth of a change: so it must not be one process that stands for all."""
+"""Rounds of the same processes. The CPU placement of a process persists and shifts results by about 8 %, so several
+processes are measured."""
 
 
 def run(bench: Bench, *, count: int, calls: int) -> None:
-    """`calls` of each kind a round; before each round every list is put back to `count` tasks, so that none grows."""
+    """Measure `calls` of each kind per round; before each round every list is reset to `count` tasks."""
     with projects([server.name for server in bench.servers]) as made:
         for begun in range(0, max(1, bench.rounds), TOGETHER):
             _some_rounds(bench, made, count, calls, range(begun, min(begun + TOGETHER, bench.rounds)))
 
 
 def _some_rounds(bench: Bench, made: Mapping[str, Project], count: int, calls: int, turns: range) -> None:
-    """The rounds `turns`, of servers that are started for them, after one that does not count."""
+    """Run the rounds `turns` with new servers, after a first round that does not count."""
     figures = bench.figures
     with ExitStack() as stack:
         sessions = [stack.enter_context(server.start(made[server.name].root)) for server in bench.servers]
@@ -58,7 +58,7 @@ def _some_rounds(bench: Bench, made: Mapping[str, Project], count: int, calls: i
 
 
 def _piped(bare: Connection, asked: Json, count: int) -> float:
-    """Milliseconds of one call of the bare loop, with as much done between two of them as between those of a server."""
+    """Return the milliseconds of one call of the bare loop, with the same work between two calls as for a server."""
     json.loads(tasks_file(count))
     return bare.ask("tools/call", asked)[0]
 
@@ -68,8 +68,8 @@ def _round(session: Session, project: Project, count: int, calls: int, figures: 
     given = json.loads(tasks_file(count))
     goal, tasks = given["goal"], given["tasks"]
     project.give_tasks(count)
-    os.sync()  # a call waits for its own bytes, not for these or for what others wrote before
-    session.call("task_list")  # the list was changed from outside, which is not what is measured
+    os.sync()  # so that the calls do not wait for earlier writes
+    session.call("task_list")  # so that no measured call reads the list that this round reset
     times: dict[str, list[float]] = {tool: [] for tool in TASK_CALLS}
     for number in range(1, calls + 1):
         taken, answer = session.call("task_add", **TASK)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.trend [--rounds N] [--rows hook,…] [--record]
 
-What was recorded stands in benchmarks/results/trend.json, for each version of Python: their ratios differ. For a
-version that was never recorded nothing can be said, and the exit code is 3. Rows that are not named keep their record.
+The records are in benchmarks/results/trend.json, for each version of Python, because their ratios differ. For a version
+without a record the exit code is 3. Rows that are not named keep their record.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trend", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=15, help="rounds of everything (default: 15)")
-    parser.add_argument("--record", action="store_true", help="these are the ratios from now on")
-    parser.add_argument("--rows", default="", help="only these (default: all)")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of each row (default: 15)")
+    parser.add_argument("--record", action="store_true", help="store these ratios as the record")
+    parser.add_argument("--rows", default="", help="only these rows (default: all)")
     given = parser.parse_args(argv)
     wanted = frozenset(filter(None, given.rows.split(","))) or ROWS
     if unknown := wanted - ROWS:
@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(*columns([head, *lines]), sep="\n")
     if slower := [one.row for one in verdicts if one.slower]:
         print(
-            f"More than {LIMIT} × of what was recorded, also when measured again: {', '.join(slower)}. "
-            "Profile it; where it has to be so, record it anew with --record and say why in the commit."
+            f"More than {LIMIT} × the record, also when measured again: {', '.join(slower)}. "
+            "Profile it. If the slowdown is necessary, run again with --record, and give the reason in the commit."
         )
     return int(bool(slower))
 

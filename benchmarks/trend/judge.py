@@ -1,6 +1,6 @@
 """Decide what counts as a regression. Pure.
 
-A row's ratio is our time divided by the time of something that does not change with our code, measured in the same
+A row's ratio is our time divided by the time of a reference that does not change with our code, measured in the same
 round: a slower machine slows both.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 LIMIT = 1.3
-AGAIN = 3  # times as many rounds for a row that seems slower: a busy minute is no regression
+AGAIN = 3  # measure a row that seems slower again with 3 times as many rounds: the machine may have been busy
 
-# Row → (ours, the unchanging) of each round, in any unit.
+# Row → (our time, the time of the reference) of each round, in any unit.
 Pairs = Mapping[str, Sequence[tuple[float, float]]]
 Measure = Callable[[frozenset[str], int], Pairs]
 
@@ -36,12 +36,12 @@ class Verdict:
 
 
 def ratios(pairs: Pairs) -> dict[str, float]:
-    """The median over the rounds, for each row."""
+    """Return row → the median of the ratios of all rounds."""
     return {row: statistics.median(ours / other for ours, other in values) for row, values in pairs.items()}
 
 
 def check(measure: Measure, recorded: Mapping[str, float], rows: frozenset[str], rounds: int) -> list[Verdict]:
-    """A verdict for each row. One that seems slower is measured again, with more rounds, and that counts."""
+    """Return a verdict for each row. A row that seems slower is measured again with more rounds, which then count."""
     seen = ratios(measure(rows, rounds))
     doubtful = frozenset(row for row in rows if row in recorded and seen[row] > LIMIT * recorded[row])
     if doubtful:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.trend.reference FILE
 
-It is asked over pipes, as our servers are: on a busy machine both wait for their turn as often. FILE is some megabytes
-of text, which it reads and replaces by a copy.
+It is called over pipes like our servers, so that on a busy machine both wait for the CPU alike. FILE is some megabytes
+of text, which the reference reads and replaces by a copy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LIST_SIZE = 12_000_000  # bytes, as the answer with 10 000 tasks
 
 
 def call(_: Path) -> str:
-    """A call on a short list: some objects read, gone through and written in bare Python."""
+    """Do the work of a call on a short list: parse, walk through and serialize some objects in bare Python."""
     tasks = json.loads(json.dumps([{"id": number, "status": "pending", "deps": [number]} for number in range(140)]))
     done = {task["id"] for task in tasks if task["status"] == "completed"}
     for _turn in range(3):
@@ -26,13 +26,13 @@ def call(_: Path) -> str:
 
 
 def answer(_: Path) -> str:
-    """A long answer put together."""
+    """Build a long answer."""
     piece = "x" * 600
     return "".join([piece for _turn in range(LIST_SIZE // 600)])
 
 
 def scan(file: Path) -> str:
-    """Megabytes read, looked through, and written beside their place."""
+    """Read megabytes, search them, and write a copy beside the file."""
     data = file.read_bytes()
     found = data.lower().find(b"\0")
     beside = file.with_suffix(".new")

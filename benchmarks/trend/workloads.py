@@ -22,7 +22,7 @@ from benchmarks.peers.servers import SERVERS, Session, script
 from benchmarks.scenarios.archive import PLAN
 from benchmarks.scenarios.start import TASK, bare_python
 
-OFTEN, FEW = 5, 3  # a time of a round is the median of so many
+OFTEN, FEW = 5, 3  # numbers of calls whose median is the time of a round
 CYCLES = 1_000
 
 Pairs = dict[str, list[tuple[float, float]]]
@@ -46,7 +46,7 @@ class Bed:
         self.reference = stack.enter_context(Connection(command, folder))
 
     def session(self, project: Project) -> Session:
-        """Started when it is first needed, and asked once, so that what follows is warm."""
+        """Return the session of a project; start it at the first use, and make a call to warm it up."""
         if project.root not in self.sessions:
             made = self.stack.enter_context(self.server.start(project.root))
             made.ready()
@@ -95,14 +95,14 @@ def long_list(bed: Bed) -> Times:
 
 
 def cycles(bed: Bed) -> Times:
-    """Grows by one cycle a round."""
+    """Return the times of calls on a history that grows by one cycle per round."""
     session = bed.session(bed.history)
     yield "search-1000", _median(session, "history_search", query=RARE.lower())
     yield "close-1000", session.call("task_close")[0]
 
 
 def first(bed: Bed) -> Times:
-    """By servers that find what another one derived from the history: without it, they would read all of that."""
+    """Return the times of first calls of new servers, which find the index that another server has made."""
     bed.session(bed.indexed)
     times = []
     for _ in range(FEW):
@@ -131,7 +131,7 @@ def _by(work: str) -> Callable[[Bed], float]:
     return lambda bed: bed.reference.ask(work, {})[0]
 
 
-# The workload, the rows it gives, and what does the same whatever our code does: Unchanging.
+# (The workload, its rows, the reference, which does not depend on our code.)
 WORKLOADS: tuple[tuple[Callable[[Bed], Times], tuple[str, ...], Callable[[Bed], float]], ...] = (
     (start, ("start",), bare),
     (hook, ("hook",), bare),
@@ -145,7 +145,7 @@ ROWS = frozenset(row for _, rows, _ in WORKLOADS for row in rows)
 
 
 def measure(rows: frozenset[str], rounds: int) -> Pairs:
-    """(ours, the unchanging) in milliseconds of each round, for each row. The first round warms up, and is left out."""
+    """Return row → (our time, the reference) of each round in ms. The first round warms up, and is left out."""
     pairs: Pairs = {row: [] for row in rows}
     with bed() as made:
         for turn in range(rounds + 1):
