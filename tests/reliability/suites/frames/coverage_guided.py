@@ -63,11 +63,11 @@ def main(runs: str, seed: str) -> None:
         del sys.modules[name]  # import it again, this time instrumented for coverage
     with atheris.instrument_imports(include=["nexus_mcp.server"]):
         stdio: Any
-        framing: Any
-        stdio, framing, _ = (importlib.import_module(f"nexus_mcp.server.{n}") for n in ("stdio", "framing", "recover"))
+        pipes: Any
+        stdio, pipes, _ = (importlib.import_module(f"nexus_mcp.server.{n}") for n in ("stdio", "pipes", "recover"))
     reference_reader.LONGEST = _LONGEST
-    splitter = framing.Splitter
-    framing.Splitter = lambda: splitter(_LONGEST)
+    splitter = pipes.Splitter
+    pipes.Splitter = lambda: splitter(_LONGEST)
     options = (f"-runs={runs}", f"-seed={seed}", f"-max_len={_MAX_BYTES}", f"-timeout={_SLOWEST}", f"-dict={_WORDS}")
     atheris.Setup([sys.argv[0], *options, _CORPUS], lambda data: _converse(stdio, data))
     atheris.Fuzz()
@@ -91,8 +91,9 @@ def _converse(stdio: Any, data: bytes) -> None:
     size, rest = 1 + data[0] if data else 1, data[1:]
     chunks = [rest[start : start + size] for start in range(0, len(rest), size)] + [b""]
     answers: list[bytes] = []
+    workspace = SimpleNamespace(root=str(Path.cwd()), state_root=str(Path.cwd()))
     session = stdio._Session(
-        SimpleNamespace(server_info={}, instructions="", tools=list, workspace=SimpleNamespace(root=str(Path.cwd()))),
+        SimpleNamespace(server_info={}, instructions="", tools=list, workspace=workspace),
         SimpleNamespace(read=iter(chunks).__next__, is_ready=lambda: True),
         SimpleNamespace(send=lambda message: answers.append(stdio_line(message))),
         SimpleNamespace(requested=False, request=lambda: None),
@@ -107,8 +108,7 @@ def _converse(stdio: Any, data: bytes) -> None:
 
 def stdio_line(message: dict[str, Any]) -> bytes:
     """Return the line of a message as the server writes it, without the newline."""
-    encode = importlib.import_module("nexus_mcp.server.pipes").encode
-    line: bytes = encode(message)
+    line: bytes = importlib.import_module("nexus_mcp.server.pipes").encode(message)[0]
     return line.removesuffix(b"\n")
 
 
