@@ -35,7 +35,7 @@ import os
 UNCHANGED = "nothing was changed."
 ITSELF_UNCHANGED = "this call changed nothing itself."
 _SHOWN = 100
-"""Characters shown of a name from outside."""
+"""Maximum characters of an unknown name in a message."""
 BEGUN = "It was raised once writing had begun."
 """The note (PEP 678) on a foreign exception raised after writing began: the files may have changed."""
 

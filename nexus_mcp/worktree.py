@@ -65,7 +65,7 @@ def state_root(root: str, mode: str) -> str:
 def _named(path: str, head: str = "") -> str:
     """Return the absolute path that a file of git names behind `head`; "" for any other file.
 
-    A relative one counts from the folder of the file. It has no links: `realpath` has to be the path itself.
+    A relative path starts at the folder of the file. The result has no links: it has to be its own `realpath`.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)

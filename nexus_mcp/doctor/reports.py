@@ -101,7 +101,7 @@ def _summary(report: Report) -> str:
 
 
 def to_json(report: Report) -> str:
-    """Return the report as JSON text, without a final newline. In ASCII: file names may hold any bytes."""
+    """Return the report as JSON text, without a final newline. It is ASCII, because file names may hold any bytes."""
     return json.dumps(document(report), indent=2)
 
 

@@ -32,7 +32,7 @@ NAMES = {
 """The harnesses' names of the fields that decide about a tool → our names."""
 DECIDING = "PreToolUse"
 _HIDING = "codex"
-"""The harness without an event for an agent that goes on: a follow-up of Codex fires only the end of the agent."""
+"""The harness without an event for an agent that is continued: a follow-up of Codex fires only the end of the agent."""
 _STOPPING = "Stop"
 _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToolUseFailure", "SubagentStart")
 """Events whose additionalContext reaches a model."""

@@ -79,7 +79,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
             vault.write(rows)
             _finish(site, plan, _announce(site, harness, plan))
         except BaseException:
-            vault.write(old) if old else vault.delete()  # what was not installed must leave no copies of credentials
+            vault.write(old) if old else vault.delete()  # a failed installation must leave no copies of credentials
             raise
         return Outcome(plan, copies)
 

@@ -172,7 +172,7 @@ class JsonDocument:
         self._text = text
 
     def _span(self, container: Container, index: int) -> tuple[int, int]:
-        """Return where the text to delete of an item begins and ends, its comma left out."""
+        """Return (begin, end) of the text that the deletion of an item removes, without its comma."""
         item = container.items[index]
         if not self._tidy:
             return item.start, item.end

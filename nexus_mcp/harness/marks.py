@@ -38,7 +38,7 @@ def unmarked(text: str) -> str:
 
 
 def is_marked(text: str) -> bool:
-    """Return whether the text has a mark, even one that does not fit it."""
+    """Return whether the text has a mark, even one whose hash differs."""
     return _first_mark(text) is not None
 
 

@@ -133,7 +133,7 @@ def _denied(request: Request, agent: str) -> list[str]:
 
 
 def _skills(site: Site, request: Request, record: Record) -> list[Row]:
-    """Return the skills: those that it already reads in the folders of other harnesses, else its own."""
+    """Return the skills: those that OpenCode already reads in folders of other harnesses, else those in its own."""
     for folder in SHARED_FOLDERS:
         base = os.path.join(site.root if site.scope == PROJECT else site.home, *folder.split("/"))
         owner = "claude-code" if folder.startswith(".claude") else "codex"

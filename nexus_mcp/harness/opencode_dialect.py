@@ -189,7 +189,7 @@ class Sessions:
         if not waiting and not own:
             return {}
         text, rest = _split([*waiting, *own])
-        if rest and own:  # this event comes first: a tag in the message may start a skill
+        if rest and own:  # too much: the context of this event first, because a tag in it may start a skill
             text, rest = _split([*own, *waiting])
         if rest:
             self._waiting[session] = rest

@@ -60,7 +60,7 @@ def _user_folder(variable: str, default: str, environ: Environ) -> str:
 
 
 def _is_trusted(path: str, event: str, place: str, environ: Environ) -> bool:
-    """Return whether the user trusted the hook: Codex skips every other one without a word."""
+    """Return whether the user trusted the hook: Codex silently skips all others."""
     import tomllib
 
     config = os.path.join(_user_folder("CODEX_HOME", ".codex", environ), "config.toml")

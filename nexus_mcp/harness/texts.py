@@ -38,7 +38,7 @@ class Mounts(NamedTuple):
 
 
 SAME = Mounts("", "")
-"""The notes already have the right names."""
+"""Rename nothing: the notes already have the right names."""
 
 
 class Naming(NamedTuple):

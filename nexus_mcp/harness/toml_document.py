@@ -62,8 +62,7 @@ class TomlDocument:
     def set(self, path: Path, value: dict[str, Any]) -> list[Path]:
         """Put the table `value` at the path: in the place of the present table, else at the end of the file.
 
-        Return [], because the header of a table creates no table above it that has to be removed again. Raise
-        Unsuitable for an inline table.
+        Return [], the tables above it that were made: a header needs none. Raise Unsuitable for an inline table.
         """
         found = self.get(path)
         lines = self._newline.join(table_lines(path, value))

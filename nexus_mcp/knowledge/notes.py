@@ -168,7 +168,7 @@ def _put(folder: Folder, name: str, text: str, tags: list[str], held: HeldLock) 
 
 
 def contains(note: str, text: str) -> bool:
-    """Return whether the note contains the text as whole consecutive paragraphs, its tag line left out.
+    """Return whether the note contains the text as whole consecutive paragraphs; its tag line is ignored.
 
     A part of a paragraph does not count: "use eval" is in "Never use eval".
     """

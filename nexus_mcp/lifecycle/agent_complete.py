@@ -127,7 +127,7 @@ def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
     """Return a function that returns whether a tool may have changed a file.
 
     Tools that only read do not count. Neither do tools of other harnesses, which have agent ids of their own. A tool
-    that no capability map lists counts.
+    counts if no capability map lists it.
     """
     from nexus_mcp.catalog.tool_files import is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of

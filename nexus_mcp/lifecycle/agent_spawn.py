@@ -23,8 +23,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Add the agent to the tracker, or mark it as resumed if it is there. Give it its context in both cases.
 
     The context has the index of the notes, the restrictions, and the tools of this harness that they forbid. An agent
-    that cannot be recorded gets it too, and stays unknown. Without a capability map no tool is forbidden, with a
-    warning.
+    that cannot be recorded gets it too, and stays unknown. Without a capability map no tool is forbidden, and
+    the answer has a warning.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
     warning = missing_map_warning(catalog, ctx.harness_id)

@@ -1,8 +1,8 @@
 """Answer a hook before its deadline: a watcher thread sends an early answer and ends the process.
 
 Some harnesses kill a hook after 3 s and read the missing answer as "continue", so a slow hook must answer earlier.
-Ending the process at any point is safe, because a kill at any point is. There are two limits: expensive files soon
-reach that of CPU time, and a busy machine only the longer one of clock time.
+Ending the process at any point is safe, because a kill at any point is. There are two limits: a short one of CPU time
+for files that are expensive to read, and a longer one of clock time for a busy machine.
 """
 
 from __future__ import annotations

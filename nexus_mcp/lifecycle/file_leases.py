@@ -1,7 +1,7 @@
 """Find another running agent that has edited a file: two agents that edit one file may undo each other's work.
 
-An agent holds a file that it edited, by the tool log, while it is running, by the tracker, for at most LEASE_S after
-its last edit of the file: an agent whose end was never reported must not hold a file for ever.
+An agent holds a file if the tool log has its edit of the file and the tracker has it as running. It holds the file
+for at most LEASE_S after its last edit: an agent whose end was never reported must not hold a file for ever.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
 
 
 def _running(ctx: EventContext, agent_id: str) -> dict[str, str]:
-    """Return id → name of the running agents with another id: the log does not separate two sessions of one id."""
+    """Return id → name of the running agents with another id: the log tells no sessions apart, only ids."""
     from nexus_mcp.store.agents import read
 
     try:

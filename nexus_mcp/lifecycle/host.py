@@ -6,7 +6,7 @@ A neutral `nexus-mcp hook EVENT` has the defaults. The options of an installed h
 from __future__ import annotations
 
 BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
-"""Edit gates for an edit without a task list. block: block it. auto: block it while a plan is open. warn: warn."""
+"""Edit gates for an edit without a task list. block: block it. auto: block it while a plan is open. warn: only warn."""
 
 
 class Host:

@@ -52,8 +52,8 @@ def kind_of(path: str) -> int:
     """Return the kind of a path from the project root, by its text only; in doubt the stricter kind.
 
     File systems differ in which spellings name one file, so case, ignored characters and name endings that Windows
-    drops make no difference. A `.nexus` further down belongs to a worktree or another project: its state is guarded as
-    ours, its notes are files of this project.
+    drops make no difference. A `.nexus` in a subfolder belongs to a worktree or another project: its state is guarded
+    like ours, but its notes are ordinary files of this project.
     """
     names = parts(path)
     if not names:
@@ -194,7 +194,7 @@ class Kinds:
         below = self._below(place)
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
-            # The `.nexus` of the main checkout of a worktree, or of another project, counts like one further down.
+            # The `.nexus` of the main checkout of a worktree, or of another project, counts like a nested one.
             return STATE if is_above else max(self._known(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):

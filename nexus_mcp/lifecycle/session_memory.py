@@ -238,7 +238,7 @@ def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bo
 def _read(own: Folder) -> tuple[list[Entry], bool]:
     """Return (the entries of all sessions, whether the file is usable or absent).
 
-    Checked by hand: this is read with every message, and schemas/lifecycle/remembered.schema.json takes patterns.
+    Code checks the file here, without its schema (remembered.schema.json): every message reads it, so it must be fast.
     """
     try:
         data = own.read(FILE, MAX_BYTES)

@@ -17,7 +17,7 @@ from tests.reliability.suite import Json
 from tests.store.history.generated import settled, small
 
 AS_IT_IS, SETTLED, STOPPED = "as it is", "settled", "stopped"
-_NOW = 1 << 62  # the time of the stopped clock: no file is newer
+_NOW = 1 << 62  # the time of the stopped clock, which every file has that was not dated
 
 
 @contextmanager

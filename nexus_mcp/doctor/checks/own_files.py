@@ -66,7 +66,7 @@ def _of_config(site: Site) -> Iterator[Finding]:
         for text in error.faults:
             yield _finding("config-fault", _CONFIG, text)
     except NexusError:
-        return  # replaced since it was listed: the next pass reports it
+        return  # the file was replaced after the listing: the next pass reports it
 
 
 def _is_reported(site: Site, file: str) -> bool:

@@ -25,7 +25,7 @@ AUTHOR = "The nexus-mcp authors"
 LICENSE = "MIT"
 KEYWORDS = ("mcp", "model-context-protocol", "coding-agents", "plan", "tasks")
 OF_A_PLUGIN = "--plugin"
-"""The option of a hook in a plugin: it stays silent where an installed hook answers (second_hook.py)."""
+"""The option of a hook in a plugin: the hook stays silent where an installed hook answers (second_hook.py)."""
 
 
 class Order(NamedTuple):

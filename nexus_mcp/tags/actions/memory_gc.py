@@ -56,7 +56,7 @@ def run(ctx: ActionContext, _variant: str, _text: str) -> dict[str, Any]:
 def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
     """Delete the certain candidates, or with `apply` all proposed notes; return the fields of a step.
 
-    Raise NexusError with nothing changed.
+    Raise NexusError; then nothing was changed.
     """
     with _open(ctx) as (nexus, folder):
         if nexus is None or folder is None:
