@@ -112,7 +112,7 @@ def _add(path: str, count: str) -> None:
 
 
 def _answer(path: str) -> None:
-    """Answer each line after writing the same file, synced and renamed. No file is read, checked or locked."""
+    """Before the answer to each line write, sync and rename the file. No file is read, checked or locked."""
     tasks = Path(path)
     data = tasks.read_bytes()
     for line in sys.stdin.buffer:

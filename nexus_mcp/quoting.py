@@ -1,9 +1,9 @@
 """Quote stored and foreign text for a model, so that it stays data: the one place for that.
 
 Text for a model is placed in tags of a harness (`<system-reminder>`), in Markdown, and between our own words. Quoted
-text cannot end any of these: `<` where a tag could begin is written `&lt;`, control, format and invisible characters
-are written as escapes, and a quotation mark or a fence within the text does not end the quotation. Nothing is decoded:
-the original text is in the file and in tool results (docs/decisions/0072).
+text cannot end any of these. A `<` where a tag could begin is written `&lt;`. Control, format and invisible characters
+are written as escapes. A quotation mark or a fence within the text does not end the quotation. Nothing is decoded: the
+original text is in the file and in tool results (docs/decisions/0072).
 """
 
 from __future__ import annotations

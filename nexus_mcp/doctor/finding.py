@@ -110,8 +110,8 @@ class Report:
     """The result for a project.
 
     `entries`: number of files and folders checked, `.nexus` included; 0 without `.nexus`. `findings`: the worst first.
-    `more`: code -> number of findings that are not listed. `state_root`: for a linked worktree the folder with the
-    plan, tasks and history that it uses, itself or the main worktree; else "".
+    `more`: code -> number of findings that are not listed. `state_root`: for a linked worktree the worktree, itself
+    or the main one, whose plan, tasks and history it uses; else "".
     """
 
     project: str

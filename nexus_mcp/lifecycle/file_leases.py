@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OFF, WARN, BLOCK = "off", "warn", "block"
 LEASE_S = 1800
-"""Seconds after its last edit of a file for which a running agent holds it."""
+"""A running agent holds a file for this number of seconds after its last edit of the file."""
 _RUNNING = "running"
 _PATH = 200
 

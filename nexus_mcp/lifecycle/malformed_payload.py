@@ -35,7 +35,7 @@ UNUSABLE = False
 MOST_TOKENS = 300_000
 """Maximum tokens to read; a run of tokens below the first level counts as one."""
 _NAME = 64  # bytes of a field name that may be one of ours, without escapes
-# Possessive, as in store/codec.py; brackets in runs, because there may be millions.
+# Quantifiers are possessive, as in store/codec.py. A run of brackets is one token, because there may be millions.
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 # The expression skips blanks itself, because there may be millions.
 _TOKEN = re.compile(rb"\s*+(" + _STRING + rb"|[\[{]++|[\]}]++|[,:]|[^\s\[\]{},:\"]++|\")", re.DOTALL)

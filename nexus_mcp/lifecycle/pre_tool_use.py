@@ -139,7 +139,7 @@ def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -
     from nexus_mcp.lifecycle import file_leases
 
     found = file_leases.find_holder(ctx, params["agent_id"], files)
-    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # finding the holder is cheaper
+    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # reading the mode costs more than find_holder
     if mode == file_leases.OFF:
         return
     if mode == file_leases.BLOCK:

@@ -59,7 +59,7 @@ class SessionMemory:
     """The memory of one session: read once for an event, and changed at most once, by `save`.
 
     `fields` has the keys with the changes so far. `has_place` says whether a session of this harness started in the
-    project: if none did, nothing is written there.
+    project: if none did, nothing is written to the project.
     """
 
     __slots__ = ("_changes", "_ctx", "_session", "fields", "has_place")

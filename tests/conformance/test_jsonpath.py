@@ -151,7 +151,7 @@ def test_length_at_the_end_is_a_length_or_a_field(document: Any, query: str, fou
 
 
 def test_query_reports_its_segments() -> None:
-    """A query has its names and indexes, and whether it ends in `.length`."""
+    """A query has its names and indexes, and says whether it ends in `.length`."""
     query = jsonpath.compile("$.issues[-1]['a b'].length")
     assert (query.segments, query.wants_length) == (("issues", -1, "a b", "length"), True)
     assert jsonpath.compile("$.a['length']").wants_length is False

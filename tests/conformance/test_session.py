@@ -117,7 +117,7 @@ def test_unread_large_request_times_out(tmp_path: Path) -> None:
 
 
 def test_closed_stdin_of_a_server_is_reported(tmp_path: Path) -> None:
-    """The message about a server that closed its stdin says so, and is no timeout."""
+    """A server that closed its stdin is reported as such, and not as a timeout."""
     assert failure_of(tmp_path, None, "shut", do="wave", much=LARGE) == "closed its stdin, but went on running"
 
 

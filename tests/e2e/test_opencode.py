@@ -166,7 +166,7 @@ STATE = (
 
 @pytest.mark.shows("compaction")
 def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
-    """After it the model has plan, tasks, skill and notes, each once, and the next message does not repeat them."""
+    """After a compaction the model has plan, tasks, skill and notes, each once, and the next message repeats none."""
     seen = compacted.kept["once"]
     assert "The user works on links." in seen.text
     assert "PLANNED" not in [text for message in seen.messages for text in message.texts]

@@ -1,7 +1,7 @@
 """The plugin for Codex: server, hooks and skills, with a marketplace that offers it. Codex loads no agents from a
 plugin.
 
-The server is in `.mcp.json`, named by `.codex-plugin/plugin.json`. Codex also accepts `plugin.json` and `mcp.json` in
+`.codex-plugin/plugin.json` names `.mcp.json`, which has the server. Codex also accepts `plugin.json` and `mcp.json` in
 the root, but then it starts the server in its cache folder, outside of the project, and drops absolute commands.
 """
 

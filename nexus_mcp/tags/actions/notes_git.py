@@ -3,7 +3,7 @@
 The commit is made with git's plumbing commands. `git commit` would run hooks, filters and a signing program that the
 repository names, scan every file, and include staged changes; staged changes stay staged and out of this commit.
 
-The check reads the object of each note, because index and trees may name an object that the object store lost, and
+The check reads the object of each note, because index and trees may name an object that the object store lost. It
 refuses notes that attributes rewrite on checkout. It fetches nothing and runs no filter.
 """
 
@@ -367,7 +367,7 @@ def _attributes(ask: Ask, source: tuple[str, ...], names: list[str]) -> Iterator
         raise NexusError(
             f"git check-attr failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND
         )
-    # By position, because git returns names in its own spelling.
+    # Take the values by position, because git returns names in its own spelling.
     for number, name in enumerate(names):
         for place, attribute in enumerate(_REWRITING):
             value = fields[3 * (number * len(_REWRITING) + place) + 2]

@@ -1,4 +1,4 @@
-"""Suite 2: every relevant errno, at every system call of a change that concerns files.
+"""Suite 2: every relevant errno, at every system call on files that a change makes.
 
 What must hold: the answer is a success and the whole change is in the files, or it is an error whose text agrees with
 the files ("nothing was changed", "is recorded", "did not confirm"). The next call works, a recorded change is

@@ -145,7 +145,7 @@ def _ids(line: bytes, *, is_cut: bool = False, is_json: bool = False) -> frozens
 
 
 def _ids_of_long(line: bytes) -> frozenset[str]:
-    """Return the same for a line that the server does not store whole: it must find only an id at the beginning."""
+    """Return the same as `_ids` for a line that the server stores in part: it must find only an id at the beginning."""
     found = list(_visible(_without_its_middle(line)))
     texts = {id_text(id) for doubtful, id in found if not doubtful}
     short = len(found) == 1 and all(len(text) < _BEGINNING for text in texts)

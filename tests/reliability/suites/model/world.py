@@ -40,7 +40,7 @@ class World:
         self._on_its_way: dict[int, tuple[Answer, Any]] = {}
 
     def call(self, at: int, tool: str, given: dict[str, Any], arrives: bool | None = True) -> None:
-        """Make a call in process number `at`. `arrives`: whether its answer arrives; None while that is unknown."""
+        """Make a call in process number `at`. `arrives`: whether the answer arrives; None: not known yet."""
         self._know_the_journal()
         before = None if self._is_interrupted() else self.project.snapshot()
         answer = self._callers[at].call(tool, given)

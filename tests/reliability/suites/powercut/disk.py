@@ -85,7 +85,7 @@ class Disk:
         return Disk({node: dict(names) for node, names in self.folders.items()}, dict(self.files))
 
     def apply(self, change: Change, way: int = DONE) -> None:
-        """Let the change reach this disk, by one of its ways."""
+        """Apply the change to this disk in one of the ways LOST to TAIL."""
         if way == LOST:
             return
         if isinstance(change, Names):
