@@ -95,7 +95,7 @@ def _parse(parser: str, path: str) -> None:
 
 
 def _add(path: str, count: str) -> None:
-    """Add tasks: lock, read, parse, add, write, sync, rename, sync, unlock. Without any of these data could be lost."""
+    """Add tasks: lock, read, parse, add, write, sync, rename, sync, unlock. Each step prevents a loss of data."""
     tasks = Path(path)
     times = []
     print("ready", flush=True)

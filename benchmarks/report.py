@@ -1,4 +1,4 @@
-"""The table for the terminal and the page, from a result of results.py. Pure."""
+"""The table for the terminal and the page, from a result of results.py. All functions are pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List the goals that are not met, with the distance to the goal and to the limit. Pure."""
+"""List the goals that are not met, with the distance to the goal and to the limit. All functions are pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the candidates, from stored results. Pure."""
+"""The tables of the candidates, from stored results. All functions are pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data of the charts, from a stored result. Pure."""
+"""The data of the charts, from a stored result. All functions are pure."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Archive:
         self.plan = {}
 
     def turns(self, session: Session, count: int, *, parse: bool = False) -> list[tuple[float, float, float]]:
-        """Repeat: a plan_start, one that archives it, a close. Return the milliseconds of each, while a reader runs."""
+        """Repeat a plan_start, one that archives it, and a close, beside a reader. Return the milliseconds of each."""
         times = []
         known = {self._length()}
         with watching(self.project.history, parse=parse) as seen:

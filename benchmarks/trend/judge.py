@@ -1,4 +1,4 @@
-"""Decide what counts as a regression. Pure.
+"""Decide what counts as a regression. All functions are pure.
 
 A row's ratio is our time divided by the time of a reference that does not change with our code, measured in the same
 round: a slower machine slows both.

@@ -99,7 +99,7 @@ def test_unreachable_url_ends_the_run(folder: Path) -> None:
 
 
 def test_repository_of_a_killed_run_is_recognized(folder: Path) -> None:
-    """The bare repository that a run had made when it was killed is known again."""
+    """The bare repository that a killed run had made is recognized."""
     WorkspaceRoot(str(folder)).sandbox().lay_git()
     with served(folder) as url:
         (result,) = run([made(ADD, **FIRST)], over_http(url, str(folder))).results

@@ -27,7 +27,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(("precondition", "new"), [(NO_GIT, True), ({"git": True}, False), ({}, False)])
 def test_project_outside_git_has_no_git_folder(precondition: dict[str, Any], new: bool) -> None:
-    """A project outside of git has no .git: one that the server makes is new there; any other project has."""
+    """A project outside of git has no .git, so one that the server makes is new; any other project has one."""
     fixture = nasty_fixture(act("mkdir", path=".git/new"), precondition=precondition)
     (result,) = run([fixture], stdio(NASTY), jobs=1).results
     status, failures = outcome(result)

@@ -73,7 +73,7 @@ def test_schema_requires_every_field(name: str) -> None:
 
 
 def test_order_of_completion_does_not_matter() -> None:
-    """The order in which fixtures ended does not show."""
+    """The report does not depend on the order in which fixtures ended."""
     assert to_json(runs.run(*reversed(runs.MIXED.results))) == to_json(runs.MIXED)
 
 

@@ -187,7 +187,7 @@ def test_work_stops_at_its_deadline_or_on_request() -> None:
     for halt in (asked, late):
         with stopping.set_halt(halt), pytest.raises(Halted):
             endless()
-    stopping.check()  # outside of such work it does nothing
+    stopping.check()  # outside of such work check() does nothing
 
 
 def test_cleaning_obeys_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:

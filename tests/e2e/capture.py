@@ -191,7 +191,7 @@ class _Recorder:
         return [line.rstrip() for line in _STYLE.sub("", text).splitlines()]
 
     def block(self, title: str) -> str:
-        """Return all of it as a block of text."""
+        """Return the commands and their output as a block of text."""
         lines = [f"# {title}, with a scripted model"]
         for line in self.lines:
             if line or lines[-1]:

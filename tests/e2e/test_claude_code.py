@@ -196,7 +196,7 @@ def test_default_gate_waits_for_a_plan(compacted: Run) -> None:
 
 @pytest.mark.shows("compaction")
 def test_compaction_gives_the_state_back_once(compacted: Run) -> None:
-    """After it the model has plan, tasks, skill and notes, each once, and the next message does not repeat them."""
+    """After a compaction the model has plan, tasks, skill and notes, each once, and the next message repeats none."""
     seen = compacted.last("ONCE-MORE")
     assert "The user works on links." in seen.text
     assert "PLANNED" not in [text for message in seen.messages for text in message.texts]
@@ -324,7 +324,7 @@ def test_hook_denies_what_a_loose_file_allows(agents: Run) -> None:
 
 @pytest.mark.shows("tracker")
 def test_tracker_follows_an_agent(agents: Run) -> None:
-    """The tracker has the agent as running at its first request, as completed with its report, then no more."""
+    """The tracker has the agent as running, then as completed with its report; after the session it is gone."""
     # The client starts both agents at once: the other one may run by then.
     assert ("architect", "running") in [(row["agent_name"], row["status"]) for row in agents.kept["running"]]
     done = {row["agent_name"]: (row["status"], row["last_message"]) for row in agents.kept["completed"]}

@@ -24,7 +24,7 @@ CALLS = 30
 FULL = 50_000
 
 
-# One session: a whole cycle, the end of turns, the end of the session, and uninstall. Before it, one without trust.
+# One session: a whole cycle, the end of turns and of the session, and uninstall. Before it a session without trust.
 
 
 @pytest.fixture(scope="module")

@@ -141,7 +141,7 @@ def test_agent_has_the_settings_of_its_file(searching: Run) -> None:
 
 @pytest.mark.shows("tracker")
 def test_tracker_follows_an_agent_of_version_1(searching: Run) -> None:
-    """The tracker has the agent as running, then as completed with its report, and with the next after send_input."""
+    """The tracker has the agent as running, as completed with its report, and after send_input with the next report."""
     assert [(row["agent_name"], row["status"]) for row in searching.kept["running"]] == [("architect", "running")]
     (done,) = searching.kept["completed"]
     assert (done["status"], done["last_message"], done["resume_count"]) == ("completed", REPORT, 0)

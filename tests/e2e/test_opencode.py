@@ -84,7 +84,7 @@ def test_refused_calls_reach_the_model_as_errors(cycle: Run) -> None:
 
 @pytest.mark.shows("turn-end")
 def test_end_of_a_turn_asks_for_task_close_once(cycle: Run) -> None:
-    """All tasks are completed: the first end of a turn goes on with the reason, all later ones do not."""
+    """All tasks are completed: the model has to continue at the first end of a turn, and at no later one."""
     assert (cycle.kept["work"], cycle.kept["else"]) == ("WORK-DONE", "NOTHING")
     asked = [text for text in cycle.last("CLOSE-IT").users() if "cycle is not closed" in text]
     assert len(asked) == 1
@@ -270,7 +270,7 @@ def test_tools_are_denied_if_the_hook_cannot_be_started(cycle: Run) -> None:
 
 @pytest.mark.shows("tracker")
 def test_tracker_follows_an_agent(agents: Run) -> None:
-    """The tracker has the agent as running, completed with its report, running again, and no more after the session."""
+    """The tracker has the agent as running, completed with its report, running again; after the session it is gone."""
     assert ("architect", "running") in [(row["agent_name"], row["status"]) for row in agents.kept["running"]]
     done = {row["agent_name"]: (row["status"], row["last_message"]) for row in agents.kept["completed"]}
     assert done == {

@@ -223,7 +223,7 @@ def test_list_names_entries_that_were_edited() -> None:
 
 
 def test_two_programs_on_the_path_are_named(tmp_path: Path) -> None:
-    """Each version is listed with its path; the first one starts."""
+    """Each program is listed with its version and path; the version shown is that of the first one."""
     for number in ("1", "2"):
         program = tmp_path / number / "codex"
         program.parent.mkdir()

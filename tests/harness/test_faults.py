@@ -142,7 +142,7 @@ def test_fault_05_codex_gets_only_fields_that_it_accepts(project: Project) -> No
 def test_fault_06_hooks_that_codex_does_not_trust_are_shown(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`install` says how to trust them, and `--list` shows those that Codex skips, also those that changed since."""
+    """`install` says how to trust the hooks; `--list` shows those that Codex skips, also those that changed since."""
     monkeypatch.chdir(project.root)
     assert main(["install", "codex", "--with", "hooks"]) == 0
     assert "Type /hooks in codex and trust the hooks" in capsys.readouterr().out

@@ -185,7 +185,7 @@ def test_the_bundle_says_which_python_it_needs(tmp_path: Path) -> None:
 
 
 def test_the_bundle_holds_only_its_own_files(tmp_path: Path) -> None:
-    """Program, data, licence and manifest are in it; caches and the conformance fixtures are not."""
+    """The bundle has program, data, licence and manifest, and neither caches nor the conformance fixtures."""
     assert package("mcpb", tmp_path / "p") == 0
     names = zipfile.ZipFile(tmp_path / "p/nexus-mcp.mcpb").namelist()
     assert {name.split("/")[0] for name in names} == {"manifest.json", "LICENSE", "server"}

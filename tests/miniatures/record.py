@@ -83,7 +83,7 @@ def write(broad: Iterable[str], rows: Mapping[str, str], fixtures: Sequence[Fixt
 def of_matrix(
     caught: Mapping[str, Sequence[str]], noted: Mapping[str, Sequence[str]], fixtures: Sequence[Fixture]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the broad miniatures, and the rows by what `make miniatures` found: the rarest miniature of a fixture.
+    """Return the broad miniatures, and the rows by the results of `make miniatures`: fixture → its rarest miniature.
 
     `noted` is caught_by.json.
     """

@@ -1,6 +1,7 @@
 """Treat short histories as long ones: with an index on disk, texts, and windows of a few bytes.
 
-A piece of a suite requests this with the field `long`, a key of WAYS. The key says what the times of files show.
+A piece of a suite requests this with the field `long`, a key of WAYS. The key says which files count as settled: those
+that are by their real times, all, or only those whose time was set explicitly.
 """
 
 from __future__ import annotations

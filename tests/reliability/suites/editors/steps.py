@@ -84,7 +84,7 @@ def _try(made: Ground, way: str, places: list[int], death: int, tally: Tally) ->
     told = f"{made.scene.told}, {way} before call {places}" + f", death before {death}" * (death < _MOST)
     lost = [token for token in tokens if token not in texts and token not in made.undo_texts()]
     if made.is_written_over and (places[0] <= seen.met or (way == "in_halves" and places[1] > seen.taken)):
-        lost = []  # the call may overwrite what was saved before its first look
+        lost = []  # the call may overwrite a save that came before its first read
     if way == "dated_back":
         lost = lost if lost == tokens or tokens[-1] in lost else []  # a second save replaces the first token
     if lost and way != "removed":

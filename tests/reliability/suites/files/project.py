@@ -19,7 +19,7 @@ Json = Any
 Files = dict[str, bytes]
 
 LOCK = "state/lock"  # no promise covers its content
-ADVICE = "state/oplog.jsonl"  # a change may add to it, and is none if it does not
+ADVICE = "state/oplog.jsonl"  # a change may add a line to it, but need not
 _INDEX = f"state/{cache.FOLDER}"
 
 

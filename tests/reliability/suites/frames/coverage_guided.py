@@ -56,7 +56,7 @@ def run(piece: Piece, runs: int) -> Tally:
 
 
 def main(runs: str, seed: str) -> None:
-    """Fuzz. Does not return."""
+    """Fuzz. Never return: the fuzzer ends the process."""
     _prepare(random.Random(seed))
     atheris = importlib.import_module(PROGRAM)
     for name in [name for name in sys.modules if name.startswith("nexus_mcp.server")]:

@@ -93,7 +93,7 @@ def closes(book: Book, files: Files) -> Iterable[str]:
 
 
 def archived_by_starts(book: Book, files: Files) -> Iterable[str]:
-    """Check plan_start: if its answer says so, the plan before it is archived without tasks, else none was open."""
+    """Check plan_start: it archived the plan before it, without tasks, if its answer says so; else no plan was open."""
     named = book.closed()
     by_id = {cycle["plan"]["id"]: cycle for cycle in files.cycles if cycle["plan"] is not None}
     for _, answer in book.acknowledged("plan_start"):

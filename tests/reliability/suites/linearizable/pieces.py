@@ -20,7 +20,7 @@ from tests.reliability.suites.linearizable.stalls import stall
 from tests.reliability.suites.points import CHANGING
 
 _JOURNAL = ".nexus/state/txn.json"
-_MOST = 0.5  # least share of histories without a lock to reject: in others no calls meet, or a call retries
+_MOST = 0.5  # least share of histories without a lock to reject: in some no calls meet, or a call retries
 
 
 def by_chance(piece: Piece) -> Tally:

@@ -19,7 +19,7 @@ from tests.reliability.suites.powercut.scenarios import SCENARIOS, Played, play
 
 _SAMPLES, _ALL_UP_TO = 10_000, 8
 _QUICK_SAMPLES, _QUICK_ALL_UP_TO, _QUICK_STEP = 12, 2, 4
-_QUICK_SAMPLES_OF = {"another's change after a close": 40}  # enough that each change is once the only lost one
+_QUICK_SAMPLES_OF = {"another's change after a close": 40}  # enough samples to lose each change alone once
 _LONG_SAMPLES, _LONG_ALL_UP_TO = 100, 3  # fewer: the index and texts of a long history are never synced
 _MOST_OPERATIONS = 40  # maximum operations of one call; a death is tried after each of them
 _LONG_STEP = 4  # in a long history, from one of these deaths to the next
