@@ -1,7 +1,7 @@
 """Find the brackets of a Markdown message that are plain text: outside code, links, images, addresses and escapes.
 
 markdown-it-py parses the message as CommonMark, with exceptions, because people indent what they type, and paste HTML
-and addresses: indented code and HTML are plain text, a fence counts at any indent, and a bare address such as
+and addresses. Indented code and HTML are plain text. A fence counts at any indent. A bare address such as
 https://example.org/a[b] is markup. A link definition counts only if its target looks like an address, because
 `[d]: SQLite` is how people type a decision.
 

@@ -42,7 +42,7 @@ class Progress:
     """The progress of a run of a suite: the numbers of the finished pieces, their tally, the seconds they took, and the
     day on which the last one finished.
 
-    A checkpoint belongs to one seed, one form and one state of the code. A run of any other does not continue from it.
+    A checkpoint belongs to one seed, one form and one state of the code. No other run continues from it.
     """
 
     suite: str

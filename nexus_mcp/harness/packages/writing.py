@@ -137,7 +137,7 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
     except OSError as error:
         raise _unusable(shown, error) from error
     finally:
-        for left in (temporary, aside):  # unfinished, and the old one
+        for left in (temporary, aside):  # the unfinished folder, and the old one
             shutil.rmtree(os.path.join(above, left), ignore_errors=True)
 
 
