@@ -36,8 +36,15 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     state = digest(repr([(task["id"], task["status"]) for task in tasks]))
     if not reason or memory.fields.get(STOPPED) == state:
         return {}
-    memory.note({STOPPED: state, HELD: "yes"})
-    if memory.save():  # without the record the model would be asked at each end of a turn
+    is_first = False
+
+    def claim(known: dict[str, Any]) -> dict[str, Any]:
+        # A harness may report one end several times at once, so the state that counts is the one under the lock.
+        nonlocal is_first
+        is_first = HELD not in known and known.get(STOPPED) != state
+        return {STOPPED: state, HELD: "yes"} if is_first else {}
+
+    if memory.save(claim) and is_first:  # without the record the model would be asked at each end of a turn
         ctx.decide(BLOCK, reason)
     return {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nexus_mcp.lifecycle.session_memory import SessionMemory
 from tests.lifecycle.support import Teller, put
 from tests.support import Json, Project, task, tasks
 
@@ -32,6 +33,23 @@ def test_finished_cycle_is_mentioned_once(tell: Teller, finished: Project) -> No
     assert [end(tell), end(tell)] == ["continue", "continue"]
     tell("user_message", session_id="s", prompt="Go on.")
     assert end(tell) == "continue"
+
+
+def test_two_ends_at_the_same_time_are_blocked_once(
+    tell: Teller, finished: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An end of the turn that is decided between the reading and the writing of another one is blocked; the other one
+    is not.
+    """
+    save, others = SessionMemory.save, []
+
+    def save_late(memory: SessionMemory, *arguments: Json) -> bool:
+        monkeypatch.setattr(SessionMemory, "save", save)
+        others.append(end(tell))
+        return save(memory, *arguments)
+
+    monkeypatch.setattr(SessionMemory, "save", save_late)
+    assert [end(tell), *others] == ["continue", "block"]
 
 
 def test_new_tasks_are_a_new_state(tell: Teller, finished: Project) -> None:
