@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _NAME = 80
 _OUTLINED = 24 << 20  # bytes
+_HEAD = 1 << 16
+"""Bytes in which the harnesses name the event: they write the large fields behind it."""
 
 
 class NativeEvent(Event):
@@ -67,11 +69,21 @@ class NativeEvent(Event):
         from nexus_mcp.lifecycle.malformed_payload import outline
 
         found, is_whole = outline(bytes(self.data[:_OUTLINED]), (*dialect.NAMES, dialect.EVENT_NAME))
-        name = found.get(dialect.EVENT_NAME)
-        if isinstance(name, str) and name in dialect.EVENTS:
-            self.native_name = name
-            self.name = dialect.EVENTS[name][0]
+        self._take_name(found.get(dialect.EVENT_NAME))
         return {ours: found[theirs] for theirs, ours in dialect.NAMES.items() if theirs in found}, is_whole
+
+    def fallback_answer(self) -> dict[str, Any]:
+        from nexus_mcp.lifecycle.malformed_payload import outline
+
+        if self.native_name == dialect.DECIDING:  # or not known yet: no other event has a tool to refuse
+            self._take_name(outline(bytes(self.data[:_HEAD]), (dialect.EVENT_NAME,))[0].get(dialect.EVENT_NAME))
+        return super().fallback_answer()
+
+    def _take_name(self, name: object) -> None:
+        """Take the name of the event that an unusable payload has. Other values count as PreToolUse."""
+        if isinstance(name, str) and name in (*dialect.EVENTS, *dialect.OTHERS):
+            self.native_name = name
+            self.name = dialect.EVENTS[name][0] if name in dialect.EVENTS else name
 
     def _is_second(self) -> bool:
         """Return whether an installed hook answers the event, so that this hook of a plugin stays silent."""

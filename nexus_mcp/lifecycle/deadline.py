@@ -12,7 +12,7 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from nexus_mcp.lifecycle.definition import AGAIN, BLOCK, CONTINUE, DENY
+from nexus_mcp.lifecycle.definition import AGAIN, BLOCK, CONTINUE, DENY, failure_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,4 +151,4 @@ def last_answer(name: str, harness_id: str, payload: dict[str, Any] | None, *, i
     if is_deciding:
         is_main = payload is not None and not (payload.get("agent_id") or payload.get("agent_name"))
         answer |= {"decision": BLOCK if is_main else DENY, "reason": f"{NOT_IN_TIME} {AGAIN}"}
-    return {**answer, "warnings": [f"The event {name}: {NOT_IN_TIME}"]}
+    return {**answer, "warnings": [failure_text(name, NOT_IN_TIME)]}

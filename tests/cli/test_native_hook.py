@@ -82,6 +82,45 @@ def test_unreadable_payload_of_another_event_denies_nothing(project: Project) ->
     assert "could not be handled" in answer["systemMessage"]
 
 
+@pytest.mark.parametrize("seconds", ["0.0", "30.0"], ids=["no answer in time", "an answer in time"])
+@pytest.mark.parametrize(
+    ("event", "is_denied"),
+    [
+        ("UserPromptSubmit", False),
+        ("PostToolUse", False),
+        ("Stop", False),
+        ("PermissionRequest", False),
+        ("PreToolUse", True),
+        ("BrandNew", True),
+    ],
+)
+def test_deadline_while_reading_is_answered_in_the_form_of_the_event(
+    project: Project, event: str, seconds: str, *, is_denied: bool
+) -> None:
+    """The first bytes name the event: only a tool is denied at the deadline, and an event that nobody knows."""
+    script = (
+        "import sys\n"
+        "from nexus_mcp.lifecycle import deadline\n"
+        f"deadline.WALL_S, deadline.LAST_S = 0.2, {seconds}\n"
+        "from nexus_mcp.cli import main\n"
+        "sys.exit(main(['hook', '--native', 'claude-code']))\n"
+    )
+    data = payload(hook_event_name=event, tool_name="Write", tool_input={"x": "y" * 100_000})[:-20]
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=project.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+        answer = json.loads(process.stdout.read())
+    if is_denied:
+        assert decision(answer) == "deny"
+    else:
+        assert list(answer) == ["systemMessage"]
+        assert "could not be handled" in answer["systemMessage"]
+
+
 def test_unknown_event_is_logged_in_silence(project: Project) -> None:
     """An unknown event of a newer harness prints nothing and is logged in hook-errors.jsonl; a known ignored event is
     not logged.
