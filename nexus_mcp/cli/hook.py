@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()}, least=0)
+_RESIDENT = "opencode"
+"""The harness that has no hooks of commands."""
 SERVE = Option("--serve", "", "answer events until stdin ends (opencode)")
 
 
@@ -52,10 +54,14 @@ def run(values: Values) -> int:
     if NATIVE.name in values:
         if EVENT.name in values:
             raise UsageError("hook takes an EVENT or --native, not both: the payload names the event.")
+        if SERVE.name in values and PLUGIN.name in values:
+            raise UsageError(f"{SERVE.name} and {PLUGIN.name} do not go together.", next_step=f"Leave {PLUGIN.name} out.")
         if SERVE.name in values:
             from nexus_mcp.cli.hook_server import serve
 
             return serve(values)
+        if values[NATIVE.name] == _RESIDENT:
+            raise UsageError(f"{NATIVE.name} {_RESIDENT} needs {SERVE.name}: its plugin keeps one process.")
         from nexus_mcp.cli.native_hook import NativeEvent
 
         event = NativeEvent(values)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.harness.definition import Harness, Request, Site
     from nexus_mcp.harness.plan import Plan
+    from nexus_mcp.harness.record import Record
 
 NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
 HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", NAMES, least=0)
@@ -42,6 +43,13 @@ DRY_RUN = Option("--dry-run", "", "print the changes, and make none")
 FORCE = Option("--force", "", "replace files that a user edited or wrote")
 YES = Option("--yes", "", "do not ask")
 FIRST = "[plan] and what you want to do; [run] carries out the tasks."
+_APART: dict[Option, tuple[Option, ...]] = {
+    LIST: (CHECK, DRY_RUN, FORCE, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD),
+    CHECK: (DRY_RUN, FORCE),
+}
+"""Option → those that it does not go together with: one of the two would have no effect."""
+_PARTS = {GATE: ("hooks",), FAST_HOOKS: ("server", "hooks")}
+"""Option → the parts that it changes, if not all."""
 _ANSWERS = {True: "; the server answers", False: "; the server does not answer", None: ""}
 _DONE = {"absent": "added", "same": "unchanged", "outdated": "updated", "edited": "replaced", "foreign": "replaced"}
 _DONE["obsolete"] = "removed"
@@ -52,10 +60,22 @@ _MISSING["obsolete"] = "no longer needed"
 def run(values: Values) -> int:
     """Install, check or list. Raise UsageError, InstallRefused, CatalogError."""
     check_prefix(values.get(TOOL_PREFIX.name, ""))
+    _check_together(values)
     if LIST.name in values:
         return _list(values)
     names = chosen(values, "install")
     return max([report_edits(partial(_install, values, name)) for name in names], default=exits.OK)
+
+
+def _check_together(values: Values) -> None:
+    """Raise UsageError for two options of which one would have no effect."""
+    for option, others in _APART.items():
+        for other in others if option.name in values else ():
+            if other.name in values:
+                problem = f"{option.name} and {other.name} do not go together."
+                raise UsageError(problem, next_step="Leave one of them out.")
+    if JSON.name in values and LIST.name not in values:
+        raise UsageError(f"{JSON.name} needs {LIST.name}.", next_step=f"Add {LIST.name}, or leave {JSON.name} out.")
 
 
 def site_of(values: Values) -> Site:
@@ -181,9 +201,11 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
     parts = [part.strip() for part in values.get(WITH.name, ",".join(PARTS)).split(",")]
     if unknown := [part for part in parts if part not in PARTS]:
         raise UsageError(f"--with takes some of {', '.join(PARTS)}, not {unknown[0]!r}.")
-    if FAST_HOOKS.name in options and not {"server", "hooks"} <= {*parts, *read_record(site).parts(harness.id)}:
+    record = read_record(site)
+    if FAST_HOOKS.name in options and not {"server", "hooks"} <= {*parts, *record.parts(harness.id)}:
         step = "Leave out --with, or name server and hooks in it."
         raise UsageError("--fast-hooks needs the server and the hooks.", next_step=step)
+    _check_parts(values, parts, record, harness.id)
     is_project = site.scope == "project"
     around = find_root(None, {}, site.root)
     own = ["--project", site.root] if is_project and around != site.root else []
@@ -197,6 +219,17 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         models=read_models(harness.id, _settings(site) if is_project else {}),
         server_options=own,
     )
+
+
+def _check_parts(values: Values, parts: list[str], record: Record, harness: str) -> None:
+    """Raise UsageError for a new value of an option that changes a part which --with leaves out."""
+    known = record.options(harness)
+    for option in (GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD):
+        if option.name in values and values[option.name] != known.get(option.name):
+            needed = _PARTS.get(option) or record.parts(harness)
+            if missing := [part for part in needed if part not in parts]:
+                step = f"Leave out {WITH.name}, or name {' and '.join(needed)} in it."
+                raise UsageError(f"{option.name} changes the {' and the '.join(missing)}, which {WITH.name} leaves out.", next_step=step)
 
 
 def _drop_gone_command(values: Values, options: dict[str, str]) -> None:

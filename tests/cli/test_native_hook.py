@@ -339,6 +339,8 @@ def test_finished_cycle_continues_the_turn_once(project: Project) -> None:
     [
         (["--native", "claude-code", "user_message"], "not both"),
         (["--native", "claude-code", "--serve"], "is for opencode"),
+        (["--native", "opencode"], "--native opencode needs --serve"),
+        (["--native", "opencode", "--serve", "--plugin"], "--serve and --plugin do not go together"),
         (["--serve", "user_message"], "needs --native"),
         ([], "needs an argument EVENT"),
     ],

@@ -276,6 +276,40 @@ def test_without_a_harness_and_a_terminal_it_is_a_usage_error(at: Path) -> None:
     assert run("install") == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--list", "--check"), "--list and --check do not go together"),
+        (("--list", "--dry-run"), "--list and --dry-run do not go together"),
+        (("--list", "--force"), "--list and --force do not go together"),
+        (("--list", "--scope", "user"), "--list and --scope do not go together"),
+        (("--list", "--gate", "off"), "--list and --gate do not go together"),
+        (("--check", "--dry-run"), "--check and --dry-run do not go together"),
+        (("--check", "--force"), "--check and --force do not go together"),
+        (("--json",), "--json needs --list"),
+        (("--json", "--check"), "--json needs --list"),
+        (("--with", "agents", "--gate", "off"), "--gate changes the hooks, which --with leaves out"),
+        (("--with", "agents", "--tool-prefix", "nx_"), "--tool-prefix changes the server and the hooks, which --with leaves out"),
+    ],
+    ids=str,
+)
+def test_options_of_which_one_would_have_no_effect_are_refused(
+    at: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], problem: str
+) -> None:
+    """Each pair is refused in one sentence with exit code 2, and nothing is written."""
+    assert run("install", "codex", "--with", "server,hooks") == 0
+    before = tree(at)
+    assert run("install", "codex", *words) == 2
+    assert problem in capsys.readouterr().err
+    assert tree(at) == before
+
+
+def test_option_with_its_recorded_value_is_accepted(at: Path) -> None:
+    """An option that changes nothing of the other parts may be named for some of them."""
+    assert run("install", "codex", "--with", "server,hooks", "--tool-prefix", "nx_", "--gate", "off") == 0
+    assert run("install", "codex", "--with", "agents", "--tool-prefix", "nx_", "--gate", "off") == 0
+
+
 def test_a_command_that_is_missing_is_refused(at: Path) -> None:
     """A missing --command is refused, because a hook that does not start would allow everything."""
     assert run("install", "codex", "--command", "no-such-nexus") == 2
