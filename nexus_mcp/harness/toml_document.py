@@ -6,6 +6,7 @@ Each edit also changes a plain value, and the finished text has to parse to exac
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from copy import deepcopy
@@ -22,6 +23,8 @@ _TOKEN = re.compile(
     r'|"(?:[^"\\\n]++|\\.)*+"|\'[^\'\n]*+\'|\#[^\n]*+|\n|[\[\]{}]',
     re.DOTALL,
 )
+_NAN = math.nan
+"""Each nan of a text: the same object is equal to itself within a table, where two of them would differ."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -164,11 +167,16 @@ def _key(name: str) -> str:
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text.removeprefix(BOM))
+        return tomllib.loads(text.removeprefix(BOM), parse_float=_float)
     except tomllib.TOMLDecodeError as error:
         raise Unreadable(f"is not TOML: {error}") from error
     except RecursionError as error:
         raise Unreadable("is nested too deeply to be read") from error
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    return _NAN if math.isnan(value) else value
 
 
 def _has(value: Any, path: list[str]) -> bool:

@@ -158,3 +158,16 @@ def test_an_inline_table_is_refused(text: str) -> None:
     """The edit of an inline table is refused, because it would change the user's layout."""
     with pytest.raises(Unsuitable, match="inline table"):
         TomlDocument(text).set(TABLE, {"command": "x"})
+
+
+@pytest.mark.parametrize("number", ["nan", "+nan", "-nan", "inf", "-inf", "[nan, {y = nan}]"])
+def test_special_numbers_of_toml_stay(number: str) -> None:
+    """A nan is unequal to itself, and no reason to refuse a file: its bytes stay."""
+    text = f"x = {number}\n[other]\ny = {number} # mine\n"
+    document = TomlDocument(text)
+    document.set(TABLE, {"command": "x"})
+    added = document.finish()
+    assert added.startswith(text)
+    removed = TomlDocument(added)
+    removed.remove(TABLE)
+    assert removed.finish() == text
