@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 _OPENCODE = "opencode"
+_MALFORMED = "The report of the OpenCode plugin about this event is malformed."
 _LONGEST = 24 << 20
 """Bytes of a report, at most."""
 
@@ -59,9 +60,11 @@ def _answer(sessions: Sessions, line: bytes) -> dict[str, Any]:
         if not isinstance(report, dict) or not line:
             raise Unusable("A report is an object.")
         number = report.get("id")
+        if not isinstance(report.get("event"), str):
+            raise Unusable("The event of a report is a text.")
         return {**sessions.handle(report), "id": number}
     except Unusable:
-        return {"deny": UNREADABLE, "id": number}
+        return {DENY: f"{_MALFORMED} {UNREADABLE}", "id": number}
     except Exception as error:  # noqa: BLE001 - one report must not end the process
         return {DENY: f"{UNREADABLE} {own_fault(error)}", "id": number}
 

@@ -312,6 +312,22 @@ def test_resident_process_denies_unreadable_reports(project: Project) -> None:
     assert ["deny" in answer for answer in answers] == [True, True, False, False]
 
 
+@pytest.mark.parametrize("event", [["before"], {}, 3, None, True])
+def test_report_with_a_malformed_event_is_denied_in_plain_words(project: Project, event: Any) -> None:
+    """An event that is no text may stand for any event, so the tool is denied, with the reason; no fault is ours."""
+    project.put("state/tasks.json", tasks(task(1)))
+    denied, missing, good = serve(
+        project,
+        {"id": 1, "event": event, "session": "r", "parent": "", **WRITE},
+        {"id": 2, "session": "r", "parent": "", **WRITE},
+        {"id": 3, "event": "before", "session": "r", "parent": "", **WRITE},
+    )
+    assert denied["deny"].startswith("The report of the OpenCode plugin about this event is malformed.")
+    assert "fault of its own" not in denied["deny"]
+    assert missing == {**denied, "id": 2}
+    assert good == {"id": 3}
+
+
 def test_command_text_has_no_tags(project: Project) -> None:
     """Fault 3: the text of a command arrives as a message, and a tag in it is text; the next message has tags."""
     answers = serve(
