@@ -112,8 +112,9 @@ class ClaudeCode:
     def doubles(self, site: Site) -> list[Double]:
         found: dict[str, object] = {}
         local = os.path.join(site.root, ".claude", "settings.local.json")
-        user, project = (_settings(site._replace(scope=scope)) for scope in (USER, PROJECT))
-        for path in (user, project, local):  # the later one wins
+        has_user = site.find_folder("CLAUDE_CONFIG_DIR", ".claude")
+        scopes = (USER, PROJECT) if has_user else (PROJECT,)
+        for path in (*(_settings(site._replace(scope=scope)) for scope in scopes), local):  # the later one wins
             enabled = files.read_settings(path).get("enabledPlugins")
             found |= enabled if isinstance(enabled, dict) else {}
         return [

@@ -20,7 +20,6 @@ from nexus_mcp.harness.definition import (
     SERVER_NAME,
     SKILLS,
     TOML,
-    USER,
     Double,
     Row,
     Site,
@@ -172,7 +171,8 @@ def _hooks_file(site: Site) -> str:
 
 
 def _user_settings(site: Site) -> dict[str, Any]:
-    return files.read_settings(os.path.join(_folder(site._replace(scope=USER)), "config.toml"))
+    folder = site.find_folder("CODEX_HOME", ".codex")
+    return files.read_settings(os.path.join(folder, "config.toml")) if folder else {}
 
 
 def _is_trusted(settings: dict[str, Any], root: str) -> bool:

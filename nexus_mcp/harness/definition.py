@@ -51,6 +51,13 @@ class Site(NamedTuple):
         named = self.environ.get(variable, "")
         return os.path.abspath(named) if named else os.path.join(self.home, *default)
 
+    def find_folder(self, variable: str, *default: str) -> str:
+        """Return the same folder, for reading; "" if there is no home folder: then the user has no such files."""
+        try:
+            return self.folder(variable, *default)
+        except InstallRefused:
+            return ""
+
     @property
     def within(self) -> str:
         """The folder that links may not lead out of; "" in user scope."""

@@ -165,13 +165,21 @@ def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
         for (place, next_step), parts in twice.items()
     ]
     other = site._replace(scope=USER if site.scope == PROJECT else PROJECT)
-    if HOOKS in request.parts and HOOKS in read_record(other).parts(harness.id):
+    if HOOKS in request.parts and HOOKS in _parts(other, harness):
         faults.append(
             f"The hooks are installed in {other.scope} scope already, and both would run. Run nexus-mcp uninstall "
             f"{harness.id} --scope {other.scope} first, or leave out hooks with --with."
         )
     if faults:
         raise InstallRefused(faults)
+
+
+def _parts(site: Site, harness: Harness) -> list[str]:
+    """Return the installed parts in a scope that is only read: its folders may be missing or not ours to write."""
+    if site.scope == USER and not site.find_folder("XDG_STATE_HOME", ".local", "state"):
+        return []
+    is_there = os.path.lexists(os.path.join(site.record_folder, records.NAME))
+    return read_record(site).parts(harness.id) if is_there else []
 
 
 def _initialise(site: Site) -> None:

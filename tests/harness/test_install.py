@@ -271,6 +271,24 @@ def test_hooks_in_both_scopes_are_refused(at: Path, capsys: pytest.CaptureFixtur
     assert run("install", "codex", "--with", "server,agents,skills") == 0
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_project_scope_needs_no_home(
+    at: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Without a home folder the user scope is refused; the project scope has all its commands."""
+    monkeypatch.setenv("HOME", str(tmp_path / "gone"))
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    before = tree(at)
+    assert run("install", name, "--scope", "user") == 1
+    assert "does not exist. Set HOME" in capsys.readouterr().err
+    assert run("install", name) == 0
+    assert run("install", name, "--check") == 0
+    assert run("install", name, "--list") == 0
+    assert run("uninstall", name) == 0
+    assert tree(at) == before
+
+
 def test_without_a_harness_and_a_terminal_it_is_a_usage_error(at: Path) -> None:
     """Without a terminal the command asks no question."""
     assert run("install") == 2
