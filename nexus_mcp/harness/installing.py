@@ -14,7 +14,7 @@ from nexus_mcp.harness import record as records
 from nexus_mcp.harness.carry_out import carry_out
 from nexus_mcp.harness.definition import HOOKS, PROJECT, USER, Harness, Request, Site
 from nexus_mcp.harness.files import Interference
-from nexus_mcp.harness.plan import ABSENT, SAME, Change, Plan, plan_install, plan_removal
+from nexus_mcp.harness.plan import ABSENT, FOREIGN, SAME, Change, Plan, plan_install, plan_removal
 from nexus_mcp.harness.vault import Vault
 
 if TYPE_CHECKING:
@@ -69,8 +69,11 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
             if data is None:
                 continue  # the edited file stays as it is
             there, known = current[path], old.get(path)
-            is_ours = known is not None and there is not None and marks.digest(there) == known[0]
-            rows[path] = (marks.digest(data), known[1] if is_ours and known is not None else before)
+            left = marks.digest(there) if there is not None else ""
+            if known is not None and left in known[0].split():
+                rows[path] = (f"{marks.digest(data)} {left}", known[1])
+            else:
+                rows[path] = (marks.digest(data), before)
         if site.scope == USER:
             plan.record.folders += above
         plan.record.installed[harness.id] = {"nexus_mcp": __version__, "options": options}
@@ -118,18 +121,25 @@ def forget(site: Site, harness: Harness) -> None:
 def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:
     """Return the change that records the new entries, files and folders before they are written; [] without new ones.
 
-    So an uninstall after a kill between two files removes what was written. Recorded hashes stay: an entry that the
-    kill left as it was must not look edited by hand.
+    So an uninstall after a kill between two files removes what was written. Recorded hashes stay beside the new ones: an
+    entry that the kill left as it was must not look edited by hand.
     """
     found = files.look(os.path.join(site.record_folder, records.NAME), site.within)
     record, own = records.decode(found.data, site.shown(found.path)), plan.record
     for row in plan.states:
         key = site.key(row.path)
-        if row.state in (ABSENT, SAME) and row.key in own.entries.get(key, {}):
-            record.entries.setdefault(key, {})[row.key] = own.entries[key][row.key]
+        if row.key in own.entries.get(key, {}):
+            rows, new = record.entries.setdefault(key, {}), own.entries[key][row.key]
             record.add_made(key, own.made.get(key, []))
-        elif row.state in (ABSENT, SAME) and key in own.files:
-            record.files[key] = own.files[key]
+        elif key in own.files:
+            rows, new = record.files, own.files[key]
+        else:
+            continue
+        name = row.key if rows is not record.files else key
+        if name in rows:
+            rows[name] = records.succeed(rows[name], new)
+        elif row.state in (ABSENT, SAME, FOREIGN):
+            rows[name] = new
     for change in plan.changes:
         if change.data is not None:
             record.folders += map(site.key, files.missing_folders(os.path.dirname(change.found.real)))

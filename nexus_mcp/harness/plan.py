@@ -12,7 +12,7 @@ from nexus_mcp.harness import files, marks
 from nexus_mcp.harness.definition import TOML, Harness, Row, Site, Spliced, Whole, pointer_of
 from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
 from nexus_mcp.harness.jsonc import Unreadable
-from nexus_mcp.harness.record import WHOLE_FILE, Record
+from nexus_mcp.harness.record import WHOLE_FILE, Record, hashes
 from nexus_mcp.harness.toml_document import TomlDocument, table_lines
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def plan_removal(
 ) -> Plan:
     """Return the plan that takes out everything of a harness. `record` is changed to its future content.
 
-    `befores`: absolute path → (hash of the file as we left it, the bytes that it had before), from the vault.
+    `befores`: absolute path → (hashes of the file as we left it, the bytes that it had before), from the vault.
     Raise InstallRefused, EditedByHand with all faults.
     """
     work = _Work(site, harness, record, force=force)
@@ -205,7 +205,7 @@ class _Work:
     def drop_file(self, key: str, before: tuple[str, bytes | None] | None = None) -> None:
         """Plan to remove a generated file, unless another harness owns it, too.
 
-        `before`: (hash of the file as we left it, the bytes that we replaced).
+        `before`: (hashes of the file as we left it, the bytes that we replaced).
         """
         path = self._site.path(key)
         known = self._record.files[key]
@@ -217,8 +217,8 @@ class _Work:
         except InstallRefused as error:
             self._faults += error.faults
             return
-        if found.data is not None:
-            is_ours = marks.digest(found.data) == known["hash"]
+        if found.data is not None and (before is None or found.data != before[1]):
+            is_ours = marks.digest(found.data) in hashes(known)
             if not is_ours and self._refuses(EDITED, self._site.shown(path)):
                 return
             if not is_ours:
@@ -235,12 +235,12 @@ class _Work:
         rows = [self._record.entries[key][pointer] for pointer in pointers]
         try:
             found = files.look(path, self._site.within)
-            if before is not None and found.data is not None and marks.digest(found.data) == before[0]:
+            if before is not None and found.data is not None and marks.digest(found.data) in before[0].split():
                 self._changes.append(Change(found, before[1]))
                 self._states += [
                     State(row["part"], path, pointer, OBSOLETE) for row, pointer in zip(rows, pointers, strict=True)
                 ]
-            elif found.data is not None:
+            elif found.data is not None and (before is None or found.data != before[1]):
                 document = open_document(path, found.data)
                 for pointer in pointers:
                     self._take(document, path, pointer, found)
@@ -297,28 +297,29 @@ class _Work:
             return
         what = f"{'.'.join(parts)} in {self._site.shown(path)}"
         if is_item:
-            index = self._index(current, known["hash"])
+            index = self._index(current, known)
             if index < 0:
                 return  # our entry was removed; the present one belongs to the user
-            is_edited = marks.value_digest(current[index]) != known["hash"]
+            is_edited = marks.value_digest(current[index]) not in hashes(known)
             if is_edited and self._refuses(EDITED, what):
                 return
             if is_edited and found.data is not None:
                 self._copies[path] = found.data
             assert isinstance(document, JsonDocument)
             document.remove_item(parts, index)
-        elif marks.value_digest(current) != known["hash"] and self._refuses(EDITED, what):
+        elif marks.value_digest(current) not in hashes(known) and self._refuses(EDITED, what):
             return
         else:
-            if marks.value_digest(current) != known["hash"] and found.data is not None:
+            if marks.value_digest(current) not in hashes(known) and found.data is not None:
                 self._copies[path] = found.data
             document.remove(parts)
         self._states.append(State(known["part"], path, pointer, OBSOLETE))
 
-    def _index(self, items: Any, digest: str) -> int:
-        """Return the index of the item with this hash, else of one that is recognized as ours; -1 without one."""
+    def _index(self, items: Any, known: dict[str, Any] | None) -> int:
+        """Return the index of the recorded item, else of one that is recognized as ours; -1 without one."""
         there = items if isinstance(items, list) else []
-        exact = [index for index, one in enumerate(there) if marks.value_digest(one) == digest]
+        wanted = hashes(known) if known else ()
+        exact = [index for index, one in enumerate(there) if marks.value_digest(one) in wanted]
         ours = [index for index, one in enumerate(there) if self._recognizes(one)]
         return next(iter([*exact, *ours]), -1)
 
@@ -333,9 +334,9 @@ class _Work:
             return
         if is_item and isinstance(document, JsonDocument) and isinstance(there, list):
             digests = [marks.value_digest(one) for one in there]
-            wanted = marks.value_digest(current) if current is not None else known["hash"] if known else ""
-            if wanted in digests:
-                document.remove_item(parts, digests.index(wanted))
+            wanted = (marks.value_digest(current),) if current is not None else hashes(known) if known else ()
+            for index in [number for number, one in enumerate(digests) if one in wanted][:1]:
+                document.remove_item(parts, index)
         elif not is_item:
             document.remove(parts)
 
@@ -387,8 +388,7 @@ class _Work:
         if not isinstance(there, list):
             raise Unsuitable(f"has no array at {'.'.join(row.pointer)}")
         known = self._record.entry(self._site.key(row.path), row.key)
-        digest = known["hash"] if known else ""
-        index = there.index(row.value) if row.value in there else self._index(there, digest)
+        index = there.index(row.value) if row.value in there else self._index(there, known)
         return (None, -1) if index < 0 else (there[index], index)
 
     def _entry_state(self, current: Any, row: Spliced, known: dict[str, Any] | None) -> str:
@@ -397,7 +397,7 @@ class _Work:
         if current == row.value:
             return SAME
         if known is not None:
-            return OUTDATED if marks.value_digest(current) == known["hash"] else EDITED
+            return OUTDATED if marks.value_digest(current) in hashes(known) else EDITED
         return OUTDATED if self._recognizes(current) else FOREIGN
 
 
@@ -408,7 +408,7 @@ def _file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
     if marks.is_intact(there) and marks.unmarked(there) == marks.unmarked(text):
         return SAME
     if known is not None:
-        return OUTDATED if marks.digest(found.data) == known["hash"] else EDITED
+        return OUTDATED if marks.digest(found.data) in hashes(known) else EDITED
     if marks.is_marked(there):
         return OUTDATED if marks.is_intact(there) else EDITED
     return FOREIGN

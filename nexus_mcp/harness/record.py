@@ -19,10 +19,26 @@ WHOLE_FILE = ""
 """In `made` of a file: the installation made the whole file."""
 
 
+NEXT = "next"
+
+
+def hashes(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the hashes of a row of files or entries: content with one of them is ours."""
+    return (row["hash"], *row.get(NEXT, "").split())
+
+
+def succeed(row: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return the row `new` with the hashes of the present `row` beside its own."""
+    first, *more = dict.fromkeys((*hashes(row), new["hash"]))
+    return {**new, "hash": first, **({NEXT: " ".join(more)} if more else {})}
+
+
 class Record:
     """The record of one scope. Paths are relative to the project, absolute in user scope.
 
-    files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. made: path → pointers of the
+    files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. While an update is under way, a row
+    has `next`, too, the hash after it, so that a kill between two files leaves no row that looks edited; several kills
+    leave several hashes, separated by a space. made: path → pointers of the
     objects and arrays that were made for the entries, WHOLE_FILE for the file itself. installed: harness id →
     {nexus_mcp: version, options}. folders: those that installations made.
     """
@@ -126,10 +142,10 @@ def _check(value: Any) -> None:
     if not isinstance(value["version"], int):
         raise TypeError("version")
     for path, row in value["files"].items():
-        _check_texts(path, row["hash"], row["part"], *row["owners"])
+        _check_texts(path, *hashes(row), row["part"], *row["owners"])
     for path, rows in value["entries"].items():
         for pointer, row in rows.items():
-            _check_texts(path, pointer, row["hash"], row["part"], row["owner"])
+            _check_texts(path, pointer, *hashes(row), row["part"], row["owner"])
     for path, pointers in value["made"].items():
         _check_texts(path, *pointers)
     for name, row in value["installed"].items():

@@ -15,6 +15,7 @@ from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
 from nexus_mcp.harness.definition import HOOKS, PARTS, SCOPES, SERVER, SERVER_NAME, USER, pointer_of
 from nexus_mcp.harness.installing import read_record
+from nexus_mcp.harness.record import hashes
 from nexus_mcp.log import printable
 from nexus_mcp.program import is_own_program, own_command
 
@@ -128,7 +129,7 @@ def drift(site: Site, record: Record, harness: str) -> list[str]:
             continue
         if data is None:
             found.append(f"{site.shown(path)} is missing.")
-        elif marks.digest(data) != record.files[key]["hash"]:
+        elif marks.digest(data) not in hashes(record.files[key]):
             found.append(f"{site.shown(path)} was edited by hand.")
     return found
 
@@ -144,8 +145,8 @@ def _own_values(site: Site, record: Record, harness: str) -> Iterator[tuple[str,
         for name in parts:
             value = value.get(name) if isinstance(value, dict) else None
         there = (value if isinstance(value, list) else []) if is_item else [value]
-        digest = record.entries[key][pointer]["hash"]
-        yield key, pointer, next((one for one in there if marks.value_digest(one) == digest), None)
+        known = hashes(record.entries[key][pointer])
+        yield key, pointer, next((one for one in there if marks.value_digest(one) in known), None)
 
 
 def _words_of(value: Any) -> list[str]:

@@ -20,7 +20,11 @@ _INDEX = "before.json"
 
 
 class Vault:
-    """The stored bytes of one harness in one scope: absolute path → (hash as we left the file, bytes before)."""
+    """The stored bytes of one harness in one scope: absolute path → (hashes of the file as we left it, bytes before).
+
+    The hashes are separated by a space: that of the last installation, and that of the one before it, which a kill may
+    have left in the file.
+    """
 
     def __init__(self, folder: str, harness: str) -> None:
         self._top = folder

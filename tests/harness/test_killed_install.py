@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,26 @@ from nexus_mcp.harness import HARNESSES, files
 from tests.forks import forked
 from tests.harness.test_install import FOREIGN, put, run, tree
 from tests.support import Project
+
+
+def install_until(*words: str) -> Callable[[int], int]:
+    """Return a function that installs, and kills its process before the file with a number."""
+    write = files.write
+
+    def install(number: int) -> int:
+        done: list[Path] = []
+
+        def killing(found: files.Found, data: bytes | None) -> None:
+            if len(done) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            write(found, data)
+            done.append(Path(found.path))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "write", killing)
+            return run("install", *words)
+
+    return install
 
 
 @pytest.mark.parametrize("words", [["uninstall"], ["install", "uninstall"]], ids=["at-once", "after-another"])
@@ -23,24 +44,38 @@ def test_uninstall_after_a_kill_restores_the_bytes(
     monkeypatch.chdir(project.root)
     put(project.root, FOREIGN)
     before = tree(project.root)
-    write = files.write
-
-    def install_until(number: int) -> int:
-        done: list[Path] = []
-
-        def killing(found: files.Found, data: bytes | None) -> None:
-            if len(done) == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            write(found, data)
-            done.append(Path(found.path))
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files, "write", killing)
-            return run("install", name)
-
     for number in (0, 1, 2, 3, 8, 15):
-        assert list(forked([number], install_until, 60.0)) == [(number, None)]
+        assert list(forked([number], install_until(name), 60.0)) == [(number, None)]
         assert [run(word, name) for word in words] == [0] * len(words)
+        assert tree(project.root) == before
+
+
+@pytest.mark.parametrize("name", tuple(HARNESSES))
+def test_uninstall_after_a_kill_of_an_update_restores_the_bytes(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """No file counts as edited by hand, whether it has the bytes of the old or of the new version, or of one before."""
+    monkeypatch.chdir(project.root)
+    put(project.root, FOREIGN)
+    before = tree(project.root)
+    for number in (1, 2, 3, 5, 8):
+        assert run("install", name, "--tool-prefix", "old_") == 0
+        for prefix in ("new_", "other_"):
+            update = install_until(name, "--tool-prefix", prefix, "--gate", "block")
+            assert list(forked([number], update, 60.0)) == [(number, None)]
+        assert run("uninstall", name) == 0
+        assert tree(project.root) == before
+
+
+def test_uninstall_after_a_kill_gives_replaced_files_back(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file and an entry of the user that --force replaced are there again, wherever the kill was."""
+    monkeypatch.chdir(project.root)
+    entry = b'{"mcpServers": {"nexus": {"command": "mine"}}}'
+    put(project.root, {".claude/agents/tester.md": b"mine", ".mcp.json": entry})
+    before = tree(project.root)
+    for number in (0, 1, 2, 3, 8, 11, 15):
+        assert list(forked([number], install_until("claude-code", "--force"), 60.0)) == [(number, None)]
+        assert run("uninstall", "claude-code") == 0
         assert tree(project.root) == before
 
 
