@@ -55,7 +55,9 @@ def run(values: Values) -> int:
         if EVENT.name in values:
             raise UsageError("hook takes an EVENT or --native, not both: the payload names the event.")
         if SERVE.name in values and PLUGIN.name in values:
-            raise UsageError(f"{SERVE.name} and {PLUGIN.name} do not go together.", next_step=f"Leave {PLUGIN.name} out.")
+            raise UsageError(
+                f"{SERVE.name} and {PLUGIN.name} do not go together.", next_step=f"Leave {PLUGIN.name} out."
+            )
         if SERVE.name in values:
             from nexus_mcp.cli.hook_server import serve
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
     from nexus_mcp.harness.definition import Harness, Request, Site
-    from nexus_mcp.harness.plan import Plan
+    from nexus_mcp.harness.plan import Plan, State
     from nexus_mcp.harness.record import Record
 
 NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
@@ -182,11 +182,13 @@ def _install(values: Values, name: str) -> int:
         print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
     if shutil.which(harness.program) is None:
         print(f"\nThe program {harness.program} is not on the PATH: install {harness.title} to use this.")
-    if "agents" in request.parts and (warning := request.models.warning(request.catalog.agents)):
-        print(f"\n{warning}")
+    if "agents" in request.parts and (note := request.models.warning(request.catalog.agents)):
+        print(f"\n{note}")
     if site.scope == "project" and os.path.isabs(request.command[0]):
-        shown = printable(request.command[0])
-        print(f"\nThese files name {shown}, which colleagues may not have. For files in git use --command nexus-mcp.")
+        from nexus_mcp.cli.shared_files import warning as warning_of
+
+        if warning := warning_of(site, outcome.plan.states, request.command[0], _place):
+            print(f"\n{warning}")
     _print_steps(harness.next_steps(site, request))
     return exits.OK
 
@@ -229,7 +231,10 @@ def _check_parts(values: Values, parts: list[str], record: Record, harness: str)
             needed = _PARTS.get(option) or record.parts(harness)
             if missing := [part for part in needed if part not in parts]:
                 step = f"Leave out {WITH.name}, or name {' and '.join(needed)} in it."
-                raise UsageError(f"{option.name} changes the {' and the '.join(missing)}, which {WITH.name} leaves out.", next_step=step)
+                raise UsageError(
+                    f"{option.name} changes the {' and the '.join(missing)}, which {WITH.name} leaves out.",
+                    next_step=step,
+                )
 
 
 def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
@@ -294,16 +299,19 @@ def _command(word: str, *, is_forced: bool) -> list[str]:
     return [path]
 
 
+def _place(site: Site, row: State) -> str:
+    """Return the path of a file for messages, of agents and skills that of their folder."""
+    shown = site.shown(row.path)
+    if row.part == "skills":
+        return f"{os.path.dirname(os.path.dirname(shown))}/"
+    return f"{os.path.dirname(shown)}/" if row.part == "agents" else shown
+
+
 def _rows(site: Site, plan: Plan, words: dict[str, str]) -> list[tuple[str, str, str]]:
     """Return (word, part, path) of each file, those of a folder as one row."""
     counted: dict[tuple[str, str, str], int] = {}
     for row in plan.states:
-        shown = site.shown(row.path)
-        if row.part == "skills":
-            shown = f"{os.path.dirname(os.path.dirname(shown))}/"
-        elif row.part == "agents":
-            shown = f"{os.path.dirname(shown)}/"
-        key = (words.get(row.state, row.state), row.part, shown)
+        key = (words.get(row.state, row.state), row.part, _place(site, row))
         counted[key] = counted.get(key, 0) + 1
     return [
         (word, part if count == 1 or part == "server" else f"{count} {part}", shown)

@@ -151,7 +151,7 @@ def _git(folder: str, *words: str) -> tuple[int, str, str]:
 
 
 def run_git(
-    folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float | None = None
+    folder: str, *words: str, data: bytes = b"", index: str = "", seconds: float | None = None, is_literal: bool = True
 ) -> tuple[int, bytes, str]:
     """Run git in `folder`. Return (exit code, stdout, reason of a failure).
 
@@ -171,7 +171,7 @@ def run_git(
             env={
                 **environment,
                 **NO_FETCH,
-                "GIT_LITERAL_PATHSPECS": "1",
+                "GIT_LITERAL_PATHSPECS": str(int(is_literal)),
                 **({"GIT_INDEX_FILE": index} if index else {}),
             },
             input=data,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from nexus_mcp.cli import main
 from nexus_mcp.harness import HARNESSES, files, load
 from nexus_mcp.harness.status import find_version
+from nexus_mcp.program import own_command
 from tests.support import Project
 
 NAMES = tuple(HARNESSES)
@@ -307,7 +309,10 @@ def test_without_a_harness_and_a_terminal_it_is_a_usage_error(at: Path) -> None:
         (("--json",), "--json needs --list"),
         (("--json", "--check"), "--json needs --list"),
         (("--with", "agents", "--gate", "off"), "--gate changes the hooks, which --with leaves out"),
-        (("--with", "agents", "--tool-prefix", "nx_"), "--tool-prefix changes the server and the hooks, which --with leaves out"),
+        (
+            ("--with", "agents", "--tool-prefix", "nx_"),
+            "--tool-prefix changes the server and the hooks, which --with leaves out",
+        ),
     ],
     ids=str,
 )
@@ -326,6 +331,30 @@ def test_option_with_its_recorded_value_is_accepted(at: Path) -> None:
     """An option that changes nothing of the other parts may be named for some of them."""
     assert run("install", "codex", "--with", "server,hooks", "--tool-prefix", "nx_", "--gate", "off") == 0
     assert run("install", "codex", "--with", "agents", "--tool-prefix", "nx_", "--gate", "off") == 0
+
+
+def git(at: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(at), *words], check=True, capture_output=True)
+
+
+def test_absolute_path_is_warned_about_in_files_that_git_shares(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The warning names each such file once: neither ignored files, unless they are tracked, nor files without git."""
+
+    def warned(*words: str) -> str:
+        assert run("install", "claude-code", "--with", "server,hooks", *words) == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if "colleagues" in line]
+        assert len(lines) <= 1
+        return lines[0].partition(" name")[0] if lines else ""
+
+    shutil.rmtree(at / ".git")
+    assert warned() == ""
+    git(at, "init")
+    assert warned() == ".mcp.json, .claude/settings.json"
+    assert warned("--command", "nexus-mcp", "--force") == ""
+    put(at, {".gitignore": b".mcp.json\n.claude/\n"})
+    assert warned("--command", own_command()[0]) == ""
+    git(at, "add", "--force", ".mcp.json")
+    assert warned() == ".mcp.json"
 
 
 def test_a_command_that_is_missing_is_refused(at: Path) -> None:
