@@ -121,8 +121,8 @@ def forget(site: Site, harness: Harness) -> None:
 def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:
     """Return the change that records the new entries, files and folders before they are written; [] without new ones.
 
-    So an uninstall after a kill between two files removes what was written. Recorded hashes stay beside the new ones: an
-    entry that the kill left as it was must not look edited by hand.
+    So an uninstall after a kill between two files removes what was written. Recorded hashes stay beside the new ones:
+    an entry that the kill left as it was must not look edited by hand.
     """
     found = files.look(os.path.join(site.record_folder, records.NAME), site.within)
     record, own = records.decode(found.data, site.shown(found.path)), plan.record

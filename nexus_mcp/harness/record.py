@@ -36,9 +36,9 @@ def succeed(row: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 class Record:
     """The record of one scope. Paths are relative to the project, absolute in user scope.
 
-    files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. While an update is under way, a row
-    has `next`, too, the hash after it, so that a kill between two files leaves no row that looks edited; several kills
-    leave several hashes, separated by a space. made: path → pointers of the
+    files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. During an update a row has `next`,
+    too, the hash after it, so that no row looks edited after a kill between two files. Several kills leave several
+    hashes, separated by a space. made: path → pointers of the
     objects and arrays that were made for the entries, WHOLE_FILE for the file itself. installed: harness id →
     {nexus_mcp: version, options}. folders: those that installations made.
     """
