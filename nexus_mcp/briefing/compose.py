@@ -61,7 +61,7 @@ def limits_text(catalog: Catalog, agent_id: str, harness: str) -> str:
     lines = []
     for name in capabilities.all_capabilities(catalog.agent(agent_id)):
         entry = catalog.vocabulary["capabilities"][name]
-        tools = capabilities.tools_of(catalog, name, harness)
+        tools = capabilities.shown_tools(catalog, name, harness)
         refused = f" Refused: {', '.join(map(quoted_name, tools))}." if tools else ""
         lines.append(f"- {name}: {entry['description']}{refused} {capabilities.alternative(catalog, name, harness)}")
     return (

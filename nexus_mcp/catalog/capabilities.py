@@ -5,7 +5,7 @@ Pure, and loaded by hooks: reads no file.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.tool_files import class_tools, classes_with, matches_any
+from nexus_mcp.catalog.tool_files import ANY, class_tools, classes_with, matches, matches_any, own_name
 from nexus_mcp.quoting import quoted_name
 
 TYPE_CHECKING = False
@@ -41,6 +41,24 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
         return []
     classes = catalog.vocabulary["capabilities"][capability]["classes"]
     return list(dict.fromkeys(tool for name in classes for tool in class_tools(known, name, catalog.vocabulary)))
+
+
+def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
+    """Return the tools of `tools_of` for a text; under another mount without the names that our tools have elsewhere.
+
+    A model that reads two names of one tool takes them for two tools. Both stay forbidden.
+    """
+    found, mapped = tools_of(catalog, capability, harness), catalog.unmounted(harness)
+    if not mapped:
+        return found
+    naming = catalog.naming(harness)
+    others = {own_name(mapped, tool): own_name(naming, tool) for tool in catalog.vocabulary["tools"]}
+    ours = [name for name in others.values() if name in found]
+    return [
+        name
+        for name in found
+        if others.get(name) not in ours and not (ANY in name and any(matches(name, one) for one in ours))
+    ]
 
 
 def forbidden_tools(catalog: Catalog, agent_id: str, harness: str) -> list[str]:

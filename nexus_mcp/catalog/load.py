@@ -104,6 +104,10 @@ class Catalog:
         is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
 
+    def unmounted(self, harness: str) -> str:
+        """Return the naming of our tools in the capability map; "" if the harness has no other mount than that."""
+        return self._unmounted.get(harness, "") if self.mount_of(harness) else ""
+
     def notes(self, harness: str) -> str:
         """Return the notes of a harness, with the names that our tools have there; "" without notes."""
         from nexus_mcp.catalog.placeholders import read_notes

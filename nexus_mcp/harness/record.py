@@ -36,11 +36,11 @@ def succeed(row: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 class Record:
     """The record of one scope. Paths are relative to the project, absolute in user scope.
 
-    files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. During an update a row has `next`,
-    too, the hash after it, so that no row looks edited after a kill between two files. Several kills leave several
-    hashes, separated by a space. made: path → pointers of the
-    objects and arrays that were made for the entries, WHOLE_FILE for the file itself. installed: harness id →
-    {nexus_mcp: version, options}. folders: those that installations made.
+    files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. During an update a row also has
+    `next`, the hash after it, so that no row looks edited after a kill between two files; several kills leave several
+    hashes, separated by a space. made: path → pointers of the objects and arrays that were made for the entries,
+    WHOLE_FILE for the file itself. installed: harness id → {nexus_mcp: version, options}. folders: those that
+    installations made.
     """
 
     __slots__ = ("entries", "files", "folders", "installed", "made")

@@ -139,8 +139,9 @@ def test_context_of_an_agent_follows_the_mount(project: Project) -> None:
     start = payload(hook_event_name="SubagentStart", agent_id="a1", agent_type="nexus:engineer")
     context = hook(project, start, "--mount", own)["hookSpecificOutput"]["additionalContext"]
     assert f"- task_update: {own}task_update" in context
-    assert f", {own}task_add. " in context
-    assert "mcp__nexus__task_update" not in context
+    assert f" Refused: {own}task_add. " in context
+    assert "mcp__nexus__" not in context
+    assert "*" not in context
     for name in (f"{own}task_add", "mcp__nexus__task_add"):
         call = payload(agent_id="a1", agent_type="nexus:engineer", tool_name=name, tool_input={})
         assert decision(hook(project, call, "--mount", own)) == "deny"
