@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Site
     from nexus_mcp.harness.plan import State
 
+_SECONDS = 2.0
+"""Timeout of git."""
 _NONE = 1
 """The exit code of git check-ignore if it ignores no path."""
 
@@ -40,9 +42,10 @@ def warning(site: Site, states: Sequence[State], word: str, show: Callable[[Site
 
 
 def _content(path: str) -> bytes:
+    from nexus_mcp.harness.plain_read import read_plain
+
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_plain(path)
     except OSError:
         return b""
 
@@ -56,7 +59,7 @@ def _ignored(root: str, paths: list[str]) -> set[str]:
         return set(paths)
     try:
         data = b"\0".join(map(os.fsencode, paths))
-        code, answer, _ = run_git(root, "check-ignore", "-z", "--stdin", data=data, is_literal=False)
+        code, answer, _ = run_git(root, "check-ignore", "-z", "--stdin", data=data, seconds=_SECONDS, is_literal=False)
     except NexusError:
         return set()
     return {os.fsdecode(path) for path in answer.split(b"\0")[:-1]} if code <= _NONE else set()

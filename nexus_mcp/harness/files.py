@@ -12,12 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 from nexus_mcp.errors import InstallRefused, NexusError
+from nexus_mcp.harness.plain_read import LIMIT, read_plain
 from nexus_mcp.log import printable
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder, reason
 
-LIMIT = 64 << 20
-"""Bytes of a configuration file, at most."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -79,8 +78,7 @@ def read_settings(path: str) -> dict[str, Any]:
     from nexus_mcp.harness import jsonc
 
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read(LIMIT)
+        text = read_plain(path).decode("utf-8-sig")
         value = tomllib.loads(text) if path.endswith(".toml") else jsonc.parse(text)
     except (OSError, ValueError, RecursionError):
         return {}

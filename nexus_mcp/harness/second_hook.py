@@ -11,6 +11,8 @@ import json
 import os
 from contextlib import suppress
 
+from nexus_mcp.harness.plain_read import read_plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,8 +67,7 @@ def _is_trusted(path: str, event: str, place: str, environ: Environ) -> bool:
 
     config = os.path.join(_user_folder("CODEX_HOME", ".codex", environ), "config.toml")
     with suppress(OSError, ValueError, RecursionError):
-        with open(config, "rb") as file:
-            settings = tomllib.load(file)
+        settings = tomllib.loads(read_plain(config, _LIMIT).decode())
         hooks = settings.get("hooks")
         states = hooks.get("state") if isinstance(hooks, dict) else None
         row = states.get(f"{path}:{_label(event)}:{place}") if isinstance(states, dict) else None
@@ -90,8 +91,7 @@ def _hooks(path: str, event: str, sign: str) -> list[tuple[int, int, str]]:
     """Return (group, number, command line) of our hooks for every use of the event in a file; [] if it has none."""
     found: list[tuple[int, int, str]] = []
     with suppress(OSError, ValueError, RecursionError):
-        with open(path, "rb") as file:
-            data = file.read(_LIMIT)
+        data = read_plain(path, _LIMIT)
         if sign.encode() not in data:  # the usual case, and it costs no parsing
             return []
         settings = json.loads(data)

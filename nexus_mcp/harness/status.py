@@ -15,6 +15,7 @@ from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
 from nexus_mcp.harness.definition import HOOKS, PARTS, SCOPES, SERVER, SERVER_NAME, USER, pointer_of
 from nexus_mcp.harness.installing import read_record
+from nexus_mcp.harness.plain_read import read_plain
 from nexus_mcp.harness.record import hashes
 from nexus_mcp.log import printable
 from nexus_mcp.program import is_own_program, own_command
@@ -167,8 +168,7 @@ def _words_of(value: Any) -> list[str]:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 16)
+        return read_plain(path, 1 << 16).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -13,7 +13,11 @@ import shutil
 from contextlib import suppress
 from typing import Any
 
+from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
+from nexus_mcp.harness.plain_read import read_plain
+from nexus_mcp.log import printable
+from nexus_mcp.store.folder import reason
 
 EDITED = "edited"
 _INDEX = "before.json"
@@ -34,17 +38,17 @@ class Vault:
         """Return the stored rows; {} if the file is missing or unusable."""
         found: dict[str, tuple[str, bytes | None]] = {}
         try:
-            with open(os.path.join(self._folder, _INDEX), encoding="utf-8") as file:
-                rows: dict[str, Any] = json.load(file)
+            self._check(self._folder)
+            rows: dict[str, Any] = json.loads(read_plain(os.path.join(self._folder, _INDEX)))
             for path, row in rows.items():
                 before = None if row["before"] is None else base64.b64decode(row["before"])
                 found[path] = (str(row["after"]), before)
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}
         return found
 
     def write(self, rows: dict[str, tuple[str, bytes | None]]) -> None:
-        """Store these rows in the place of the earlier ones. Raise OSError."""
+        """Store these rows in the place of the earlier ones. Raise InstallRefused."""
         if not rows:
             return
         self._make(self._folder)
@@ -56,7 +60,7 @@ class Vault:
         self._write(target, json.dumps(value).encode())
 
     def copy(self, edited: dict[str, bytes]) -> list[str]:
-        """Store copies of edited files; return their paths. Raise OSError."""
+        """Store copies of edited files; return their paths. Raise InstallRefused."""
         made = []
         for path, data in edited.items():
             self._make(os.path.join(self._top, EDITED))
@@ -66,7 +70,8 @@ class Vault:
         return made
 
     def delete(self) -> None:
-        """Delete the stored rows of the harness."""
+        """Delete the stored rows of the harness. Raise InstallRefused for a folder that is not ours."""
+        self._check(self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):
             if os.listdir(self._top) == [".gitignore"]:
@@ -75,20 +80,34 @@ class Vault:
 
     def _make(self, folder: str) -> None:
         files.make_folders(os.path.dirname(self._top))
+        self._check(folder)
         for path in (self._top, folder):
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700)
         ignore = os.path.join(self._top, ".gitignore")
-        if not os.path.exists(ignore):
+        if not os.path.lexists(ignore):
             self._write(ignore, b"*\n")
+
+    def _check(self, folder: str) -> None:
+        """Raise InstallRefused if something else is in the place of a folder of the vault.
+
+        A cloned project may have a link there: it would lead what is stored or deleted out of the project.
+        """
+        for path in (self._top, folder):
+            if os.path.islink(path) or (os.path.lexists(path) and not os.path.isdir(path)):
+                raise InstallRefused([f"{printable(path)} is no folder of nexus-mcp. Move it away."])
 
     def _write(self, path: str, data: bytes) -> None:
         temporary = f"{path}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            step = "Look at that folder, then run it again."
+            raise InstallRefused([f"{printable(path)} cannot be written: {reason(error)}. {step}"]) from error

@@ -53,12 +53,12 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
     if not names:
         return ""
     wanted = {logged_name(ctx, path): path for path in paths}
-    since = ctx.store.stamp(-LEASE_S)
+    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # a clock that was set back writes later times
     for line in reversed(_log(ctx)):
         agent, file = line.get("agent_id"), line.get("file")
         if isinstance(agent, str) and agent in names and isinstance(file, str) and file in wanted:
             at = line.get("timestamp")
-            if isinstance(at, str) and at >= since and _is_edit(ctx, line):
+            if isinstance(at, str) and since <= at <= until and _is_edit(ctx, line):
                 name = quoted_name(names[agent] or agent)
                 return f"{name} is at work and has edited {quoted(wanted[file], _PATH)}."
     return ""

@@ -22,6 +22,8 @@ _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 """Files that git has in its folder during a merge; a conflict of `git stash pop` leaves none."""
 _SIGNATURE = b"DIRC"
 _HEADER, _FIXED = 12, 62
+_NAME = 1 << 14
+"""Bytes of a name in an index, at most: git takes no path of more than 4096."""
 _MARKED = 1 << 20
 """Bytes at the beginning of a file in which conflict markers are searched."""
 
@@ -113,6 +115,8 @@ def _unmerged(data: bytes) -> Iterator[str]:
             end = data.index(b"\0", start)
             name = data[start:end] if high & 0x30 else b""
             at += (end - at + 8) & ~7
+        if len(name) > _NAME:
+            raise ValueError("no index of git")
         if high & 0x30:
             yield os.fsdecode(name)
 

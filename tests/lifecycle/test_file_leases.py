@@ -71,6 +71,16 @@ def test_file_is_free_for_its_agent_and_after_its_end(project: Project, tell: Te
     assert edit(tell, "a2")["decision"] == "allow"
 
 
+def test_clock_that_was_set_back_holds_no_file_for_ever(project: Project, tell: Teller, clock: Clock) -> None:
+    """An edit with a time far in the future, from before the clock was set back, holds nothing."""
+    put(project, CONFIG, "gates:\n  file_leases: block\n")
+    clock.advance(3 * 3600 * 1000)
+    edit(tell, "a1", "post_tool_use")
+    assert edit(tell, "a2")["decision"] == "block"
+    clock.advance(-2 * 3600 * 1000)
+    assert edit(tell, "a2")["decision"] == "allow"
+
+
 def test_reads_and_failed_edits_hold_nothing(project: Project, tell: Teller) -> None:
     """Only an edit that took place holds a file."""
     put(project, CONFIG, "gates:\n  file_leases: block\n")

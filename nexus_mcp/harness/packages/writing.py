@@ -18,6 +18,7 @@ from nexus_mcp.errors import EditedByHand, InstallRefused
 from nexus_mcp.harness import marks
 from nexus_mcp.harness.carry_out import signals_wait
 from nexus_mcp.harness.packages.definition import json_file
+from nexus_mcp.harness.plain_read import read_plain
 from nexus_mcp.log import printable
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder, reason
@@ -91,8 +92,7 @@ def _edit(key: str, found: Mapping[str, str], recorded: Mapping[str, str]) -> st
 def _recorded(path: str, shown: str) -> dict[str, Any]:
     """Return the record. Raise InstallRefused when there is none."""
     with suppress(OSError, ValueError, RecursionError):
-        with open(os.path.join(path, RECORD), "rb") as file:
-            value: dict[str, Any] = json.loads(file.read(_LIMIT))
+        value: dict[str, Any] = json.loads(read_plain(os.path.join(path, RECORD), _LIMIT))
         files = value.get("files") if isinstance(value, dict) else None
         if isinstance(files, dict) and isinstance(value.get("package"), str):
             return value
