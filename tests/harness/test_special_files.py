@@ -45,6 +45,7 @@ def test_no_command_waits_for_a_file_that_never_ends(
     project: Project,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    *,
     name: str,
     place: str,
     make: Callable[[Path], None],
@@ -57,7 +58,7 @@ def test_no_command_waits_for_a_file_that_never_ends(
     path.parent.mkdir(parents=True, exist_ok=True)
     make(path)
     commands = [["install", "--list"], ["install", name, "--check"], ["install", name], ["uninstall", name]]
-    codes = {number: code for number, code in forked([0, 1, 2, 3], lambda number: run(*commands[number]), SECONDS)}
+    codes = dict(forked([0, 1, 2, 3], lambda number: run(*commands[number]), SECONDS))
     assert codes[0] == 0
     assert set(codes.values()) <= {0, 1, 3}
 

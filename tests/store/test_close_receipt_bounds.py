@@ -48,7 +48,7 @@ def test_large_foreign_receipts_are_not_parsed(tmp_path: Path, parsed: list[str]
         (state / f"closed-00{number:02}.json").write_text(json.dumps({"a": "x" * 100}))
     for name in ("closed-" + "a" * 33 + ".json", "closed-é.json", "closed-a-b.json", "closed-.json", "closed-a.jsonl"):
         (state / name).write_text("{}")
-    expected = json.loads(marker.read_text())["answer"]
+    expected = json.loads(receipt.read_text())["answer"]
     with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 300):
         assert answered(tmp_path, "task_close") == expected
     assert len(parsed) == 3
@@ -68,7 +68,7 @@ def test_number_of_opened_receipts_is_limited(tmp_path: Path, parsed: list[str])
 
 def test_a_large_one_of_ours_is_dropped_unread(tmp_path: Path, parsed: list[str]) -> None:
     """A change drops the answer of a large close without reading more of it than how it begins."""
-    marker = closed_without_answer(tmp_path)
+    receipt = closed_without_answer(tmp_path)
     with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 0):
         answered(tmp_path, "task_add", TASK)
     assert not receipt.exists()
@@ -76,10 +76,10 @@ def test_a_large_one_of_ours_is_dropped_unread(tmp_path: Path, parsed: list[str]
 
 
 def test_one_of_another_id_is_not_dropped(tmp_path: Path) -> None:
-    """A large file that begins as a marker of another name stays."""
-    marker = closed_without_answer(tmp_path)
-    other = marker.with_name("closed-0123456789abcdef.json")
-    marker.rename(other)
+    """A large file that begins as a receipt of another name stays."""
+    receipt = closed_without_answer(tmp_path)
+    other = receipt.with_name("closed-0123456789abcdef.json")
+    receipt.rename(other)
     with patch.object(close_receipt, "MAX_UNCHECKED_BYTES", 0):
         answered(tmp_path, "task_add", TASK)
         assert App(Workspace(str(tmp_path))).call("task_close", {}).result["isError"] is False
