@@ -1,4 +1,4 @@
-"""Draw the charts as SVG: the same bytes for the same result, text as text, on white."""
+"""Draw the charts as SVG: the same bytes for the same result, text as text, for light and dark pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from benchmarks.client import ROOT
 from benchmarks.figures import BUN, NODE, OURS
 from benchmarks.goals import SIZES
 from benchmarks.plots.curves import LABELS, NO_INDEX, Panel, bars, digest, growth, memory
+from docs.drawings.svg import variables
 
 FOLDER = ROOT / "docs" / "pictures"
-COLOURS = {OURS: "#0b6e4f", NO_INDEX: "#0b6e4f", NODE: "#c1440e", BUN: "#4a5fa5"}
+# matplotlib draws in colours that stand for variables of CSS; `adaptive` puts the variables in their place.
+_INK, _GRID = "#010101", "#020202"
+_OTHER = "#030304"
+COLOURS = {OURS: "#030301", NO_INDEX: "#030301", NODE: "#030302", BUN: "#030303"}
+_VARIABLES = {
+    _INK: "ink",
+    _GRID: "grid",
+    **{f"#03030{number}": f"series-{number}" for number in range(1, 5)},
+}
 DASHES = {NO_INDEX: (0, (2, 2))}
 MARKS = {OURS: "o", NO_INDEX: "s", NODE: "^", BUN: "D"}
 _STYLE: dict[str, Any] = {
@@ -23,10 +32,18 @@ _STYLE: dict[str, Any] = {
     "axes.titlesize": 11,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#dddddd",
+    "text.color": _INK,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.titlecolor": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "grid.color": _GRID,
+    "axes.facecolor": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "savefig.facecolor": "white",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
 }
 
 
@@ -52,9 +69,16 @@ def draw(result: dict[str, Any], folder: Path = FOLDER) -> list[Path]:
             pyplot.close(picture)
             # matplotlib writes spaces at the ends of lines, which editors remove.
             text = "".join(f"{line.rstrip()}\n" for line in path.read_text(encoding="utf-8").splitlines())
-            path.write_text(text, encoding="utf-8")
+            path.write_text(adaptive(text), encoding="utf-8")
             written.append(path)
     return written
+
+
+def adaptive(text: str) -> str:
+    """Return the SVG with variables in place of the colours, and their values for light and for dark pages."""
+    for colour, name in _VARIABLES.items():
+        text = text.replace(colour, f"var(--{name})")
+    return text.replace('<style type="text/css">', f'<style type="text/css">{variables()}', 1)
 
 
 def _growth(pyplot: Any, panels: list[Panel]) -> Any:
@@ -110,7 +134,7 @@ def _bars(pyplot: Any, groups: dict[str, list[tuple[str, float]]]) -> Any:
     colours = {LABELS[name]: colour for name, colour in COLOURS.items() if name in LABELS}
     for axis, (title, values) in zip(axes, groups.items(), strict=True):
         names = [name for name, _ in values]
-        drawn = axis.barh(names, [value for _, value in values], color=[colours.get(name, "#8a8a8a") for name in names])
+        drawn = axis.barh(names, [value for _, value in values], color=[colours.get(name, _OTHER) for name in names])
         axis.bar_label(drawn, fmt="{:.0f}", padding=3)
         axis.set_title(title)
         axis.invert_yaxis()

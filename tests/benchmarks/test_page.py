@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -34,11 +35,13 @@ def test_the_tables_are_those_of_the_results() -> None:
     ],
 )
 def test_the_pictures_are_those_of_the_results(name: str, shown: object) -> None:
-    """Each picture names the figures it was drawn from, has its text as text, and has a white background."""
+    """Each picture names the figures it was drawn from, has text, no ground, and colours for light and dark."""
     picture = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
     assert f"benchmarks/results/table.json: {curves.digest(shown)}<" in picture
     assert ">nexus-mcp</text>" in picture
-    assert "fill: #ffffff" in picture
+    fixed = set(re.findall(r"(?:fill|stroke): (#\w+|white|black)", picture))
+    assert fixed == set()
+    assert "prefers-color-scheme:dark" in picture
     assert f"](pictures/{name}.svg)" in PAGE
 
 
