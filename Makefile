@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -16,6 +16,7 @@ help:
 	@echo "make test-pythons  run the tests on the other supported Pythons that are installed"
 	@echo "make format        format the code with ruff"
 	@echo "make docs          rewrite the generated pages, such as docs/tools.md"
+	@echo "make site          build the documentation as a site into site/"
 	@echo "make catalog       rewrite assets/catalog.json from the agents, skills and vocabulary"
 	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk (4 minutes)"
 	@echo "make miniatures    check that each fixture catches a deliberately wrong server (10 minutes)"
@@ -30,7 +31,7 @@ help:
 	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
 	@echo "make captures      run one cycle in each real client, and write it into its page (3 minutes, npm)"
 	@echo "make wheel         build dist/"
-	@echo "make lock          resolve requirements-dev.lock and requirements-bench.lock again (needs uv)"
+	@echo "make lock          resolve the requirements-*.lock files again (needs uv)"
 
 env:
 	@.ci/environment $(VENV)
@@ -62,7 +63,7 @@ format: env
 
 docs: env
 	$(BIN)/python -m docs.generate
-	$(BIN)/python -m docs.rooms
+	$(BIN)/python -m docs.drawings
 	$(BIN)/python -m tests.e2e.results
 
 conformance: env
@@ -119,6 +120,12 @@ captures: env
 bench-env: env
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-bench.lock
 
+# What the build warns about fails it, and what the built pages would load from another host, too.
+site: env
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-docs.lock
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
+	$(BIN)/python -m docs.site_check site
+
 wheel: env
 	$(BIN)/python -m build --no-isolation
 
@@ -127,6 +134,8 @@ lock:
 	  --custom-compile-command "make lock" --upgrade --output-file requirements-dev.lock pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --group bench --no-annotate \
 	  --constraint requirements-dev.lock --custom-compile-command "make lock" --upgrade --output-file requirements-bench.lock
+	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --group docs --no-annotate \
+	  --constraint requirements-dev.lock --custom-compile-command "make lock" --upgrade --output-file requirements-docs.lock
 
 clean:
-	rm -rf $(VENV) .venv-* dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,7 @@
-"""Write docs/tools.md and the table in README.md from the tool definitions: `make docs`. A test compares them."""
+"""Write docs/tools.md, docs/help.md, and the tables of tools and commands from the definitions: `make docs`.
+
+A test compares them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nexus_mcp.cli import COMMANDS
+from nexus_mcp.cli.help import command_help, overview
+from nexus_mcp.cli.options import Command, Group
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool
 
 PAGE = Path(__file__).with_name("tools.md")
+COMMANDS_PAGE = Path(__file__).with_name("commands.md")
+HELP_PAGE = Path(__file__).with_name("help.md")
 README = Path(__file__).resolve().parent.parent / "README.md"
 _BEGIN, _END = "| tool | what it does |\n|---|---|\n", "\nParameters, results and errors"
+_COMMANDS_BEGIN, _COMMANDS_END = "<!-- commands: written by docs/generate.py -->\n\n", "<!-- end of the commands -->"
+HELP_HEAD = """\
+# Help texts
+
+<!-- Written by docs/generate.py from nexus_mcp/cli/. Do not edit: `make docs` writes it anew. -->
+
+Look up here what `--help` prints for each command. The [commands](commands.md) page explains them.
+"""
 HEAD = """\
 # The tools
 
@@ -40,6 +56,38 @@ def readme(text: str) -> str:
     _, _, after = rest.partition(_END)
     rows = "".join(f"| `{tool.name}` | {tool.summary} |\n" for tool in TOOLS)
     return f"{before}{_BEGIN}{rows}{_END}{after}"
+
+
+def commands(text: str) -> str:
+    """Return the text of docs/commands.md with the table of today's commands."""
+    before, rest = text.split(_COMMANDS_BEGIN)
+    _, after = rest.split(_COMMANDS_END)
+    rows = "".join(
+        f"| [`{line}`](#{line.replace(' ', '-')}) | {command.summary} |\n" for line, command in every_command()
+    )
+    return f"{before}{_COMMANDS_BEGIN}| command | what it does |\n|---|---|\n{rows}\n{_COMMANDS_END}{after}"
+
+
+def help_page() -> str:
+    """Return the whole text of docs/help.md."""
+    texts = [("nexus-mcp", overview([load() for load in COMMANDS.values()]))]
+    texts += [(line, command_help(command, line)) for line, command in every_command()]
+    return "\n".join((HELP_HEAD, *(f"## {line} --help\n\n```text\n{text}\n```\n" for line, text in texts)))
+
+
+def every_command() -> list[tuple[str, Command | Group]]:
+    """Return the command line and the command of each command, those of groups after their group."""
+    found: list[tuple[str, Command | Group]] = []
+    for name, load in COMMANDS.items():
+        _add(found, f"nexus-mcp {name}", load())
+    return found
+
+
+def _add(found: list[tuple[str, Command | Group]], line: str, command: Command | Group) -> None:
+    found.append((line, command))
+    if isinstance(command, Group):
+        for name, load in command.subcommands.items():
+            _add(found, f"{line} {name}", load())
 
 
 def section(tool: Tool) -> str:
@@ -98,4 +146,6 @@ def _cell(schema: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page() + "\n", encoding="utf-8")
+    HELP_PAGE.write_text(help_page(), encoding="utf-8")
+    COMMANDS_PAGE.write_text(commands(COMMANDS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,12 +1,10 @@
-"""Draw the imports between the rooms as the Mermaid graph in docs/architecture.md: `make docs`."""
+"""Read the imports between the rooms of the package, for the picture in docs/architecture.md."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
-PAGE = Path(__file__).with_name("architecture.md")
-BEGIN, END = "<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of the rooms -->"
 PACKAGE = Path(__file__).resolve().parent.parent / "nexus_mcp"
 # These are at the bottom: nearly every part imports them, and an arrow to each would hide the others.
 GROUND = ("errors", "log", "packaged", "program", "quoting", "schemas", "workspace")
@@ -22,24 +20,16 @@ def imported_parts() -> dict[str, set[str]]:
     return {part: names & found.keys() - {part} for part, names in found.items()}
 
 
-def picture() -> str:
-    """Return the graph without the arrows that others imply: what a part imports, it may import of lower parts, too."""
+def arrows() -> list[tuple[str, str]]:
+    """Return (part, imported part), without the arrows that others imply: a part imports what its imports import."""
     below = imported_parts()
-    lines = [
-        f"  {part} --> {other}"
+    found = [
+        (part, other)
         for part in sorted(below)
         for other in sorted(below[part])
         if not any(other in _reachable(below, between) for between in below[part] - {other})
     ]
-    lines += [f"  {part} --> ground" for part in sorted(below) if not below[part]]
-    lines.append(f'  ground["{", ".join(GROUND)}"]')
-    return "\n".join(["```mermaid", "flowchart TD", *lines, "```", ""])
-
-
-def page(text: str) -> str:
-    """Return the page with the graph of today."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}{picture()}{END}{rest.split(END)[1]}"
+    return [*found, *((part, "ground") for part in sorted(below) if not below[part])]
 
 
 def _imports(path: Path) -> set[str]:
@@ -58,7 +48,3 @@ def _reachable(below: dict[str, set[str]], part: str) -> set[str]:
             found.add(one)
             rest += below[one]
     return found
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
