@@ -26,7 +26,7 @@ def test_every_code_has_its_row() -> None:
 
 def test_the_bounds_are_those_of_the_code() -> None:
     """The page names the bounds that are kept."""
-    bounds = re.findall(r"^  \| (.*) \| (.*) \|$", PAGE, re.MULTILINE)[1:]
+    bounds = re.findall(r"^    \| (.*) \| (.*) \|$", PAGE, re.MULTILINE)[1:]
     assert bounds == [
         ("findings of one code", f"{CAP} are listed, the others are counted"),
         ("files and folders", f"{survey.MAX_KEPT // 1000} 000, {survey.MAX_DEPTH} levels deep"),
