@@ -1,4 +1,4 @@
-"""The files and the CI job in docs/conformance.md work; tests/test_docs.py checks its command lines."""
+"""The files and the CI job in docs/conformance.md work; tests/pages runs or parses its command lines."""
 
 from __future__ import annotations
 

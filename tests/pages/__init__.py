@@ -1,0 +1,1 @@
+"""The commands on the pages of the documentation are run."""
