@@ -1,12 +1,15 @@
 """Add to the site what is outside docs/: README, CONTRIBUTING, CHANGELOG, and each file that a page links.
 
 MkDocs calls these functions (mkdocs.yml). The pages keep the links that work on a git host; here they are rewritten.
+`python -m docs.site_hook FOLDER` writes a copy of docs/ in which all of that is done, for a builder without such hooks.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,5 +66,21 @@ def rewritten(markdown: str, site: str) -> str:
     return LINK.sub(link, markdown)
 
 
+def write_copy(folder: Path) -> None:
+    """Write docs/ into a new folder, with the pages outside it, the linked files, and the links of the site."""
+    shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    for site in (*pages, *_SOURCES):
+        page = source(site)
+        (folder / site).write_text(rewritten(page.read_text(encoding="utf-8"), site), encoding="utf-8")
+        for path in linked_files(page):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, folder / path)
+
+
 def _in_project(page: Path, target: str) -> str:
     return os.path.relpath(os.path.normpath(page.parent / target), ROOT).replace(os.sep, "/")
+
+
+if __name__ == "__main__":
+    write_copy(Path(sys.argv[1]))

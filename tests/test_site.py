@@ -97,6 +97,20 @@ def test_linked_files_outside_docs_come_along() -> None:
     assert site_hook.linked_files(ROOT / "README.md") == {"LICENSE"}
 
 
+def test_copy_for_other_builders_has_every_target(tmp_path: Path) -> None:
+    """In the copy each link leads to a file of the copy, from the pages outside docs/, too."""
+    site_hook.write_copy(tmp_path / "docs")
+    pages = list((tmp_path / "docs").rglob("*.md"))
+    assert {page.name for page in pages} >= set(site_hook.PAGES.values())
+    missing = [
+        (page.name, target)
+        for page in pages
+        for target in site_hook.LINK.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / target).is_file()
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize(
     "html",
     [
