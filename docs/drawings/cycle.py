@@ -26,7 +26,7 @@ _LEGEND = ("waiting", "ready", "in_progress", "completed")
 def call_by_call(moments: list[Moment]) -> str:
     """Return a picture with a row for each call and a column for each issue, each task and the history."""
     issues, tasks = sorted(moments[0].issues), sorted(moments[-2].tasks)
-    row, top, left, column = 21, 56, 246, 46
+    row, top, left, column = 21, 56, 204, 46
     places = {("issues", one): left + column * number for number, one in enumerate(issues)}
     start = left + column * len(issues) + 18
     places |= {("tasks", one): start + column * number for number, one in enumerate(tasks)}
