@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from nexus_mcp.catalog.capabilities import forbidden_tools
+from nexus_mcp.catalog.capabilities import all_capabilities, shown_tools
 from nexus_mcp.catalog.load import has_text
 from nexus_mcp.catalog.placeholders import find_placeholders, options_of, read_notes
 from nexus_mcp.catalog.tool_files import ANY, own_name, own_tools
@@ -136,13 +136,15 @@ def front_matter(lines: Sequence[str], text: str) -> str:
 def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list[str]:
     """Return the tools that an agent may not use, by their exact names.
 
-    Patterns are left out: the harness does not know them, and the hook denies the tools that match.
+    Patterns are left out, and so are the names that our tools have under another mount: the harness knows neither, and
+    the hook denies these tools nevertheless.
     """
     own = mount(catalog, harness, prefix)
     bare = mount(catalog, harness, "")
     first, last = bare.split(ANY, 1)
     names = []
-    for name in forbidden_tools(catalog, agent, harness):
+    capabilities = all_capabilities(catalog.agent(agent))
+    for name in (tool for capability in capabilities for tool in shown_tools(catalog, capability, harness)):
         if prefix and name.startswith(first) and name.endswith(last) and ANY not in name:
             names.append(own_name(own, name.removeprefix(first).removesuffix(last)))
         elif ANY not in name:

@@ -43,3 +43,11 @@ NOT_OFFERED: dict[str, dict[str, str]] = {
     "opencode": {"worktree": _OWN_STATE},
 }
 """Harness -> capability -> why the harness does not offer it."""
+
+NOTES: dict[str, dict[str, str]] = {
+    "codex": {
+        "worktree": "Only with `worktrees: shared` in `.nexus/config.yml`: `codex exec --worktree` makes the worktree in "
+        "the folder of Codex, outside of the project, where a worktree has a state of its own.",
+    },
+}
+"""Harness -> capability -> under which condition it was seen."""

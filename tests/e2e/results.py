@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.capabilities import INSPECTOR_ROWS, NOT_OFFERED, ROWS
+from tests.e2e.capabilities import INSPECTOR_ROWS, NOT_OFFERED, NOTES, ROWS
 from tests.e2e.clients import listed
 
 FILE = Path(__file__).with_name("results.json")
@@ -65,11 +65,15 @@ def page() -> str:
 
 
 def _cell(known: Mapping[str, Any], harness: str, capability: str, reasons: list[str]) -> str:
-    if reason := NOT_OFFERED.get(harness, {}).get(capability):
-        if reason not in reasons:
-            reasons.append(reason)
-        return f"not offered ({reasons.index(reason) + 1})"
-    return str(known.get(harness, {}).get("capabilities", {}).get(capability, NOT_TRIED))
+    missing, note = (table.get(harness, {}).get(capability, "") for table in (NOT_OFFERED, NOTES))
+    word = str(known.get(harness, {}).get("capabilities", {}).get(capability, NOT_TRIED))
+    if missing:
+        word = "not offered"
+    if text := missing or note:
+        if text not in reasons:
+            reasons.append(text)
+        return f"{word} ({reasons.index(text) + 1})"
+    return word
 
 
 if __name__ == "__main__":

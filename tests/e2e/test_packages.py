@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.claude_code import ClaudeCode
+from tests.e2e.codex import CODE, Codex
+from tests.e2e.codex_run import code, patch_in_code
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.model.server import Model
 from tests.e2e.running import Running
@@ -17,6 +20,7 @@ from tests.e2e.scratch import Scratch
 ID = "packages"
 PLUGIN, MARKETPLACE = "nexus", "nexus-mcp"
 OWN = "mcp__plugin_nexus_nexus__"
+OURS = re.compile(r"\bmcp__\w+?__(?=plan_|task_|context\b|history_search|artifact_write)")
 PARTS = 9, 4, 10
 """Agents, skills and events with a hook in the plugin for Claude Code."""
 # `make e2e` names a client that could not be installed.
@@ -82,11 +86,14 @@ def test_claude_code_works_with_the_plugin_and_removes_it(
         {"tool": "Agent", "input": agent},
         {"text": "DONE"},
     )
+    model.script.on("typed-word", {"text": "TYPED"})
     model.script.on("LOOK", {"tool": f"{OWN}task_list", "input": {}}, {"text": "SEEN"})
     with claude.session() as session:
         session.ask("BEGIN", "DONE")
         agents = json.dumps(scratch.state("state/claude-code/agent-tracker.json"))
+        session.ask(f"/{OWN}plan typed-word", "TYPED")
     requests = model.with_tools()
+    prompt = next(text for r in requests for text in r.conversation.users() if "typed-word" in text)
     last = next(r.conversation for r in reversed(requests) if r.conversation.results("Skill"))
     assert '"exists":false' in last.results(f"{OWN}task_list")[0].text
     assert "task" in last.results("Write")[0].text
@@ -99,6 +106,11 @@ def test_claude_code_works_with_the_plugin_and_removes_it(
     assert f"{OWN}task_list" in names
     assert names & {"Write", "Edit", f"{OWN}task_add"} == set()
     assert '"architect"' in agents
+    assert f"- plan_status: {OWN}plan_status" in looks[0].text
+    assert f"`{OWN}<tool>`" in prompt
+    assert [
+        talk.text[talk.text.index("mcp__nexus__") - 80 :][:160] for talk in talks if "mcp__nexus__" in talk.text
+    ] == []
 
     plugin("uninstall", f"{PLUGIN}@{MARKETPLACE}")
     plugin("marketplace", "remove", MARKETPLACE)
@@ -142,3 +154,27 @@ def test_codex_installs_the_plugin_and_removes_it(scratch: Scratch, tmp_path: Pa
     left = {name: value for name, value in tomllib.loads(config.read_text()).items() if value != {}}
     assert left == tomllib.loads(before.decode())
     assert json.loads(codex("mcp", "list", "--json")) == []
+
+
+@of_codex
+def test_names_in_the_texts_for_codex_are_those_of_its_tools(
+    scratch: Scratch, tmp_path: Path, model: Model, program: str
+) -> None:
+    """With the plugin alone: hooks answer, and each name of a tool of ours in a text for a model is one that it has."""
+    codex = Codex(Path(program), scratch, model, CODE)
+    scratch.nexus("package", "codex", "--out", str(tmp_path / "p"), "--gate", "block")
+    for words in (("plugin", "marketplace", "add", tmp_path / "p"), ("plugin", "add", f"{PLUGIN}@{MARKETPLACE}")):
+        run(scratch, program, *words, env=codex.env)
+    spawn = {"tool": "spawn_agent", "ns": "collaboration", "input": {"task_name": "look", "message": "LOOK"}}
+    model.script.on(
+        "BEGIN", patch_in_code("early.txt"), code("await tools.mcp__nexus__task_list({})"), spawn, {"text": "DONE"}
+    )
+    model.script.on("LOOK", {"text": "SEEN"})
+    codex.run("[plan] BEGIN", "--dangerously-bypass-hook-trust")
+    seen = next(request.conversation for request in reversed(model.with_tools()) if "BEGIN" in request.text)
+    assert "First add one with task_add" in seen.text
+    assert not (scratch.root / "early.txt").exists()
+    assert '"exists":false' in seen.results()[1].text.replace("\\", "")
+    mounts = {name for request in model.with_tools() for name in OURS.findall(request.text)}
+    assert mounts == {"mcp__nexus__"}
+    assert [request for request in model.with_tools() if "LOOK" in request.conversation.users()[-1]]

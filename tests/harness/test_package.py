@@ -111,6 +111,7 @@ def test_names_in_the_claude_plugin_follow_the_mount(tmp_path: Path) -> None:
     tester = (plugin(tmp_path / "p") / "agents/tester.md").read_text()
     (denied,) = [line for line in tester.splitlines() if line.startswith("disallowedTools: ")]
     assert f"{OWN}nx_task_add" in denied.split(", ")
+    assert "mcp__nexus__" not in denied
     agents = "".join(path.read_text() for path in (plugin(tmp_path / "p") / "agents").iterdir())
     assert f"`{OWN}nx_task_list`" in agents or f"`{OWN}nx_context`" in agents
     skills = {path.parent.name: path.read_text() for path in (plugin(tmp_path / "p") / "skills").rglob("SKILL.md")}
