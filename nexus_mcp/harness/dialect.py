@@ -146,13 +146,18 @@ def render(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
         if event == _STOPPING:
             return {"decision": "block", "reason": answer["reason"]}
         if event == DECIDING:
-            return denial(answer["reason"])
+            return denial(refusal_of(answer))
     failures = [text for text in answer["warnings"] if is_failure(text)]
     found: dict[str, Any] = {"systemMessage": "\n".join(failures)[:LIMIT]} if failures else {}
     text = text_of({**answer, "warnings": [text for text in answer["warnings"] if text not in failures]}, LIMIT)
     if text and event in _GIVING:
         found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
     return found
+
+
+def refusal_of(answer: Mapping[str, Any]) -> str:
+    """Return the reason of a refusal with the warnings, which may say why a rule is stricter than the user expects."""
+    return "\n\n".join([answer["reason"], *(f"Warning: {text}" for text in answer["warnings"])])[:LIMIT]
 
 
 def denial(reason: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ continues).
 
 from __future__ import annotations
 
-from nexus_mcp.harness.dialect import LIMIT, origin_of, text_of
+from nexus_mcp.harness.dialect import LIMIT, origin_of, refusal_of, text_of
 from nexus_mcp.lifecycle.definition import BLOCK, DENY
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ class Sessions:
         """Handle a tool call before the tool runs."""
         answer = self._ask("pre_tool_use", self._tool(report))
         if answer["decision"] in (DENY, BLOCK):
-            return {"deny": answer["reason"]}
+            return {"deny": refusal_of(answer)}
         self._wait(_text(report, "session"), answer)
         return {}
 

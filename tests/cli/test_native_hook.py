@@ -173,6 +173,17 @@ def test_agent_of_codex_that_uses_a_tool_again_is_resumed(project: Project) -> N
     assert tracked("claude-code") == [("completed", 0)]
 
 
+def test_denial_says_that_the_settings_are_faulty(project: Project) -> None:
+    """Where a faulty config.yml makes the gate strict, the refusal has the fault, in each dialect."""
+    project.put("config.yml", "gates:\n  edit: OFF\n")
+    answer = hook(project, payload(**EDIT), "--gate", "off")
+    reason = answer["hookSpecificOutput"]["permissionDecisionReason"]
+    (denied,) = serve(project, {"id": 1, "event": "before", "session": "r", "parent": "", **WRITE}, options=GATE_OFF)
+    for text in (reason, denied["deny"]):
+        assert text.startswith("There is no task list")
+        assert "so the strictest hold: .nexus/config.yml" in text
+
+
 def test_agent_is_denied_by_its_restrictions(project: Project) -> None:
     """A subagent with restrictions is denied a tool by the hook, whatever the gate is."""
     data = payload(**EDIT, agent_id="a", agent_type="architect")
@@ -191,6 +202,7 @@ def test_project_of_claude_code_is_its_own(project: Project, tmp_path_factory: p
     assert not project.nexus.exists()
 
 
+GATE_OFF = ("--gate", "off")
 WRITE = {"tool": "write", "input": {"filePath": "a.py", "content": "x"}}
 
 

@@ -46,8 +46,8 @@ NOT_OFFERED: dict[str, dict[str, str]] = {
 
 NOTES: dict[str, dict[str, str]] = {
     "codex": {
-        "worktree": "Only with `worktrees: shared` in `.nexus/config.yml`: `codex exec --worktree` makes the worktree in "
-        "the folder of Codex, outside of the project, where a worktree has a state of its own.",
+        "worktree": "Only with `worktrees: shared` in `.nexus/config.yml`: `codex exec --worktree` makes the worktree "
+        "in the folder of Codex, outside of the project, where a worktree has a state of its own.",
     },
 }
 """Harness -> capability -> under which condition it was seen."""
