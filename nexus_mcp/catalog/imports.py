@@ -30,6 +30,7 @@ _AGENT = frozenset(("id", "name", "description", "category", "resume_tier", "mod
 _SKILL = frozenset(("id", "name", "description", "manual_only", "harness_docs_refs", "triggers"))
 _RESUME = "resume_invocation"
 _HEAD = "From {}."
+_HEAD_LENGTH = 200
 
 
 class Import:
@@ -60,7 +61,9 @@ def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[s
             metas[entry] = meta
     names = {kind: {*shipped[kind], *own[kind], *(one.id for one in metas if one.kind == kind)} for kind in KINDS}
     known = Known(vocabulary["tools"], names[AGENTS], names[SKILLS])
-    head = _HEAD.format(" ".join(filter(None, (package.name or "a nexus-core package", package.version))))
+    # Texts of the package: a comment of one line, without control characters.
+    words = " ".join((package.name or "a nexus-core package", package.version)).split()
+    head = _HEAD.format("".join(filter(str.isprintable, " ".join(words)))[:_HEAD_LENGTH])
     for entry, meta in metas.items():
         text, missing = translate(entry.text.strip() + "\n", known)
         found.unmapped += [(entry.path, one) for one in missing]
@@ -173,7 +176,8 @@ def _agent_meta(
             return None
         elif word is not None:
             unmapped.append((entry.path, f"{field} {word}"))
-    named = fields.get("capabilities") or []
+    named = fields.get("capabilities")
+    named = [] if named is None else named
     listed = [str(name) for name in named] if isinstance(named, list) else [str(named)]
     unknown = [name for name in listed if name not in vocabulary["capabilities"]]
     if unknown and below is None:

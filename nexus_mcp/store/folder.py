@@ -127,7 +127,8 @@ class Folder:
             if not stat.S_ISREG(info.st_mode):
                 raise refusal(shown, info.st_mode, "a file")
             if info.st_size > limit:
-                raise StateError(shown, f"is larger than the {limit >> 20} MiB that are read")
+                bound = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+                raise StateError(shown, f"is larger than the {bound} that are read")
             chunks = [os.read(fd, info.st_size + 1)]
             while chunks[-1] and len(chunks[0]) != info.st_size:  # a read of size + 1 that returns size is at the end
                 chunks.append(os.read(fd, 1 << 16))

@@ -89,6 +89,16 @@ def test_package_becomes_the_projects_own(project: Project, package: Path) -> No
     assert project.snapshot() == before
 
 
+def test_name_of_a_package_adds_no_line(project: Project, package: Path) -> None:
+    """Name and version of a package are one comment of one line, whatever characters they have."""
+    write(package, {"package.json": json.dumps({"name": "core\nmodel_tier: high\x1b[31m", "version": "1\n#"})})
+    assert nexus("catalog", "import", str(package), cwd=project.root).code == 0
+    lines = (project.nexus / "agents/gardener/meta.yml").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# From core model_tier: high[31m 1 #."
+    assert "model_tier: standard" in lines
+    assert not [line for line in lines[1:] if "31m" in line]
+
+
 def test_dry_run_writes_nothing(project: Project, package: Path) -> None:
     """A dry run prints the files that an import would create."""
     ran = nexus("catalog", "import", str(package), "--dry-run", cwd=project.root)
@@ -151,6 +161,8 @@ def test_package_that_was_changed_is_refused(
             {"agents/gardener/meta.yml": AGENT.replace("model_tier: standard\n", "")},
             "model_tier missing has no counter",
         ),
+        ({"agents/gardener/meta.yml": AGENT.replace("[no_task_create]", "0")}, "its restriction 0 has no counter"),
+        ({"agents/gardener/meta.yml": AGENT.replace("[no_task_create]", '""')}, "its restriction  has no counter"),
         ({"agents/gardener/meta.yml": "id: other\n"}, "its id is not the name of its folder"),
         ({"agents/gardener/meta.yml": "a: [\n"}, "agents/gardener/meta.yml:2:1: "),
         ({"manifest.json": manifest().replace("gardener", "x")}, "is not in manifest.json"),
