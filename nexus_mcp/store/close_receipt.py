@@ -65,14 +65,22 @@ class Receipt:
 
     def delivered(self) -> None:
         """Remove the receipt, because the answer was delivered. If the removal fails, one answer may be repeated."""
+        try:
+            self.remove()
+        except NexusError as error:
+            log.warning(f"could not remove {self._name}: {error}")
+            self.undelivered()
+
+    def remove(self) -> None:
+        """Remove the receipt. Raise StorageError, PathRefused; then this process still holds it."""
         if fcntl is None:
             self.undelivered()  # Windows does not remove an open file
-        try:
-            with self._open_state() as state:
-                if state is not None:
+        with self._open_state() as state:
+            if state is not None:
+                try:
                     state.unlink(self._name)
-        except (OSError, NexusError) as error:
-            log.warning(f"could not remove {self._name}: {error}")
+                except OSError as error:
+                    raise StorageError(state.show(self._name), "remove", reason(error)) from error
         # Unlock only after the removal: before it, another close could take the receipt for an abandoned one.
         self.undelivered()
 
@@ -99,7 +107,7 @@ class Receipts:
         """Return the answer of the newest undelivered close, and take it over so that no other process returns it too.
 
         A close whose cycle is no longer in `history` is skipped: git may have removed the cycle. Raise StorageError,
-        PathRefused.
+        PathRefused, also if an older receipt cannot be removed: it would answer the close after this one.
         """
         newest_first = sorted(find_undelivered(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None
@@ -109,7 +117,7 @@ class Receipts:
                 answer, self.repeated = entry["answer"], marker
             else:
                 # No client waits for this answer: the history lacks its cycle, or a later close exists.
-                marker.delivered()
+                marker.remove()
         return answer
 
 
@@ -128,9 +136,13 @@ def forget(state: Folder, open_state: OpenState, confirm: Callable[[], None]) ->
         return
     if left:
         confirm()
-    # If this process dies meanwhile, the newest receipt remains: its answer is the one to return.
+    # If this process dies meanwhile, or a removal fails, the newest receipt remains: its answer is the one to return.
     for _, marker in sorted(left, key=_age):
-        marker.delivered()
+        try:
+            marker.remove()
+        except NexusError as error:
+            log.warning(f"could not remove the receipts of unanswered closes: {error}")
+            return
 
 
 def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
+from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.crash_points import killed
 from tests.store.oplog_support import take_back
@@ -244,3 +245,49 @@ def test_a_receipt_that_cannot_be_locked_is_not_taken_for_a_living_one(tmp_path:
     assert "nothing was changed" in told["error"]
     assert answered(tmp_path, "task_close")["archived"]["plan"] is True
     assert answered(tmp_path, "task_close")["total_cycles"] == 2
+
+
+@pytest.fixture
+def two_receipts(tmp_path: Path) -> list[Path]:
+    """Two closes without an answer, of which the later one died before it removed the receipt of the earlier one."""
+    older = closed_without_answer(tmp_path)
+    saved = older.read_bytes()
+    answered(tmp_path, "plan_start", PLAN)
+    App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
+    (newer,) = (tmp_path / ".nexus/state").glob("closed-*.json")
+    older.write_bytes(saved)
+    return [older, newer]
+
+
+def _refusing(name: str) -> Any:
+    """Return a replacement of Folder.unlink that fails for one file."""
+    real = Folder.unlink
+
+    def unlink(self: Folder, file: str) -> None:
+        if file == name:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        real(self, file)
+
+    return patch.object(Folder, "unlink", unlink)
+
+
+def test_the_newest_receipt_stays_when_an_older_one_cannot_be_removed(tmp_path: Path, two_receipts: list[Path]) -> None:
+    """A change that cannot remove the older receipt leaves both, so that a repeated close gets the newest answer."""
+    older, newer = two_receipts
+    with _refusing(older.name):
+        answered(tmp_path, "plan_start", PLAN)
+    assert older.exists()
+    assert newer.exists()
+
+
+def test_no_answer_is_given_while_an_older_receipt_cannot_be_removed(tmp_path: Path, two_receipts: list[Path]) -> None:
+    """The close fails and changes nothing; once the disk works again it returns the newest answer, and only that."""
+    older, newer = two_receipts
+    wanted = json.loads(newer.read_text())["answer"]
+    with _refusing(older.name):
+        answer = App(Workspace(str(tmp_path))).call("task_close", {})
+        answer.delivered()
+    assert answer.result["isError"] is True
+    assert "nothing was changed" in answer.result["structuredContent"]["error"]
+    assert answered(tmp_path, "task_close") == wanted
+    assert [path.exists() for path in two_receipts] == [False, False]
