@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nexus_mcp.cli import COMMANDS
-from nexus_mcp.cli.help import command_help, overview
+from nexus_mcp.cli.help_texts import command_help, overview
 from nexus_mcp.cli.options import Command, Group
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool

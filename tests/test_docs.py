@@ -12,7 +12,7 @@ import pytest
 
 from docs import generate
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.help import ENVIRONMENT
+from nexus_mcp.cli.help_texts import ENVIRONMENT
 from nexus_mcp.cli.options import Command, Group
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool

@@ -48,6 +48,8 @@ COMMANDS = {
         "memory",
         "demo",
         "conformance",
+        "help",
+        "completion",
     )
 }
 
@@ -90,7 +92,7 @@ def _dispatch(argv: list[str]) -> int:
     if first in COMMANDS:
         return _run(COMMANDS[first](), f"nexus-mcp {first}", argv[1:])
     if first in ("--help", "-h"):
-        from nexus_mcp.cli.help import overview
+        from nexus_mcp.cli.help_texts import overview
 
         return _print(overview([load() for load in COMMANDS.values()]))
     if first in ("--version", "-V"):
@@ -113,7 +115,7 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
         return _run(command.subcommands[first](), f"{prog} {first}", argv[1:])
     words = argv[: argv.index("--")] if "--" in argv else argv  # words after -- are no options
     if "--help" in words or "-h" in words:
-        from nexus_mcp.cli.help import command_help
+        from nexus_mcp.cli.help_texts import command_help
 
         return _print(command_help(command, prog))
     if isinstance(command, Group):
@@ -133,7 +135,7 @@ def _bare(argv: list[str]) -> int:
 
     values = parse(argv, command.options, "nexus-mcp")
     if os.isatty(0):
-        from nexus_mcp.cli.help import welcome
+        from nexus_mcp.cli.help_texts import welcome
 
         return _print(welcome([load() for load in COMMANDS.values()]))
     return command.run(values)

@@ -49,4 +49,8 @@ COMMAND = Command(
     (JSON, PROJECT),
     run,
     argument=MESSAGE,
+    examples=(
+        ("nexus-mcp act '[m] The tests need Redis.'", "store a note"),
+        ("nexus-mcp act '[rule:tests] Run the tests before a commit.'", "add a rule"),
+    ),
 )

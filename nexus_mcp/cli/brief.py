@@ -98,4 +98,8 @@ COMMAND = Command(
     (AGENT, NO_ROLE, LEAD, JSON, PROJECT, HARNESS_ID, MOUNT),
     run,
     argument=TASK_ID,
+    examples=(
+        ("nexus-mcp brief 3", "print the brief for the owner of task 3"),
+        ("nexus-mcp brief 3 --agent tester --harness-id codex", "print it for the agent tester in Codex"),
+    ),
 )

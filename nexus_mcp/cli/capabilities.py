@@ -180,6 +180,10 @@ SHOW = Command(
     "--class it prints the tools of a class.",
     (AGENT, CLASS, HARNESS, JSON, PROJECT),
     _show,
+    examples=(
+        ("nexus-mcp capabilities show --agent writer", "show what the agent writer may not do"),
+        ("nexus-mcp capabilities show --class shell_command_exec", "show the tools of a class in each harness"),
+    ),
 )
 
 
@@ -254,6 +258,9 @@ CHECK = Command(
     "a map is incomplete.",
     (AGENT, CLASS, TOOL, HARNESS, PROJECT),
     _check,
+    examples=(
+        ("nexus-mcp capabilities check --agent writer --tool Bash", "print whether writer may use the tool Bash"),
+    ),
 )
 
 
@@ -375,6 +382,7 @@ ADD = Command(
     _CHANGING,
     lambda values: _change(values, add=True),
     argument=CAPABILITY,
+    examples=(("nexus-mcp capabilities add no_shell_exec --agent writer", "forbid shell commands to writer"),),
 )
 REMOVE = Command(
     "remove",
@@ -386,6 +394,7 @@ REMOVE = Command(
     _CHANGING,
     lambda values: _change(values, add=False),
     argument=CAPABILITY,
+    examples=(("nexus-mcp capabilities remove no_shell_exec --agent writer", "take that restriction back"),),
 )
 
 

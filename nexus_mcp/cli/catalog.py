@@ -71,6 +71,7 @@ LIST = Command(
     "also prints the category, the resume tier and the model tier.",
     (_SELECTABLE, PROJECT),
     _list,
+    examples=(("nexus-mcp catalog list", "list the agents and skills of this project"),),
 )
 
 
@@ -142,6 +143,10 @@ SHOW = Command(
     (PROJECT, HARNESS_ID),
     _show,
     argument=ID,
+    examples=(
+        ("nexus-mcp catalog show engineer", "show the agent engineer"),
+        ("nexus-mcp catalog show nx-plan --harness-id codex", "show a skill with the names of tools in Codex"),
+    ),
 )
 
 
@@ -184,6 +189,7 @@ CHECK = Command(
     "Exit code 0: there is no fault; 1: there is at least one.",
     (PROJECT,),
     _check,
+    examples=(("nexus-mcp catalog check", "check the shipped entries and those of this project"),),
 )
 
 
@@ -205,6 +211,7 @@ MANIFEST = Command(
     "For programs that keep copies of agents and skills: a copy is current if its\nbody_hash is the same.",
     (PROJECT,),
     _manifest,
+    examples=(("nexus-mcp catalog manifest", "print the manifest of this project"),),
 )
 
 

@@ -67,4 +67,5 @@ IMPORT = Command(
     (DRY_RUN, JSON, PROJECT),
     run,
     argument=DIR,
+    examples=(("nexus-mcp catalog import ../nexus-core --dry-run", "show what would be imported"),),
 )

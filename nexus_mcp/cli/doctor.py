@@ -59,4 +59,8 @@ COMMAND = Command(
     "not run.",
     (PROJECT, JSON),
     run,
+    examples=(
+        ("nexus-mcp doctor", "check the project around you"),
+        ("nexus-mcp doctor --json --project ~/shop", "check another project, for a program"),
+    ),
 )

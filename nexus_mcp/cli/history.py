@@ -229,6 +229,10 @@ REPAIR = Command(
     "or was repaired; 1: it is damaged.",
     (PROJECT, DRY_RUN, YES, FROM),
     _repair,
+    examples=(
+        ("nexus-mcp history repair --dry-run", "show the damage and the possible repair"),
+        ("nexus-mcp history repair --from HEAD~1", "bring back the cycles of the commit before the last"),
+    ),
 )
 
 
@@ -270,6 +274,7 @@ MERGE = Command(
     (MARKER_SIZE,),
     _merge,
     argument=FILES,
+    examples=(("nexus-mcp history merge base.json ours.json theirs.json", "merge theirs.json into ours.json"),),
 )
 
 

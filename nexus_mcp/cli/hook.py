@@ -163,4 +163,5 @@ COMMAND = Command(
     (PROJECT, HARNESS_ID, MOUNT, NATIVE, GATE, SKILLS, PLUGIN, SERVE),
     run,
     argument=EVENT,
+    examples=(("echo '{}' | nexus-mcp hook session_start", "print the context that a new session gets"),),
 )

@@ -149,4 +149,8 @@ COMMAND = Command(
     "registers the merge driver of history.json in the git repository.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, GIT_MERGE, REMOVE),
     run,
+    examples=(
+        ("nexus-mcp init", "create .nexus/ in the repository around you"),
+        ("nexus-mcp init --git-merge", "have git merge history.json with nexus-mcp"),
+    ),
 )

@@ -392,4 +392,9 @@ COMMAND = Command(
     (PROJECT, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
     run,
     argument=HARNESS,
+    examples=(
+        ("nexus-mcp install claude-code", "install everything for Claude Code in this project"),
+        ("nexus-mcp install codex --scope user --dry-run", "show what an installation for all projects changes"),
+        ("nexus-mcp install --list", "list the installed parts of every harness"),
+    ),
 )

@@ -103,4 +103,8 @@ COMMAND = Command(
     "nexus-mcp undo takes back the last changes.",
     (NUMBER, JSON, PROJECT),
     run,
+    examples=(
+        ("nexus-mcp log -n 5", "show the last five changes"),
+        ("nexus-mcp log --json", "print the last changes for a program"),
+    ),
 )

@@ -54,6 +54,10 @@ GC = Command(
     "--apply it deletes nothing, unless .nexus/config.yml has thresholds for that.",
     (APPLY, DRY_RUN, JSON, PROJECT),
     run,
+    examples=(
+        ("nexus-mcp memory gc", "propose notes for deletion"),
+        ("nexus-mcp memory gc --apply", "delete all proposed notes, as one git commit"),
+    ),
 )
 
 

@@ -178,8 +178,17 @@ LIST = Command(
     "Lists the notes in .nexus/memory/, by name. The prefix of a name is the kind of\nthe note.",
     (KIND, JSON, PROJECT),
     _list,
+    examples=(("nexus-mcp memory list --kind feedback", "list the notes of one kind"),),
 )
-SHOW = Command("show", "print a note", "Prints a note of .nexus/memory/.", (JSON, PROJECT), _show, argument=NAME)
+SHOW = Command(
+    "show",
+    "print a note",
+    "Prints a note of .nexus/memory/.",
+    (JSON, PROJECT),
+    _show,
+    argument=NAME,
+    examples=(("nexus-mcp memory show user-role", "print the note user-role.md"),),
+)
 ADD = Command(
     "add",
     "make a note from a text",
@@ -189,6 +198,7 @@ ADD = Command(
     (KIND, NAME_OPTION, TAGS, DRY_RUN, JSON, PROJECT),
     _add,
     argument=TEXT,
+    examples=(("nexus-mcp memory add 'The tests need Redis.' --tags tests,redis", "make a note with two tags"),),
 )
 IMPORT = Command(
     "import",
@@ -200,4 +210,5 @@ IMPORT = Command(
     (DRY_RUN, JSON, PROJECT),
     _import,
     argument=DIR,
+    examples=(("nexus-mcp memory import ~/notes --dry-run", "show which notes would be made"),),
 )

@@ -10,7 +10,7 @@ from nexus_mcp.errors import UsageError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 MANY = 10**9
 """The result for any larger number when the caller sets no bound."""
@@ -115,10 +115,11 @@ class Argument:
 class Command:
     """One command: its name, one line about it, a longer text, its options and the function that runs it.
 
-    `run` takes the option values and returns an exit code.
+    `run` takes the option values and returns an exit code. `examples` are rows of a command line, as typed in a shell,
+    and what it does.
     """
 
-    __slots__ = ("argument", "name", "options", "run", "summary", "text")
+    __slots__ = ("argument", "examples", "name", "options", "run", "summary", "text")
 
     def __init__(
         self,
@@ -129,6 +130,7 @@ class Command:
         run: Callable[[Values], int],
         *,
         argument: Argument | None = None,
+        examples: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.name = name
         self.summary = summary
@@ -136,6 +138,7 @@ class Command:
         self.options = options
         self.run = run
         self.argument = argument
+        self.examples = examples
 
 
 class Group:
@@ -153,6 +156,20 @@ class Group:
         self.summary = summary
         self.text = text
         self.subcommands = subcommands
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """Return the first example of each subcommand."""
+        return tuple(row for load in self.subcommands.values() for row in load().examples[:1])
+
+
+def walk(commands: Mapping[str, Callable[[], Command | Group]]) -> Iterator[tuple[tuple[str, ...], Command | Group]]:
+    """Yield the words of each command and the command; those of a group follow the group."""
+    for name, load in commands.items():
+        command = load()
+        yield (name,), command
+        if isinstance(command, Group):
+            yield from (((name, *words), inner) for words, inner in walk(command.subcommands))
 
 
 def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: Argument | None = None) -> Values:

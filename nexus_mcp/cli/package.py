@@ -109,4 +109,8 @@ COMMAND = Command(
     (OUT, GATE, TOOL_PREFIX, COMMAND_WORD),
     run,
     argument=KIND,
+    examples=(
+        ("nexus-mcp package claude --out nexus-plugin", "make a plugin for Claude Code"),
+        ("nexus-mcp package mcpb --out bundle", "make an MCP bundle"),
+    ),
 )

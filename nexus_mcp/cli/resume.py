@@ -72,4 +72,5 @@ COMMAND = Command(
     (JSON, PROJECT, HARNESS_ID),
     run,
     argument=TASK_ID,
+    examples=(("nexus-mcp resume 3 --harness-id claude-code", "decide for the owner of task 3 in Claude Code"),),
 )

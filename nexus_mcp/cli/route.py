@@ -76,4 +76,10 @@ COMMAND = Command(
     (JSON, PROJECT, HARNESS_ID),
     run,
     argument=MESSAGE,
+    examples=(
+        (
+            "nexus-mcp route '[plan] Links must survive a restart'",
+            "show what [plan] starts, and the words that it gets",
+        ),
+    ),
 )

@@ -56,4 +56,8 @@ COMMAND = Command(
     "Serves the tools over stdin and stdout until stdin ends. Logs go to stderr.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, SDK, HOOK_TOOL),
     run,
+    examples=(
+        ("nexus-mcp serve --harness-id claude-code", "serve the repository around you to Claude Code"),
+        ("nexus-mcp serve --project ~/shop --log-level info", "serve another project, and log refused calls"),
+    ),
 )

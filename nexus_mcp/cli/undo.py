@@ -66,4 +66,8 @@ COMMAND = Command(
     (DRY_RUN, PROJECT, HARNESS_ID),
     run,
     argument=COUNT,
+    examples=(
+        ("nexus-mcp undo --dry-run", "show what the last change would give back"),
+        ("nexus-mcp undo 2", "take back the last two changes"),
+    ),
 )

@@ -63,4 +63,8 @@ COMMAND = Command(
     (PROJECT, SCOPE, DRY_RUN, FORCE, YES),
     run,
     argument=HARNESS,
+    examples=(
+        ("nexus-mcp uninstall claude-code", "take everything out of this project again"),
+        ("nexus-mcp uninstall codex --scope user --dry-run", "show what that would change in your own files"),
+    ),
 )

@@ -18,7 +18,7 @@ from jsonschema import Draft7Validator
 
 from nexus_mcp import __version__
 from nexus_mcp.cli import COMMANDS
-from nexus_mcp.cli.help import ENVIRONMENT
+from nexus_mcp.cli.help_texts import ENVIRONMENT
 from nexus_mcp.cli.options import Command, parse
 
 CHECKOUT = Path(__file__).resolve().parents[2]

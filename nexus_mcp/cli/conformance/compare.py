@@ -115,4 +115,7 @@ COMMAND = Command(
     "tool, and the fixtures on which the servers differ.",
     (SERVERS, PREFIX, *ASKING, *SELECTING, JOBS, JSON),
     run,
+    examples=(
+        ("nexus-mcp conformance compare --server 'nexus-mcp serve' --server 'node s.js'", "compare two servers"),
+    ),
 )

@@ -35,6 +35,7 @@ LINT = Command(
     "known one, duplicate ids, wrong tokens and JSONPaths, matchers without effect.",
     (FIXTURES,),
     _lint,
+    examples=(("nexus-mcp conformance lint --fixtures my-fixtures", "check your own fixtures"),),
 )
 
 
@@ -71,4 +72,5 @@ COVERAGE = Command(
     "listed as uncovered.",
     (FIXTURES,),
     _coverage,
+    examples=(("nexus-mcp conformance coverage", "report what the shipped fixtures leave out"),),
 )

@@ -117,4 +117,9 @@ COMMAND = Command(
     "2: the server could not be judged.",
     (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, REPORT, EXPECTED),
     run,
+    examples=(
+        ("nexus-mcp conformance run", "run the suite against this nexus-mcp"),
+        ("nexus-mcp conformance run --server 'node server.js' --tool-prefix nx_", "run it against another server"),
+        ("nexus-mcp conformance run --only 'plan_*' --report result.json", "run some fixtures, and write a report"),
+    ),
 )

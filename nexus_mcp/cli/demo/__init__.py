@@ -105,4 +105,5 @@ COMMAND = Command(
     "of a whole cycle with the official MCP client, and shows the resulting files.",
     (KEEP,),
     run,
+    examples=(("nexus-mcp demo --keep", "run the demo, and look at its files afterwards"),),
 )

@@ -1,0 +1,101 @@
+"""The texts of --help and of the bare command on a terminal, as plain strings: no library is loaded for them."""
+
+from __future__ import annotations
+
+from nexus_mcp import __version__
+from nexus_mcp.cli.options import Group
+from nexus_mcp.cli.serve import LOG_LEVEL
+from nexus_mcp.cli.workspace_options import PROJECT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nexus_mcp.cli.options import Command
+
+    AnyCommand = Command | Group
+
+WHAT = """\
+nexus-mcp {version}
+Keeps the plan, the tasks and the history of a project in .nexus/, for coding
+agents that speak the Model Context Protocol (MCP)."""
+
+ENVIRONMENT = (
+    ("NEXUS_PROJECT_ROOT", PROJECT, "the project, without --project"),
+    ("CLAUDE_PROJECT_DIR", PROJECT, "the same, for a start in a folder of plugins"),
+    ("NEXUS_LOG", LOG_LEVEL, "the log level, without --log-level"),
+)
+GLOBAL_OPTIONS = (("--help", "show this text, or the help of a command"), ("--version", "show the version"))
+
+
+def overview(commands: Sequence[AnyCommand]) -> str:
+    """Return the text of `nexus-mcp --help`."""
+    return _page(
+        commands,
+        ("Usage: nexus-mcp [COMMAND] [OPTIONS]",),
+        (
+            "Options:",
+            _table(GLOBAL_OPTIONS),
+            "Without a command nexus-mcp serves, and takes the options of serve.",
+            "",
+            "Environment:",
+            _table([(name, text) for name, _, text in ENVIRONMENT]),
+            "",
+            "nexus-mcp help COMMAND explains one command, with examples.",
+        ),
+    )
+
+
+def command_help(command: AnyCommand, prog: str) -> str:
+    """Return the text of `prog --help`; `prog` is the command as typed, e.g. nexus-mcp init."""
+    if isinstance(command, Group):
+        rows = [(name, load().summary) for name, load in command.subcommands.items()]
+        parts = [f"Usage: {prog} COMMAND [OPTIONS]", "", command.text, "", "Commands:", _table(rows)]
+        return "\n".join((*parts, *_examples(command), "", f"{prog} COMMAND --help explains one command."))
+    argument = command.argument
+    word = f" {argument.name}" if argument else ""
+    parts = [f"Usage: {prog}{word} [OPTIONS]", "", command.text]
+    if argument:
+        parts += ["", f"{argument.word}: {argument.help}"]
+        parts += [_table(list(argument.choices.items()))] if argument.choices else []
+    if command.options:
+        rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]
+        parts += ["", "Options:", _table(rows)]
+    # Compare option objects, not names: another command's option of the same name may read no variable.
+    variables = [(name, text) for name, option, text in ENVIRONMENT if option in command.options]
+    if variables:
+        parts += ["", "Environment:", _table(variables)]
+    return "\n".join([*parts, *_examples(command)])
+
+
+def welcome(commands: Sequence[AnyCommand]) -> str:
+    """Return the text of a bare `nexus-mcp` on a terminal, where no client is at the other end."""
+    from nexus_mcp.cli.mount import claude_command
+
+    return _page(
+        commands,
+        (
+            "It is started by an MCP client, which talks to it over stdin and stdout; on a",
+            "terminal there is nothing to type. To mount it in Claude Code, for example:",
+            "",
+            f"  {claude_command()}",
+        ),
+        ("nexus-mcp --help lists the options.",),
+    )
+
+
+def _page(commands: Sequence[AnyCommand], before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the introduction, `before`, the table of commands and `after`, as one text."""
+    table = _table([(command.name, command.summary) for command in commands])
+    return "\n".join((WHAT.format(version=__version__), "", *before, "", "Commands:", table, "", *after))
+
+
+def _examples(command: AnyCommand) -> list[str]:
+    """Return the lines about the examples of a command; the lines without `#` can be pasted into a shell."""
+    rows = [line for typed, text in command.examples for line in (f"  # {text}", f"  {typed}")]
+    return ["", "Examples:", *rows] if rows else []
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:{width}}   {text}" for name, text in rows)
