@@ -22,7 +22,7 @@ _nexus_mcp_tasks() {
   local -a rows
   project=${project/#\~\//$HOME/}
   while IFS=$'\t' read -r id title; do
-    [[ $id == <-> ]] && rows+=("$id:$title")
+    [[ $id == <-> ]] && rows+=("$id:${title//\\/\\\\}")
   done < <(command $nexus_mcp completion --task-ids ${project:+--project=$project} 2>/dev/null </dev/null)
   _describe -V -t tasks task rows
 }
@@ -35,7 +35,6 @@ _FUNCTION = """\
 {rows}}}
 
 """
-_ARGUMENTS = "  _arguments -S {specs}\n"
 _TAIL = r"""_nexus-mcp() {
   local nexus_mcp=${words[1]/#\~\//$HOME/}
   _nexus_mcp
@@ -65,7 +64,9 @@ def _function(place: Place, places: Sequence[Place]) -> str:
     elif place.argument is not None:
         action = "->words" if place.argument.words else _ACTIONS[place.argument.kind]
         specs += [f"{number}:{_colons(place.argument.name)}:{action}" for number in range(1, place.most + 1)]
-    rows = [f"  _arguments {'-C ' * bool(place.commands)}-S{''.join(_continued(spec) for spec in specs)}\n"]
+    # Options that follow a command are those of the command.
+    flags = "-C -S -A '-*'" if place.commands else "-S"
+    rows = [f"  _arguments {flags}{''.join(_continued(spec) for spec in specs)}\n"]
     if place.commands:
         rows += ["  case $state in\n", "    commands)\n", _described("command", place.commands), "      ;;\n"]
         rows += ["    arguments)\n", "      case $words[1] in\n"]
