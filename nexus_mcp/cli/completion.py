@@ -34,7 +34,9 @@ def run(values: Values) -> int:
             pass
         return exits.OK
     if SHELL.name not in values:
-        raise UsageError(f"nexus-mcp completion needs a SHELL, one of {', '.join(SHELLS)}.")
+        raise UsageError(
+            "nexus-mcp completion needs a SHELL: bash, zsh or fish.", next_step="See nexus-mcp completion --help."
+        )
     from nexus_mcp.cli.shells import places
 
     module = __import__(f"nexus_mcp.cli.shells.{values[SHELL.name]}", fromlist=("script",))
@@ -49,8 +51,8 @@ def _task_rows(values: Values) -> Iterator[str]:
     from nexus_mcp.store.session import SessionCache
     from nexus_mcp.store.store import Store
 
-    # Reads the file as it is: Store.tasks would complete an interrupted change, and wait for the lock.
-    with Store(workspace_from(values)).state() as state:
+    # Store.tasks would complete an interrupted change, and wait for the lock.
+    with Store(workspace_from(values)).state_as_it_is() as state:
         document = SessionCache().read(state, TASKS)
     for task in document.value["tasks"] if document else ():
         title = printable(" ".join(task["title"].split()))

@@ -80,4 +80,3 @@ def argument_value(argument: Argument) -> Value:
     """Return the value of an argument. An argument that may be repeated, such as `[DIR...]`, counts as DIR."""
     name = argument.word.rstrip(".…")
     return Value(name, _OF_ARGUMENTS.get(name, ""), argument.choices)
-

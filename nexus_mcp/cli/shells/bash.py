@@ -123,9 +123,7 @@ def script(places: Sequence[Place]) -> str:
             for name in (option.name, option.short):
                 if name and value is not None:
                     values.setdefault(_value(value), []).append(f"{path} {name}")
-    cases = [
-        f"        {' | '.join(map(quote, names))}) {setting} ;;\n" for setting, names in values.items() if setting
-    ]
+    cases = [f"        {' | '.join(map(quote, names))}) {setting} ;;\n" for setting, names in values.items() if setting]
     return "".join((_HEAD, *rows, _BETWEEN, *cases, _TAIL))
 
 
