@@ -15,7 +15,7 @@ help:
 	@echo "make test          run lint, types and all tests"
 	@echo "make test-pythons  run the tests on the other supported Pythons that are installed"
 	@echo "make format        format the code with ruff"
-	@echo "make docs          rewrite the generated pages and all pictures, such as docs/tools.md"
+	@echo "make docs          rewrite the generated pages and all pictures: docs/tools.md, the man page and others"
 	@echo "make site          build the documentation as a site into site/"
 	@echo "make catalog       rewrite assets/catalog.json from the agents, skills and vocabulary"
 	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk (4 minutes)"
@@ -64,6 +64,7 @@ format: env
 # The charts are drawn by matplotlib, from the stored figures.
 docs: bench-env
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.man_page
 	$(BIN)/python -m docs.drawings
 	$(BIN)/python -m benchmarks --page
 	$(BIN)/python -m tests.e2e.results

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import generate
+from docs import generate, man_page
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.help_texts import ENVIRONMENT
 from nexus_mcp.cli.options import Command, Group
@@ -58,6 +58,11 @@ def test_pages_of_commands_are_current() -> None:
     """docs/help.md and the first table of docs/commands.md equal the output of the generator."""
     assert READ["docs/help.md"] == generate.help_page(), "docs/help.md is not current: run make docs"
     assert generate.commands(COMMANDS_PAGE) == COMMANDS_PAGE, "docs/commands.md is not current: run make docs"
+
+
+def test_man_page_is_current() -> None:
+    """docs/man/nexus-mcp.1 equals the output of its generator; `make docs` writes it."""
+    assert man_page.PAGE.read_text(encoding="ascii") == man_page.page(), "the man page is not current: run make docs"
 
 
 def test_harnesses_page_is_current() -> None:

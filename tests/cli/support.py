@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nexus_mcp.cli import COMMANDS
-from nexus_mcp.cli.options import Command, Group
+from nexus_mcp.cli.options import Command, Group, Values, parse
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "nexus_mcp")
@@ -39,6 +40,29 @@ def every_command() -> list[tuple[tuple[str, ...], Command | Group]]:
 def name(parameter: object) -> str | None:
     """The id of a test for a command: its words."""
     return " ".join(parameter) if isinstance(parameter, tuple) else ""
+
+
+def parse_line(line: str) -> tuple[str, Values] | None:
+    """Return the command that the last nexus-mcp of a shell line starts, and its values; None for a line without one.
+
+    Pipes and redirections end it. Raise KeyError for an unknown command, UsageError as `parse` does.
+    """
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="()<>|&;")
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    words = [*lexer]
+    named = [at for at, word in enumerate(words) if word.rpartition("/")[2] == "nexus-mcp"]
+    started = [at for at in named if words[at - 1] not in (">", ">>")]
+    if not started:
+        return None
+    start = started[-1] + 1
+    end = next((at for at in range(start, len(words)) if not set(words[at]) - set("()<>|&;")), len(words))
+    first, *arguments = words[start:end]
+    command = COMMANDS[first]()
+    name = first
+    while isinstance(command, Group):
+        first, *arguments = arguments
+        command, name = command.subcommands[first](), f"{name} {first}"
+    return name, parse(arguments, command.options, line, command.argument)
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

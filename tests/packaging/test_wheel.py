@@ -100,10 +100,18 @@ def test_the_server_needs_no_dependency(python: Path, tmp_path: Path) -> None:
     assert [tool["name"] for tool in listed["result"]["tools"]] == list(NAMES)
 
 
+def test_the_man_page_is_installed(python: Path) -> None:
+    """The man page is where `man` looks for it: in share/man beside the bin of the environment."""
+    installed = python.parent.parent / "share" / "man" / "man1" / "nexus-mcp.1"
+    assert installed.read_bytes() == (CHECKOUT / "docs" / "man" / "nexus-mcp.1").read_bytes()
+
+
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
-    """The wheel has the package, its data and its metadata; no tests, no caches."""
+    """The wheel has the package, its data, its metadata and the man page; no tests, no caches."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"nexus_mcp", next(top for top in tops if top.endswith(".dist-info"))}
+    own = f"nexus_mcp-{__version__}"
+    assert tops == {"nexus_mcp", f"{own}.dist-info", f"{own}.data"}
+    assert [name for name in names if ".data/" in name] == [f"{own}.data/data/share/man/man1/nexus-mcp.1"]
     assert [name for name in names if "__pycache__" in name or "tests/" in name] == []
     assert [name for name in names if name.endswith("/licenses/LICENSE")] != []

@@ -52,12 +52,12 @@ def inline(page: str) -> list[str]:
 
 
 def nexus_words(command: str) -> list[str] | None:
-    """Return the words after `nexus-mcp` where a command line runs it, else None."""
+    """Return the words after `nexus-mcp` where a command line runs it, up to a redirection of its output, else None."""
     words = shlex.split(command)
     for place, word in enumerate(words):
         begins = place == 0 or words[place - 1] in ("|", "--")
         if begins and word.rpartition("/")[2] == "nexus-mcp":
-            return words[place + 1 :]
+            return words[place + 1 : words.index(">") if ">" in words else None]
     return None
 
 
