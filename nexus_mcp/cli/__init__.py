@@ -92,6 +92,8 @@ def _dispatch(argv: list[str]) -> int:
     if first in COMMANDS:
         return _run(COMMANDS[first](), f"nexus-mcp {first}", argv[1:])
     if first in ("--help", "-h"):
+        if argv[1:2] and argv[1] in COMMANDS:
+            return _run(COMMANDS["help"](), "nexus-mcp help", argv[1:])
         from nexus_mcp.cli.help_texts import overview
 
         return _print(overview([load() for load in COMMANDS.values()]))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def run(values: Values) -> int:
     """Print the result of each action; return 1 when one failed. Raise UsageError."""
+    from nexus_mcp.cli.hints import mistyped_tags
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert
     from nexus_mcp.store.store import Store
@@ -22,7 +23,8 @@ def run(values: Values) -> int:
 
     message = read_message(values)
     workspace = workspace_from(values)
-    done = act(message, load_catalog(workspace.root), Store(workspace), workspace.harness_id)
+    catalog = load_catalog(workspace.root)
+    done = act(message, catalog, Store(workspace), workspace.harness_id)
     if JSON.name in values:
         print_json(done)
     else:
@@ -35,6 +37,8 @@ def run(values: Values) -> int:
                 print(inert(line))
         if done["left_out"]:
             print(f"{done['left_out']} more tags are ignored.")
+        for line in mistyped_tags(message, catalog.vocabulary["tags"]):
+            print(line)
     return exits.FAILED if any(step["result"] == FAILED for step in done["steps"]) else exits.OK
 
 

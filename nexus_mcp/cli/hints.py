@@ -7,45 +7,83 @@ from nexus_mcp.wording import did_you_mean, nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from nexus_mcp.cli.options import Argument, Option
 
 _HELP, _VERSION, _LOUD, _QUIET = "--help", "--version", "--log-level debug", "--log-level error"
+_TOP = "nexus-mcp"
 _AT_THE_TOP = (_HELP, _VERSION, "-h", "-V")
-# Names that other programs use. Option names keep their dashes.
+_MOST_LISTED = 8
+"""A message lists all known names only if they are no more than these: a longer list hides the problem."""
+_LEAST_BEGINNING = 3
+"""Characters of a beginning that suggests the whole name."""
+# Names that other programs use, and ours in the order of preference: the first one that exists is suggested.
 _COMMANDS_ELSEWHERE = {
-    "help": _HELP,
-    "usage": _HELP,
-    "version": _VERSION,
-    "start": "serve",
-    "server": "serve",
-    "setup": "init",
-    "install": "init",
-    "status": "doctor",
-    "revert": "undo",
-    "rollback": "undo",
+    "usage": (_HELP,),
+    "?": (_HELP,),
+    "man": ("help",),
+    "version": (_VERSION,),
+    "start": ("serve",),
+    "server": ("serve",),
+    "mcp": ("serve",),
+    "stdio": ("serve",),
+    "setup": ("init", "install"),
+    "status": ("status", "doctor"),
+    "info": ("status", "doctor"),
+    "plan": ("status", "brief"),
+    "check": ("doctor",),
+    "list": ("tasks", "catalog list"),
+    "ls": ("tasks", "catalog list"),
+    "todo": ("tasks", "log"),
+    "run": ("serve",),
+    "changes": ("log",),
+    "revert": ("undo",),
+    "rollback": ("undo",),
+    "remove": ("uninstall",),
+    "delete": ("uninstall",),
+    "fix": ("doctor",),
+    "note": ("memory add",),
+    "notes": ("memory list",),
+    "agents": ("catalog list",),
+    "skills": ("catalog list",),
+    "caps": ("capabilities",),
+    "tag": ("route",),
+    "ui": ("board", "log"),
+    "web": ("board", "log"),
+    "dashboard": ("board", "log"),
 }
-_OPTIONS_ELSEWHERE = {
-    "-v": f"{_VERSION} or {_LOUD}",
-    "--verbose": _LOUD,
-    "--debug": _LOUD,
-    "-d": _LOUD,
-    "-q": _QUIET,
-    "--quiet": _QUIET,
-    "--usage": _HELP,
-    "-?": _HELP,
-    "-help": _HELP,
-    "-version": _VERSION,
-}
-_HELP_ELSEWHERE = {name: meant for name, meant in _OPTIONS_ELSEWHERE.items() if meant == _HELP}
+_OPTIONS_ELSEWHERE = {"--usage": _HELP, "-?": _HELP, "-help": _HELP, "-version": _VERSION}
+_HELP_WORDS = ("help", *(name for name, meant in _OPTIONS_ELSEWHERE.items() if meant == _HELP))
+_LEVELS = {"--verbose": _LOUD, "--debug": _LOUD, "-d": _LOUD, "-q": _QUIET, "--quiet": _QUIET}
+_NUMBERS = ("-n", "--number", "--count", "--limit", "--last", "--lines", "--max", "--steps")
+_CHOICES_ELSEWHERE = {"global": "user", "local": "project", "shadow": "off", "none": "off"}
+_TAGS_ELSEWHERE = {"memory": "m", "note": "m", "remember": "m", "decide": "d", "decision": "d", "rules": "rule"}
+_MOST_TAGS, _LONGEST_TAG = 20, 20
 
 
 def suggestion(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
-    """Return the end of a message about `word`: the most similar names, or else all `known` names.
+    """Return the end of a message about `word`: the most similar names, or else all `known` names if they are few.
 
     `also` are further names that may be suggested, but are not listed.
     """
     names = list(known)
-    return did_you_mean(nearest(word, (*names, *also))) or (f"; there is {', '.join(names)}." if names else ".")
+    listed = f"; there is {', '.join(names)}." if 0 < len(names) <= _MOST_LISTED else "."
+    return did_you_mean(_similar(word, (*names, *also))) or listed
+
+
+def _similar(word: str, names: Sequence[str]) -> list[str]:
+    """Return the names most similar to `word`, else those that begin with it. Dashes before a name do not count."""
+    plain: dict[str, str] = {}
+    for name in names:
+        plain.setdefault(name.lstrip("-"), name)
+    bare = word.lstrip("-").replace("_", "-") if word.startswith("-") else word
+    # An option of one letter is similar to an option of one letter only.
+    near = [plain[one] for one in nearest(bare, plain) if word[:1] != "-" or len(one) > 1 or len(bare) == 1]
+    beginning = bare.lower()
+    if near or len(beginning) < _LEAST_BEGINNING:
+        return near
+    return [name for one, name in plain.items() if one.lower().startswith(beginning)][:2]
 
 
 def no_command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[], object]]) -> UsageError:
@@ -56,16 +94,30 @@ def no_command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[
 
 
 def _command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[], object]]) -> str:
-    meant = _COMMANDS_ELSEWHERE.get(word.lower(), "")
+    low = word.lower()
+    if low in commands:
+        return did_you_mean([low])
+    if word.startswith("["):
+        return f": a message with a tag follows a command, {_TOP} route or {_TOP} act."
+    first, blank, _ = word.partition(" ")
+    if blank and first in commands:
+        return f"; did you mean {word}, without quotation marks?"
+    meant = next((one for one in _COMMANDS_ELSEWHERE.get(low, ()) if one.startswith("-") or _exists(one, commands)), "")
     topic = next(iter(rest), "")
     if meant == _HELP and topic in commands:
-        return did_you_mean([f"nexus-mcp {topic} {_HELP}"])
+        return did_you_mean([f"{_TOP} help {topic}"])
     if meant:
         return did_you_mean([meant])
-    inner = [name for name, load in commands.items() if word.lower() in getattr(load(), "subcommands", ())]
+    inner = [name for name, load in commands.items() if low in getattr(load(), "subcommands", ())]
     if inner:
-        return did_you_mean([f"{name} {word.lower()}" for name in inner])
+        return did_you_mean([f"{name} {low}" for name in inner[:3]])
     return suggestion(word, commands, _AT_THE_TOP)
+
+
+def _exists(words: str, commands: Mapping[str, Callable[[], object]]) -> bool:
+    """Return whether there is a command, or a command of a group, with these words."""
+    first, _, second = words.partition(" ")
+    return first in commands and (not second or second in getattr(commands[first](), "subcommands", ()))
 
 
 def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
@@ -75,40 +127,86 @@ def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
 
 
 def _subcommand(word: str, prog: str, known: Iterable[str]) -> str:
-    if word in ("help", *_HELP_ELSEWHERE):
+    if word in _HELP_WORDS:
         return did_you_mean([f"{prog} {_HELP}"])
     return suggestion(word, known, (_HELP,))
 
 
-def option(word: str, known: Iterable[str], prog: str) -> str:
+def option(word: str, options: Collection[Option], argument: Argument | None, prog: str) -> str:
     """Return the end of a message about an unknown option `word` of `prog`."""
-    names = list(known)
-    if word in ("-V", _VERSION):
-        return did_you_mean([f"nexus-mcp {_VERSION}"])
-    meant = (_OPTIONS_ELSEWHERE if prog == "nexus-mcp" else _HELP_ELSEWHERE).get(word, "")
+    names = [name for one in options for name in (one.name, one.short) if name]
+    meant = _meant_option(word, options, argument, prog, names)
     if meant:
         return did_you_mean([meant])
-    number = _of_number(word, names)
-    if number:
-        return did_you_mean([number])
-    is_top = prog == "nexus-mcp"
-    if not is_top and nearest(word, (*names, _HELP, _VERSION))[:1] == [_VERSION]:
-        return did_you_mean([f"nexus-mcp {_VERSION}"])
-    return suggestion(word, names, _AT_THE_TOP if is_top else (_HELP, "-h"))
+    is_top = prog == _TOP
+    also = _AT_THE_TOP if is_top else (_HELP, "-h")
+    if not is_top and _similar(word, (*names, *also, _VERSION))[:1] == [_VERSION]:
+        return did_you_mean([f"{_TOP} {_VERSION}"])
+    return suggestion(word, names, also)
 
 
-def superfluous(word: str, known: Iterable[str], prog: str) -> str:
-    """Return the end of a message about a `word` where `prog` takes options only: those named `known`."""
-    names = list(known)
+def _meant_option(
+    word: str, options: Collection[Option], argument: Argument | None, prog: str, names: Collection[str]
+) -> str:
+    """Return what stands for `word` here, though its name is another one; "" if nothing does."""
+    has_levels = "--log-level" in names
+    if word == "-v":
+        return f"{_VERSION} or {_LOUD}" if prog == _TOP else _LOUD if has_levels else f"{_TOP} {_VERSION}"
+    if word in ("-V", _VERSION):
+        return f"{_TOP} {_VERSION}"
+    if word in _OPTIONS_ELSEWHERE:
+        return _OPTIONS_ELSEWHERE[word] if prog == _TOP or _OPTIONS_ELSEWHERE[word] == _HELP else f"{_TOP} {_VERSION}"
+    if has_levels and word in _LEVELS:
+        return _LEVELS[word]
+    if word in _NUMBERS and "--number" in names:
+        return "--number"
+    if argument is not None and not _similar(word, list(names)):
+        is_number = argument.is_number and argument.word == "N" and word in _NUMBERS
+        if is_number or word.lstrip("-").upper() in (argument.word, *argument.word.split("-")[-1:]):
+            return f"{prog} {argument.word}"
+    return _choice(word.lstrip("-").lower(), options) or _of_number(word, names)
+
+
+def _choice(word: str, options: Iterable[Option]) -> str:
+    """Return `--scope user` for the word `user`, where only one option has this choice."""
+    word = _CHOICES_ELSEWHERE.get(word, word)
+    found = [f"{one.name} {word}" for one in options if word in one.choices]
+    return found[0] if len(found) == 1 else ""
+
+
+def superfluous(word: str, options: Collection[Option], prog: str) -> str:
+    """Return the end of a message about a `word` where `prog` takes options only."""
+    names = [name for one in options for name in (one.name, one.short) if name]
     if f"--{word.lower()}" in names:
         return did_you_mean([f"--{word.lower()}"])
     if word == "help":
         return did_you_mean([f"{prog} {_HELP}"])
-    number = _of_number(word, names)
-    return did_you_mean([number]) if number else ": a command comes first, then its options."
+    meant = _of_number(word, names) or _choice(word.lower(), options) or _harness(word.lower(), names)
+    return did_you_mean([meant]) if meant else ": a command comes first, then its options."
 
 
 def _of_number(word: str, names: Iterable[str]) -> str:
     """Return `-n 3` for the bare number `3` or `-3` where `names` has -n; "" otherwise."""
     digits = word.removeprefix("-")
     return f"-n {digits}" if "-n" in names and digits.isascii() and digits.isdigit() else ""
+
+
+def _harness(word: str, names: Collection[str]) -> str:
+    """Return `--harness-id codex` for the word `codex`, where there is this option; "" otherwise."""
+    from nexus_mcp.harness import HARNESSES
+
+    return f"--harness-id {word}" if "--harness-id" in names and word in HARNESSES else ""
+
+
+def mistyped_tags(message: str, table: Collection[str]) -> list[str]:
+    """Return a line for each bracket of the message that is nearly a tag of `table`, the vocabulary."""
+    from nexus_mcp.tags.parse import find_other_names, parse
+
+    found: dict[str, list[str]] = {}
+    for name in find_other_names(message, table, _MOST_TAGS, _LONGEST_TAG):
+        other = _TAGS_ELSEWHERE.get(name, "")
+        near = [other] if other in table else nearest(name, table)
+        if near:
+            found[name] = [f"[{one}]" for one in near]
+    shown = {tag["tag"] for tag in parse(message, found)}  # not those in code and in links
+    return [f"[{name}] is no tag{did_you_mean(near)}" for name, near in found.items() if name in shown]

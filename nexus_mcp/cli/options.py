@@ -10,7 +10,7 @@ from nexus_mcp.errors import UsageError
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 MANY = 10**9
 """The result for any larger number when the caller sets no bound."""
@@ -194,7 +194,7 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             if not word.startswith("-") or (argument is not None and argument.is_number and word[1:].isdecimal()):
                 _take(word, argument, values, prog, by_name)
                 continue
-            raise _unknown(word, name, [*by_name, *by_letter], argument, prog)
+            raise _unknown(word, name, by_name.values(), argument, prog)
         if not option.metavar:
             if equals:
                 raise UsageError(f"{name} takes no value.")
@@ -228,13 +228,13 @@ def _no_value(name: str, word: str, option: Option, known: Container[str]) -> Us
     return UsageError(f"{name} needs a value: {name} {option.metavar}.{written}")
 
 
-def _unknown(word: str, name: str, known: Iterable[str], argument: Argument | None, prog: str) -> UsageError:
+def _unknown(word: str, name: str, known: Collection[Option], argument: Argument | None, prog: str) -> UsageError:
     from nexus_mcp.cli import hints
 
     advice = f"See {prog} --help."
     if argument is not None and " " in word:
         advice = f"Write -- before it if it is {argument.word}. {advice}"
-    return UsageError(f"{prog} has no option {name!r}{hints.option(name, known, prog)}", next_step=advice)
+    return UsageError(f"{prog} has no option {name!r}{hints.option(name, known, argument, prog)}", next_step=advice)
 
 
 def _take(word: str, argument: Argument | None, values: Values, prog: str, options: Mapping[str, Option]) -> None:
@@ -242,8 +242,7 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str, optio
     if argument is None:
         from nexus_mcp.cli import hints
 
-        names = [name for option in options.values() for name in (option.name, option.short) if name]
-        raise UsageError(f"{prog} takes no argument {word!r}{hints.superfluous(word, names, prog)}")
+        raise UsageError(f"{prog} takes no argument {word!r}{hints.superfluous(word, options.values(), prog)}")
     words = values.lists[argument.name]
     if len(words) == argument.count:
         one = "one " if argument.count == 1 else ""
@@ -252,6 +251,6 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str, optio
         from nexus_mcp.cli import hints
 
         known = hints.suggestion(word, argument.choices, ("--help",))
-        raise UsageError(f"{prog} has no {argument.name} {word!r}{known}", next_step=f"See {prog} --help.")
+        raise UsageError(f"{prog} has no {argument.word} {word!r}{known}", next_step=f"See {prog} --help.")
     values[argument.name] = word
     words.append(word)

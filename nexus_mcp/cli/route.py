@@ -17,17 +17,21 @@ _LONGEST = 300  # characters of a quoted text
 
 def run(values: Values) -> int:
     """Print what each tag would do. Raise UsageError, PathRefused, StorageError."""
+    from nexus_mcp.cli.hints import mistyped_tags
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.store.store import Store
     from nexus_mcp.tags.route import route
 
     message = read_message(values)
     workspace = workspace_from(values)
-    found = route(message, load_catalog(workspace.root), Store(workspace), workspace.harness_id)
+    catalog = load_catalog(workspace.root)
+    found = route(message, catalog, Store(workspace), workspace.harness_id)
     if JSON.name in values:
         print_json(found)
     else:
         _print(found)
+        for line in mistyped_tags(message, catalog.vocabulary["tags"]):
+            print(line)
     return exits.OK
 
 

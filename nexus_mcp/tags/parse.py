@@ -75,6 +75,18 @@ class Message:
         )
 
 
+def find_other_names(text: str, table: Collection[str], most: int, longest: int) -> list[str]:
+    """Return the first `most` names between brackets that are no tags, in lower case, each at most `longest` long."""
+    names: dict[str, None] = {}
+    for found in _CANDIDATE.finditer(text[:MAX_CHARACTERS]):
+        name = found[1].partition(":")[0].lower()
+        if name.isascii() and name.isalpha() and len(name) <= longest and name not in table:
+            names[name] = None
+            if len(names) == most:
+                break
+    return [*names]
+
+
 def _find_starts(text: str, table: Collection[str]) -> list[int]:
     """Return the position of each tag, in order. A message may have many thousand tags, so no dicts are made."""
     text = text[: MAX_CHARACTERS + _BEYOND]

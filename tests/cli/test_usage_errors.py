@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli import COMMANDS
 from nexus_mcp.cli.workspace_options import check_prefix
 from tests.cli.support import COMMAND, environment, nexus
+from tests.support import Project
 
-NAMES = ", ".join(COMMANDS)
 LEVELS = "debug, info, warning, error"
 SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
 
@@ -20,11 +19,20 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
     ("argv", "message"),
     [
         (["srve"], "There is no command 'srve'; did you mean serve? See nexus-mcp --help."),
-        (["xyzzy"], f"There is no command 'xyzzy'; there is {NAMES}. See nexus-mcp --help."),
+        (["xyzzy"], "There is no command 'xyzzy'. See nexus-mcp --help."),
         (["LOG"], "There is no command 'LOG'; did you mean log? See nexus-mcp --help."),
         (["repair"], "There is no command 'repair'; did you mean history repair? See nexus-mcp --help."),
-        (["help"], "There is no command 'help'; did you mean --help? See nexus-mcp --help."),
-        (["help", "log"], "There is no command 'help'; did you mean nexus-mcp log --help? See nexus-mcp --help."),
+        (["usage", "log"], "There is no command 'usage'; did you mean nexus-mcp help log? See nexus-mcp --help."),
+        (["capab"], "There is no command 'capab'; did you mean capabilities? See nexus-mcp --help."),
+        (["conf"], "There is no command 'conf'; did you mean conformance? See nexus-mcp --help."),
+        (["complete"], "There is no command 'complete'; did you mean completion? See nexus-mcp --help."),
+        (["note"], "There is no command 'note'; did you mean memory add? See nexus-mcp --help."),
+        (["log 3"], "There is no command 'log 3'; did you mean log 3, without quotation marks? See nexus-mcp --help."),
+        (
+            ["[pln] x"],
+            "There is no command '[pln] x': a message with a tag follows a command, nexus-mcp route or nexus-mcp act. "
+            "See nexus-mcp --help.",
+        ),
         (["version"], "There is no command 'version'; did you mean --version? See nexus-mcp --help."),
         (["status"], "There is no command 'status'; did you mean doctor? See nexus-mcp --help."),
         (
@@ -38,6 +46,62 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         ),
         (["-q"], "nexus-mcp has no option '-q'; did you mean --log-level error? See nexus-mcp --help."),
         (["-H"], "nexus-mcp has no option '-H'; did you mean -h? See nexus-mcp --help."),
+        (
+            ["log", "-v"],
+            "nexus-mcp log has no option '-v'; did you mean nexus-mcp --version? See nexus-mcp log --help.",
+        ),
+        (
+            ["serve", "-v"],
+            "nexus-mcp serve has no option '-v'; did you mean --log-level debug? See nexus-mcp serve --help.",
+        ),
+        (
+            ["log", "--verbose"],
+            "nexus-mcp log has no option '--verbose'; there is --number, -n, --json, --project. "
+            "See nexus-mcp log --help.",
+        ),
+        (
+            ["log", "--last", "3"],
+            "nexus-mcp log has no option '--last'; did you mean --number? See nexus-mcp log --help.",
+        ),
+        (
+            ["undo", "-n", "2"],
+            "nexus-mcp undo has no option '-n'; did you mean nexus-mcp undo N? See nexus-mcp undo --help.",
+        ),
+        (["init", "--hlep"], "nexus-mcp init has no option '--hlep'; did you mean --help? See nexus-mcp init --help."),
+        (["init", "codex"], "nexus-mcp init takes no argument 'codex'; did you mean --harness-id codex?"),
+        (
+            ["undo", "--dryrun"],
+            "nexus-mcp undo has no option '--dryrun'; did you mean --dry-run? See nexus-mcp undo --help.",
+        ),
+        (
+            ["undo", "--dry_run"],
+            "nexus-mcp undo has no option '--dry_run'; did you mean --dry-run? See nexus-mcp undo --help.",
+        ),
+        (
+            ["install", "--harness", "codex"],
+            "nexus-mcp install has no option '--harness'; did you mean nexus-mcp install HARNESS? "
+            "See nexus-mcp install --help.",
+        ),
+        (
+            ["install", "codex", "--user"],
+            "nexus-mcp install has no option '--user'; did you mean --scope user? See nexus-mcp install --help.",
+        ),
+        (
+            ["install", "codex", "--global"],
+            "nexus-mcp install has no option '--global'; did you mean --scope user? See nexus-mcp install --help.",
+        ),
+        (
+            ["install", "claude"],
+            "nexus-mcp install has no HARNESS 'claude'; did you mean claude-code? See nexus-mcp install --help.",
+        ),
+        (
+            ["install", "--frobnicate"],
+            "nexus-mcp install has no option '--frobnicate'. See nexus-mcp install --help.",
+        ),
+        (
+            ["hook", "pre-tool-use"],
+            "nexus-mcp hook has no EVENT 'pre-tool-use'; did you mean pre_tool_use? See nexus-mcp hook --help.",
+        ),
         (["log", "3"], "nexus-mcp log takes no argument '3'; did you mean -n 3?"),
         (["log", "-3"], "nexus-mcp log has no option '-3'; did you mean -n 3? See nexus-mcp log --help."),
         (
@@ -56,7 +120,7 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         (["brief", "9" * 16], "TASK-ID needs a number from 1 to 999999999999999, not '9999999999999999'."),
         (["conformance", "run", "-j0"], "--jobs needs a number from 1, not '0'."),
         (["conformance", "run", "-j", "10000"], "--jobs needs a number from 1 to 9999, not '10000'."),
-        (["s\nv\x1b"], f"There is no command 's\\nv\\x1b'; there is {NAMES}. See nexus-mcp --help."),
+        (["s\nv\x1b"], "There is no command 's\\nv\\x1b'. See nexus-mcp --help."),
         (["--porject", "x"], "nexus-mcp has no option '--porject'; did you mean --project? See nexus-mcp --help."),
         (
             ["demo", "--quick"],
@@ -85,6 +149,56 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
 def test_usage_error_is_one_line(argv: list[str], message: str) -> None:
     """A usage error is one line, and the exit code is 2."""
     assert nexus(*argv) == (2, "", f"nexus-mcp: {message}\n")
+
+
+def test_suggested_command_exists() -> None:
+    """Each command that is suggested for a name of another program exists, or one after it in its row does."""
+    from nexus_mcp.cli import COMMANDS, hints
+
+    for word, meant in hints._COMMANDS_ELSEWHERE.items():
+        assert word in COMMANDS or any(one.startswith("-") or hints._exists(one, COMMANDS) for one in meant), word
+
+
+def test_name_of_a_command_wins_over_other_programs() -> None:
+    """Once there is a command of the name, its wrong spellings lead to it."""
+    from nexus_mcp.cli import COMMANDS, hints
+
+    for word in ("status", "tasks"):
+        error = hints.no_command(word.upper(), (), {**COMMANDS, word: COMMANDS["log"]})
+        assert f"; did you mean {word}?" in str(error)
+
+
+def test_help_before_a_command_explains_it() -> None:
+    """--help before a command prints the help of the command."""
+    assert nexus("--help", "log") == nexus("-h", "log") == nexus("log", "--help")
+
+
+@pytest.mark.parametrize("command", ["route", "act"])
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("[pln] a shop", "[pln] is no tag; did you mean [plan]?"),
+        ("first [ruel:a] b", "[ruel] is no tag; did you mean [rule]?"),
+        ("[memory] x", "[memory] is no tag; did you mean [m]?"),
+        ("[pln:auto] and [PLN] x", "[pln] is no tag; did you mean [plan]?"),
+    ],
+)
+def test_mistyped_tag_suggests_the_right_one(project: Project, command: str, message: str, hint: str) -> None:
+    """A bracket that is nearly a tag gets a line with the tag, once."""
+    ran = nexus(command, message, cwd=project.root)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1:] == [hint]
+
+
+@pytest.mark.parametrize("message", ["`[pln]` x", "[pln](a) x", "[see page 3] x", "[ok] a[pln]", "\\[pln] x", "[x] a"])
+def test_bracket_that_is_no_mistyped_tag_gets_no_hint(project: Project, message: str) -> None:
+    """Code, links and other words in brackets are left alone."""
+    assert nexus("route", message, cwd=project.root).out == "The message has no tag.\n"
+
+
+def test_json_of_a_mistyped_tag_has_no_hint(project: Project) -> None:
+    """The hint is for people: the object for programs stays one line."""
+    assert len(nexus("route", "--json", "[pln] x", cwd=project.root).out.splitlines()) == 1
 
 
 @pytest.mark.parametrize("argv", [[], ["serve"], ["init"]])
