@@ -8,8 +8,20 @@ from nexus_mcp.wording import did_you_mean, nearest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Protocol
 
-    from nexus_mcp.cli.options import Argument, Option
+    # The classes of options.py, as far as they matter here: that module imports this one.
+    class Option(Protocol):
+        name: str
+        short: str
+        choices: tuple[str, ...]
+
+    class Argument(Protocol):
+        is_number: bool
+
+        @property
+        def word(self) -> str: ...
+
 
 _HELP, _VERSION, _LOUD, _QUIET = "--help", "--version", "--log-level debug", "--log-level error"
 _TOP = "nexus-mcp"

@@ -60,12 +60,17 @@ def run(values: Values) -> int:
     print(f"\nTo mount the server, paste one of these. {serves}")
     for place, text in snippets(options, values.get(HARNESS_ID.name, "")):
         print(f"\n{place}\n{text}")
+    if HARNESS_ID.name in values:
+        _print_unmapped(workspace)
     from nexus_mcp.cli.install import offer
 
     code = offer(values)
-    if HARNESS_ID.name in values:
-        _print_unmapped(workspace)
-    return code
+    if code is not None:  # the installation has printed its own next steps
+        return code
+    from nexus_mcp.cli.next_steps import print_steps
+
+    print_steps(values)
+    return exits.OK
 
 
 def _check_alone(values: Values) -> None:

@@ -90,14 +90,10 @@ def chosen(values: Values, verb: str) -> list[str]:
 
     Raise UsageError.
     """
-    import shutil
-
-    from nexus_mcp.harness import HARNESSES, load
-
     if values.lists[HARNESS.name]:
         return values.lists[HARNESS.name]
-    found = [name for name in HARNESSES if shutil.which(load(name).program)]
-    words = ", ".join(HARNESSES)
+    found = on_path()
+    words = ", ".join(NAMES)
     if not found:
         raise UsageError("No harness is found on the PATH.", next_step=f"Name one of {words}.")
     if YES.name in values:
@@ -109,28 +105,31 @@ def chosen(values: Values, verb: str) -> list[str]:
     return found if sys.stdin.readline().strip().lower() in ("y", "yes") else []
 
 
-def offer(values: Values) -> int:
-    """Offer to install for the harnesses that are found; ask only at a terminal. Return the exit code.
+def offer(values: Values) -> int | None:
+    """Offer to install for the harnesses that are found, at a terminal. Return the exit code, None if nothing was done.
 
     With --harness-id it offers only the harness with that id, or none if the id is unknown.
     """
+    wanted = values.get(HARNESS_ID.name, "")
+    if wanted and wanted not in NAMES:
+        return None
+    found = [wanted] if wanted else on_path()
+    if not (found and os.isatty(0) and os.isatty(1)):
+        return None
+    titles = " and ".join(NAMES[name] for name in found)
+    print(f"\nInstall server, hooks, agents and skills for {titles}? [y/N] ", end="", flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        return None
+    return max(report_edits(partial(_install, values, name)) for name in found)
+
+
+def on_path() -> list[str]:
+    """Return the harnesses whose programs are on the PATH."""
     import shutil
 
     from nexus_mcp.harness import HARNESSES, load
 
-    wanted = values.get(HARNESS_ID.name, "")
-    if wanted and wanted not in HARNESSES:
-        return exits.OK
-    found = [wanted] if wanted else [name for name in HARNESSES if shutil.which(load(name).program)]
-    if found and os.isatty(0) and os.isatty(1):
-        titles = " and ".join(NAMES[name] for name in found)
-        print(f"\nInstall server, hooks, agents and skills for {titles}? [y/N] ", end="", flush=True)
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return max(report_edits(partial(_install, values, name)) for name in found)
-    names = "|".join(found or HARNESSES)
-    print(f"\nServer, hooks, agents and skills in one step: nexus-mcp install {names}")
-    print(f"Then type in your client: {FIRST}")
-    return exits.OK
+    return [name for name in HARNESSES if shutil.which(load(name).program)]
 
 
 def report_edits(action: Callable[[], int]) -> int:

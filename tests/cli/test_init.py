@@ -139,7 +139,8 @@ def test_project_in_a_folder_of_a_repository_is_named_in_the_lines(project: Proj
     assert "--scope user" not in out
     assert "Codex: ~/.codex/config.toml, which all your projects share: " in out
     assert (folder / ".nexus").is_dir()
-    assert "--project" not in nexus("init", "--project", str(project.root), cwd=folder).out
+    out = nexus("init", "--project", str(project.root), cwd=folder).out
+    assert "--project" not in out.partition("\nThe next steps:\n")[0]
 
 
 def test_folder_within_git_is_refused(project: Project) -> None:
@@ -164,14 +165,51 @@ def test_remove_needs_git_merge(project: Project) -> None:
 
 
 def test_other_harness_id_replaces_those_in_all_lines(project: Project) -> None:
-    """A harness id of no known client is written into every line; a last line says that it has no capability map."""
+    """A harness id of no known client is written into every line; a line says that it has no capability map."""
     found = printed(project, "--harness-id", "claudecode")
     assert [words[-2:] for words in found.values()] == [["--harness-id", "claudecode"]] * 4
     out = nexus("init", "--harness-id", "claudecode", cwd=project.root).out
-    assert out.splitlines()[-1].startswith("There is no capability map of claudecode, ")
+    assert "\n\nThere is no capability map of claudecode, " in out
     assert "; did you mean claude-code?" in out
+    assert steps_of(out)[0] == "  1. Mount the server in your client, with the lines above."
     project.put("capability-map.yml", "claudecode: [")
-    assert nexus("init", "--harness-id", "claudecode", cwd=project.root).out.rstrip().endswith("}")
+    ran = nexus("init", "--harness-id", "claudecode", cwd=project.root)
+    assert (ran.code, "no capability map" in ran.out) == (0, False)
+
+
+def steps_of(out: str) -> list[str]:
+    """Return the lines of the next steps, which are the last ones."""
+    return out.partition("\nThe next steps:\n")[2].splitlines()
+
+
+def test_init_ends_with_three_steps(project: Project) -> None:
+    """The steps are to install for a client, to plan, and to carry out, in lines that fit 80 columns."""
+    lines = steps_of(nexus("init", cwd=project.root, env={"PATH": "/nowhere"}).out)
+    assert [line[:5] for line in lines if not line.startswith("   ")] == ["  1. ", "  2. ", "  3. "]
+    own = shlex.split(lines[1])[:-2]
+    assert [shlex.split(line) for line in lines[1:4]] == [[*own, "install", client] for client in CLIENTS]
+    assert "[plan]" in lines[4]
+    assert "[run]" in lines[5]
+    assert shlex.split(lines[6]) == [*own, "log"]
+    assert [line for line in lines if len(line) > 79 and not line.startswith("       ")] == []
+
+
+def test_steps_name_the_client_the_project_and_the_prefix(project: Project) -> None:
+    """The command to install is for the named client, and repeats the options that it needs."""
+    options = ["--project", str(project.root), "--tool-prefix", "nx_"]
+    first = steps_of(nexus("init", "--harness-id", "codex", *options).out)[1:3]
+    assert shlex.split(first[0])[-6:] == ["install", "codex", *options]
+    assert first[1].startswith("  2. ")
+
+
+def test_steps_of_an_installed_project_lead_to_the_parts(project: Project) -> None:
+    """Where nexus-mcp is installed, the first step says for which clients, and lists the parts."""
+    assert nexus("install", "codex", cwd=project.root).code == 0
+    lines = steps_of(nexus("init", cwd=project.root).out)
+    assert lines[0] == "  1. nexus-mcp is installed for Codex. To see the parts:"
+    assert shlex.split(lines[1])[-2:] == ["install", "--list"]
+    (project.nexus / "generated.json").write_text("{")
+    assert "installed for" not in nexus("init", cwd=project.root).out
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/claude-code.md", "docs/codex.md", "docs/opencode.md"])
