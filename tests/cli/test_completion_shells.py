@@ -63,6 +63,11 @@ def test_shell_offers_the_options_without_a_command(shell: Shell) -> None:
     assert {"--project", "--log-level", "--version", "--help"} <= {*shell.all("nexus-mcp --")}
 
 
+def test_shell_offers_no_command_after_an_option(shell: Shell) -> None:
+    """A command comes first: after an option of serve there is none."""
+    assert {*shell.all("nexus-mcp --sdk ")} & {*COMMANDS} == set()
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

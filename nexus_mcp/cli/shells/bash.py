@@ -59,7 +59,7 @@ _nexus_mcp_tasks() {
 }
 
 _nexus_mcp() {
-    local cur=${COMP_WORDS[COMP_CWORD]} path='' option='' project='' target='' ended='' seen=0 word i
+    local cur=${COMP_WORDS[COMP_CWORD]} path='' option='' project='' target='' ended='' dashed='' seen=0 word i
     local commands options valued argument most kind='' offered=''
     COMPREPLY=()
     _nexus_mcp_place ''
@@ -70,7 +70,7 @@ _nexus_mcp() {
             [[ $option == --project ]] && project=$word
             option=''
         elif [[ $ended || $word != -?* ]]; then
-            if [[ ! $ended && $seen == 0 && " $commands " == *" $word "* ]]; then
+            if [[ ! $ended && ! $dashed && $seen == 0 && " $commands " == *" $word "* ]]; then
                 path+=" $word"
                 _nexus_mcp_place "$path"
             else
@@ -79,8 +79,9 @@ _nexus_mcp() {
             fi
         elif [[ $word == -- ]]; then
             ended=1
-        elif [[ " $valued " == *" $word "* ]]; then
-            option=$word
+        else
+            [[ $commands ]] && dashed=1 # a command comes before the options
+            [[ " $valued " == *" $word "* ]] && option=$word
         fi
     done
     [[ $option && $cur == = ]] && cur=''
@@ -88,7 +89,7 @@ _nexus_mcp() {
         _nexus_mcp_value "$path $option"
     elif [[ $cur == -* && ! $ended ]]; then
         _nexus_mcp_offer "$options"
-    elif [[ $commands && $seen == 0 ]]; then
+    elif [[ $commands && ! $dashed && $seen == 0 ]]; then
         _nexus_mcp_offer "$commands"
     elif ((seen < most)); then
         _nexus_mcp_value "$path $argument"
