@@ -74,14 +74,19 @@ _TAGS_ELSEWHERE = {"memory": "m", "note": "m", "remember": "m", "decide": "d", "
 _MOST_TAGS, _LONGEST_TAG = 20, 20
 
 
-def suggestion(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
-    """Return the end of a message about `word`: the most similar names, or else all `known` names if they are few.
+def suggestion(word: str, known: Iterable[str], also: Iterable[str] = (), most: int | None = None) -> str:
+    """Return the end of a message about `word`: the most similar names, or else all `known` names.
 
-    `also` are further names that may be suggested, but are not listed.
+    `also` are further names that may be suggested, but are not listed. More than `most` names are not listed.
     """
     names = list(known)
-    listed = f"; there is {', '.join(names)}." if 0 < len(names) <= _MOST_LISTED else "."
+    listed = f"; there is {', '.join(names)}." if 0 < len(names) <= (most or len(names)) else "."
     return did_you_mean(_similar(word, (*names, *also))) or listed
+
+
+def in_help(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
+    """Return the suggestion for names that --help lists: the message lists them only if they are few."""
+    return suggestion(word, known, also, _MOST_LISTED)
 
 
 def _similar(word: str, names: Sequence[str]) -> list[str]:
@@ -123,7 +128,7 @@ def _command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[],
     inner = [name for name, load in commands.items() if low in getattr(load(), "subcommands", ())]
     if inner:
         return did_you_mean([f"{name} {low}" for name in inner[:3]])
-    return suggestion(word, commands, _AT_THE_TOP)
+    return in_help(word, commands, _AT_THE_TOP)
 
 
 def _exists(words: str, commands: Mapping[str, Callable[[], object]]) -> bool:
@@ -141,7 +146,7 @@ def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
 def _subcommand(word: str, prog: str, known: Iterable[str]) -> str:
     if word in _HELP_WORDS:
         return did_you_mean([f"{prog} {_HELP}"])
-    return suggestion(word, known, (_HELP,))
+    return in_help(word, known, (_HELP,))
 
 
 def option(word: str, options: Collection[Option], argument: Argument | None, prog: str) -> str:
@@ -154,7 +159,7 @@ def option(word: str, options: Collection[Option], argument: Argument | None, pr
     also = _AT_THE_TOP if is_top else (_HELP, "-h")
     if not is_top and _similar(word, (*names, *also, _VERSION))[:1] == [_VERSION]:
         return did_you_mean([f"{_TOP} {_VERSION}"])
-    return suggestion(word, names, also)
+    return in_help(word, names, also)
 
 
 def _meant_option(

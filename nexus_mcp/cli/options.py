@@ -250,7 +250,7 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str, optio
     if argument.choices and word not in argument.choices:
         from nexus_mcp.cli import hints
 
-        known = hints.suggestion(word, argument.choices, ("--help",))
+        known = hints.in_help(word, argument.choices, ("--help",))
         raise UsageError(f"{prog} has no {argument.word} {word!r}{known}", next_step=f"See {prog} --help.")
     values[argument.name] = word
     words.append(word)

@@ -178,7 +178,7 @@ SHELL = ("--class", "shell_command_exec")
     ("words", "code", "told"),
     [
         (("show", "--agent", "enginer"), 1, 'There is no agent "enginer". Did you mean engineer?'),
-        (("show", "--class", "shell"), 1, "There is no class of tools 'shell'; there is file_creation, "),
+        (("show", "--class", "shell"), 1, "There is no class of tools 'shell'; did you mean shell_command_exec?"),
         (
             ("show", "--json", "--harness-id", "claude"),
             1,
@@ -193,7 +193,7 @@ SHELL = ("--class", "shell_command_exec")
         (("show", "--class", "file_creation", "--harness-id", "A"), 2, "The harness id 'A'"),
         (("check", "--tool", "Bash", *SHELL), 2, "Use either --tool or --class, not both."),
         (("check", "--agent", "tester", "--tool", ""), 2, "--tool needs the name of a tool."),
-        (("check", "--class", "shell"), 1, "There is no class of tools 'shell'; there is file_creation, "),
+        (("check", "--class", "shell"), 1, "There is no class of tools 'shell'; did you mean shell_command_exec?"),
         (("add", *SHELL, "--tool", " ", "--harness-id", "codex"), 2, "--tool needs the name of a tool."),
         (
             ("add", "--class", "x", "--tool", "y", "--harness-id", "codex"),
