@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from nexus_mcp.catalog.load import load
 from nexus_mcp.cli.mount import CLIENTS
-from tests.cli.support import CHECKOUT, nexus
+from tests.cli.support import CHECKOUT, nexus, nexus_on_terminal
 from tests.conftest import git
 from tests.support import Project, without_lock
 
@@ -192,6 +193,27 @@ def test_init_ends_with_three_steps(project: Project) -> None:
     assert "[run]" in lines[5]
     assert shlex.split(lines[6]) == [*own, "log"]
     assert [line for line in lines if len(line) > 79 and not line.startswith("       ")] == []
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_steps_follow_a_declined_offer(project: Project, tmp_path: Path, answer: str) -> None:
+    """At a terminal init offers to install for a client on the PATH; declined, its steps name that client alone."""
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    options = ("--project", str(project.root))
+    path = {"PATH": str(program.parent), "HOME": str(tmp_path)}
+    ran = nexus_on_terminal("init", *options, keys=f"{answer}\n".encode(), env=path)
+    assert (ran.code, ran.err) == (0, "")
+    assert "Install server, hooks, agents and skills for Codex? [y/N] " in ran.out
+    lines = steps_of(ran.out)
+    assert (project.root / ".codex").exists() == (answer == "y")
+    if answer == "y":
+        assert lines == []
+        assert "\nNext:\n" in ran.out
+    else:
+        assert [line.split()[-4:] for line in lines if "install" in line] == [["install", "codex", *options]]
 
 
 def test_steps_name_the_client_the_project_and_the_prefix(project: Project) -> None:
