@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def fast(make: Make) -> Run:
     claude.install("--fast-hooks", "--gate", "block")
     run.kept["hooks"] = scratch.project_bytes()[".claude/settings.json"]
 
-    def write(name: str) -> object:
+    def write(name: str) -> dict[str, Any]:
         return tool("Write", file_path=str(scratch.root / name), content="x\n")
 
     forged = tool(HOOK_TOOL, event="pre_tool_use", tool_name="Read")
