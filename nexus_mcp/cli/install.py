@@ -183,10 +183,10 @@ def _install(values: Values, name: str) -> int:
         print(f"\nThe program {harness.program} is not on the PATH: install {harness.title} to use this.")
     if "agents" in request.parts and (note := request.models.warning(request.catalog.agents)):
         print(f"\n{note}")
-    if site.scope == "project" and os.path.isabs(request.command[0]):
-        from nexus_mcp.cli.shared_files import warning as warning_of
+    if site.scope == "project":
+        from nexus_mcp.cli.shared_files import warnings
 
-        if warning := warning_of(site, outcome.plan.states, request.command[0], _place):
+        for warning in warnings(site, outcome.plan.states, request.command[0], _place):
             print(f"\n{warning}")
     _print_steps(harness.next_steps(site, request))
     return exits.OK

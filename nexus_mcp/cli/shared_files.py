@@ -1,10 +1,11 @@
-"""Warn about the files of an installation that git shares and that name a program of this machine."""
+"""Warn about the files of an installation that git shares and that name a program or folder of this machine."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
+from pathlib import Path
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.log import printable
@@ -24,21 +25,34 @@ _NONE = 1
 """The exit code of git check-ignore if it ignores no path."""
 
 
-def warning(site: Site, states: Sequence[State], word: str, show: Callable[[Site, State], str]) -> str:
-    """Return a warning that names the files with the absolute path `word` that git tracks or would add; "" for none.
-
-    `show` returns how a file is named.
+def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[Site, State], str]) -> list[str]:
+    """Return a warning for each absolute path, of `program` and of the project folder, in files that git tracks or
+    would add. It names these files. `show` returns how a file is named.
     """
-    spellings = {text.encode() for one in (word, shlex.quote(word)) for text in (one, json.dumps(one)[1:-1])}
-    named = [row for row in states if any(text in _content(row.path) for text in spellings)]
-    ignored = _ignored(site.root, [row.path for row in named])
-    shown = dict.fromkeys(show(site, row) for row in named if row.path not in ignored)
-    if not shown:
-        return ""
-    return (
-        f"{', '.join(shown)} {'names' if len(shown) == 1 else 'name'} {printable(word)}, which colleagues who get the "
-        "files by git may not have. For files in git use --command nexus-mcp."
-    )
+    contents = {row: _content(row.path) for row in states}
+    named: dict[str, list[State]] = {}
+    for path in (program, site.root) if os.path.isabs(program) else (site.root,):
+        spellings = _spellings(path)
+        named[path] = [row for row, data in contents.items() if any(one in data for one in spellings)]
+        for spelling in spellings:  # the program may be in the project folder
+            contents = {row: data.replace(spelling, b"") for row, data in contents.items()}
+    ignored = _ignored(site.root, [row.path for rows in named.values() for row in rows])
+    found = []
+    for path, rows in named.items():
+        shown = dict.fromkeys(show(site, row) for row in rows if row.path not in ignored)
+        head = f"{', '.join(shown)} {'names' if len(shown) == 1 else 'name'} {printable(path)}"
+        what = "" if path == program else ", the folder of the project"
+        step = "For files in git use --command nexus-mcp." if path == program else "They run nexus-mcp install, too."
+        if shown:
+            found.append(f"{head}{what}, which colleagues who get the files by git may not have. {step}")
+    return found
+
+
+def _spellings(path: str) -> list[bytes]:
+    """Return the path as files have it: alone, quoted for a shell, as a URI, and each as a text of JSON."""
+    forms = (path, shlex.quote(path), Path(path).as_uri())
+    texts = dict.fromkeys(text for one in forms for text in (one, json.dumps(one)[1:-1]))
+    return [os.fsencode(text) for text in sorted(texts, key=len, reverse=True)]
 
 
 def _content(path: str) -> bytes:

@@ -357,6 +357,17 @@ def test_absolute_path_is_warned_about_in_files_that_git_shares(at: Path, capsys
     assert warned() == ".mcp.json"
 
 
+def test_path_of_the_project_is_warned_about_in_files_that_git_shares(
+    at: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OpenCode's configuration names its plugin by an absolute path, whatever the command is."""
+    shutil.rmtree(at / ".git")
+    git(at, "init")
+    assert run("install", "opencode", "--with", "hooks", "--command", "nexus-mcp", "--force") == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "colleagues" in line]
+    assert line.startswith(f"opencode.json names {at}, the folder of the project, which colleagues")
+
+
 def test_a_command_that_is_missing_is_refused(at: Path) -> None:
     """A missing --command is refused, because a hook that does not start would allow everything."""
     assert run("install", "codex", "--command", "no-such-nexus") == 2
