@@ -82,9 +82,10 @@ class Records:
         """Return the agent of this session with this id, the newest if there are several."""
         return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
 
-    def pairs(self) -> set[tuple[object, str]]:
-        """Return the id and the session of each agent."""
-        return {(entry.get("agent_id"), self.session_of(entry)) for entry in self.entries}
+    def pairs(self) -> set[tuple[str, str]]:
+        """Return the id and the session of each agent whose id is a text: another program may write any value."""
+        named = (entry for entry in self.entries if isinstance(entry.get("agent_id"), str))
+        return {(entry["agent_id"], self.session_of(entry)) for entry in named}
 
     def last_event(self, session: str) -> str | None:
         """Return the time of the last known event of a session, "" when none is known; None for a session that has not
@@ -145,7 +146,9 @@ class _Working:
         self._extras = {**records.extras}
         self._seen = {**records.seen}
         self._own = {
-            (entry.get("agent_id"), records.session_of(entry)): number for number, entry in enumerate(records.entries)
+            (entry["agent_id"], records.session_of(entry)): number
+            for number, entry in enumerate(records.entries)
+            if isinstance(entry.get("agent_id"), str)  # another program may write any value
         }
         self._keys = {key for entry in records.entries if (key := key_of(entry)) is not None}
 
@@ -327,7 +330,7 @@ def _session(session: str) -> Line:
 
 
 def _needed(records: Records) -> dict[Key, Extra]:
-    there = {(entry.get("agent_id"), entry.get("started_at")) for entry in records.entries}
+    there = {key_of(entry) for entry in records.entries}
     return {key: extra for key, extra in records.extras.items() if extra and key in there}
 
 

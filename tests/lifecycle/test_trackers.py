@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError
@@ -151,3 +153,16 @@ def test_first_and_last_unreadable_trackers_are_kept(tell: Teller, project: Proj
     first = {f"conflict-agent-tracker.{number + 1}.json": f"spoilt {number}" for number in range(1, 7)}
     wanted = {"conflict-agent-tracker.json": "spoilt 0", **first, "conflict-agent-tracker.8.json": "spoilt 11"}
     assert kept == wanted
+
+
+@pytest.mark.parametrize("agent_id", [[], ["a"], {}, {"a": 1}, 5, None, True])
+@pytest.mark.parametrize("event", list(CALLS))
+def test_an_agent_whose_id_is_no_text_hinders_no_other(
+    tell: Teller, project: Project, event: str, agent_id: Json
+) -> None:
+    """Another program may write any value as an id: events of other agents are recorded, and the entry stays."""
+    put(project, TRACKER, [{**GOOD, "agent_id": agent_id}, GOOD])
+    assert "Internal error" not in str(tell(event, **CALLS[event]))
+    tracker = json.loads((project.root / TRACKER).read_text())
+    assert tracker[0] == {**GOOD, "agent_id": agent_id}
+    assert len(tracker) == (3 if event == "agent_spawn" and CALLS[event]["agent_id"] != GOOD["agent_id"] else 2)
