@@ -1,0 +1,109 @@
+"""Lines and tables for people, before they are plain text or on a terminal (nexus_mcp/cli/terminal.py).
+
+Stored text needs no care here: whatever shows a block escapes each text in it, and reads nothing in it as markup.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.log import printable
+from nexus_mcp.quoting import inert
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Part = str | tuple[str, str]
+    """A text, or (text, style)."""
+    Content = Part | list[Part]
+    """One part, or a list of parts that follow each other on a line."""
+    Parts = list[tuple[str, str]]
+
+HEADING, STRONG, DIM = "heading", "strong", "dim"
+GOOD, ACTIVE, READY, QUESTION, PROBLEM = "good", "active", "ready", "question", "problem"
+STYLES = {
+    "": "",
+    HEADING: "bold",
+    STRONG: "bold",
+    DIM: "dim",
+    GOOD: "green",
+    ACTIVE: "yellow",
+    READY: "cyan",
+    QUESTION: "magenta",
+    PROBLEM: "bold red",
+}
+"""Name of a style -> its definition for rich. `NO_COLOR` leaves bold and dim, so no meaning may rest on a colour."""
+
+LEAD, NUMBER, MAIN, DETAIL = "lead", "number", "main", "detail"
+"""Kinds of columns. MAIN wraps on a terminal; the others have one line. NUMBER is a LEAD that is aligned to the right.
+On a narrow terminal a row is stacked: the LEAD cells with the first MAIN cell, below them the other cells, dim.
+"""
+GAP = 2
+"""Blanks between two columns."""
+_BULLETS = ("- ", "* ")
+
+
+class Line:
+    """One line. On a terminal it wraps, and its further lines are indented by the width of `lead`."""
+
+    __slots__ = ("lead", "parts")
+
+    def __init__(self, *parts: Part, lead: Content = "") -> None:
+        self.lead = lead
+        self.parts = list(parts)
+
+
+class Table:
+    """Rows of cells in columns of the kinds `columns`, indented by `indent` blanks, with `titles` above them."""
+
+    __slots__ = ("columns", "indent", "rows", "titles")
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Content]],
+        *,
+        titles: Sequence[str] = (),
+        indent: int = 0,
+    ) -> None:
+        self.columns = columns
+        self.rows = list(rows)
+        self.titles = titles
+        self.indent = indent
+
+
+BLANK = Line()
+"""An empty line."""
+
+
+def heading(text: str, note: str = "") -> Line:
+    """Return a heading, with a `note` behind it."""
+    return Line((text, HEADING), *([(f"  {note}", DIM)] if note else []))
+
+
+def paragraphs(text: str, *, indent: int = 0, style: str = "") -> list[Line]:
+    """Return a stored text of several lines, one Line each, without empty lines at its ends."""
+    lines = text.replace("\r\n", "\n").expandtabs(4).strip("\n").split("\n")
+    return [_indented(line.rstrip(), indent, style) for line in lines]
+
+
+def _indented(line: str, indent: int, style: str) -> Line:
+    text = line.lstrip(" ")
+    lead = " " * (indent + len(line) - len(text))
+    for mark in _BULLETS:
+        if text.startswith(mark):
+            lead, text = lead + mark, text.removeprefix(mark)
+    return Line((text, style), lead=lead) if text else BLANK
+
+
+def parts_of(content: Content) -> Parts:
+    """Return the parts of `content` as (text, style)."""
+    many = content if isinstance(content, list) else [content]
+    return [(part, "") if isinstance(part, str) else part for part in many]
+
+
+def escaped(text: str, *, terminal: bool) -> str:
+    """Return `text` on one line with nothing in it that acts on a terminal or, in a pipe, begins a tag for a model.
+
+    People look at a terminal: there `<` stays as it is.
+    """
+    return printable(text) if terminal else inert(text)
