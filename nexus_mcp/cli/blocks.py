@@ -53,7 +53,10 @@ class Line:
 
 
 class Table:
-    """Rows of cells in columns of the kinds `columns`, indented by `indent` blanks, with `titles` above them."""
+    """Rows of cells in columns of the kinds `columns`, indented by `indent` blanks, with `titles` above them.
+
+    A column without text in any row is left out.
+    """
 
     __slots__ = ("columns", "indent", "rows", "titles")
 
@@ -65,10 +68,16 @@ class Table:
         titles: Sequence[str] = (),
         indent: int = 0,
     ) -> None:
-        self.columns = columns
-        self.rows = list(rows)
-        self.titles = titles
+        found = [list(row) for row in rows]
+        used = [at for at in range(len(columns)) if any(_has_text(row[at]) for row in found)]
+        self.columns = [columns[at] for at in used]
+        self.rows = [[row[at] for at in used] for row in found]
+        self.titles = [titles[at] for at in used] if titles else []
         self.indent = indent
+
+
+def _has_text(content: Content) -> bool:
+    return any(text for text, _ in parts_of(content))
 
 
 BLANK = Line()

@@ -1,0 +1,89 @@
+"""Tasks as lines for people: their states, owners and reasons, for status, tasks and task."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import blocks
+from nexus_mcp.cli.blocks import DETAIL, LEAD, MAIN, NUMBER, Line, Table
+from nexus_mcp.views import task_rows, tasks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from nexus_mcp.cli.blocks import Part
+    from nexus_mcp.views.task_rows import Row
+
+MARKS: dict[str, tuple[str, str]] = {
+    task_rows.RUNNING: ("▸", blocks.ACTIVE),
+    task_rows.READY: ("○", blocks.READY),
+    task_rows.WAITING: ("·", blocks.DIM),
+    task_rows.DONE: ("✓", blocks.GOOD),
+    tasks.MISSING: ("✗", blocks.PROBLEM),
+}
+"""State -> (its mark, the style of the mark)."""
+GROUPS = (task_rows.RUNNING, task_rows.READY, task_rows.WAITING, task_rows.DONE)
+"""The states in the order in which people need them."""
+_SHORTEST_BAR, _LONGEST_BAR = 10, 24
+"""Columns of a progress bar."""
+
+
+def task_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
+    """Return the table of some tasks: mark, id, title, what each waits for, owner. `known` has all tasks by id."""
+    return Table(
+        (LEAD, NUMBER, MAIN, MAIN, DETAIL),
+        [
+            (
+                MARKS[row["state"]],
+                str(row["id"]),
+                (row["title"], blocks.DIM if row["state"] == task_rows.DONE else ""),
+                _waits(row, known),
+                owner(row["owner"]),
+            )
+            for row in rows
+        ],
+        indent=2,
+    )
+
+
+def owner(name: str | None) -> Part:
+    """Return the owner of a task as it stands behind the task: `@engineer`."""
+    return (f"@{name}", blocks.DIM) if name else ""
+
+
+def _waits(row: Row, known: Mapping[int | float, Row]) -> Part:
+    if row["state"] != task_rows.WAITING:
+        return ""
+    return (f"waits for {tasks.waits(row, known)}", blocks.DIM)
+
+
+def plain_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
+    """Return the table of some tasks for a pipe: each row has the state in words, so that it can be searched."""
+    return Table(
+        (NUMBER, LEAD, LEAD, MAIN, MAIN),
+        [
+            (str(row["id"]), tasks.WORDS[row["state"]], row["owner"] or "-", row["title"], _waits(row, known))
+            for row in rows
+        ],
+    )
+
+
+def progress(counts: Mapping[str, int], width: int) -> Line:
+    """Return the numbers of tasks in each state on one line, behind a bar if there is room in `width` columns."""
+    done, total = counts[task_rows.DONE], counts["total"]
+    first = f"{done} of {total} done"
+    rest = "".join(
+        f" · {counts[state]} {tasks.WORDS[state]}"
+        for state in (task_rows.RUNNING, task_rows.READY, task_rows.WAITING)
+        if counts[state]
+    )
+    bar = min(_LONGEST_BAR, width - blocks.GAP - len(first) - len(rest))
+    parts: list[Part] = []
+    if total and bar >= _SHORTEST_BAR:
+        full = done * bar // total
+        parts = [("━" * full, blocks.GOOD), ("─" * (bar - full), blocks.DIM), " " * blocks.GAP]
+    return Line(*parts, (first, blocks.STRONG), rest)
+
+
+def problem_lines(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> list[Line]:
+    """Return a line for each cycle of dependencies and for each missing one."""
+    return [Line(text, lead=[("  ✗  ", blocks.PROBLEM)]) for text in tasks.problems(rows, groups)]
