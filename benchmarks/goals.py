@@ -26,6 +26,8 @@ NATIVE = (
 """The hooks of Claude Code and Codex, in the order of a session."""
 INSTALLS = ("claude-code", "codex", "opencode")
 FIRST_CALLS = ("plan_status", "task_list", "task_add")
+STATUS_SIZES = (20, 200)
+"""Tasks in the project of `status --line`."""
 LATER = 0.1
 """Seconds from tools/list to the first call, in which a server can get ready: a model has to answer first."""
 TASK_CALLS = ("task_add", "task_update", "task_list")
@@ -136,6 +138,10 @@ ROWS: tuple[Row, ...] = (
     ),
     *(Row(f"install-{name}", "native", f"install {name}", "ms", (Goal(ONE_SECOND, 1.0),)) for name in INSTALLS),
     Row("resident", "native", "resident hook of OpenCode, before a tool, p95", "ms", (Goal(FIVE_MS, 1.0),)),
+    *(
+        Row(f"status-line-{size}", "status", f"status --line, {size} tasks, a process", "ms", (Goal(PYTHON, 3.0),))
+        for size in STATUS_SIZES
+    ),
 )
 PARTS = tuple(dict.fromkeys(row.part for row in ROWS))
 HISTORY_PARTS = frozenset(op for op, _, _ in _HISTORY) | {"peak"}

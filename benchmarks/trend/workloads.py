@@ -71,13 +71,23 @@ def start(bed: Bed) -> Times:
 
 
 def hook(bed: Bed) -> Times:
-    environment = {**os.environ, "NEXUS_PROJECT_ROOT": str(bed.empty.root), "PYTHONPATH": str(ROOT)}
+    yield "hook", _processes(bed.empty, "hook", "session_end")
+
+
+def _processes(project: Project, *words: str) -> float:
+    """The median time of a few processes of ours, each started anew in the project."""
+    environment = {**os.environ, "NEXUS_PROJECT_ROOT": str(project.root), "PYTHONPATH": str(ROOT)}
 
     def work() -> None:
-        command = [*script(), "hook", "session_end"]
-        subprocess.run(command, input=b"{}", capture_output=True, check=True, cwd=bed.empty.root, env=environment)
+        command = [*script(), *words]
+        subprocess.run(command, input=b"{}", capture_output=True, check=True, cwd=project.root, env=environment)
 
-    yield "hook", statistics.median(timed(work) for _ in range(FEW))
+    return statistics.median(timed(work) for _ in range(FEW))
+
+
+def status_line(bed: Bed) -> Times:
+    bed.tasks.give_tasks(140)
+    yield "status-line", _processes(bed.tasks, "status", "--line")
 
 
 def tasks(bed: Bed) -> Times:
@@ -135,6 +145,7 @@ def _by(work: str) -> Callable[[Bed], float]:
 WORKLOADS: tuple[tuple[Callable[[Bed], Times], tuple[str, ...], Callable[[Bed], float]], ...] = (
     (start, ("start",), bare),
     (hook, ("hook",), bare),
+    (status_line, ("status-line",), bare),
     (tasks, ("task_add-140", "task_update-140", "task_list-140"), _by("call")),
     (long_list, ("task_list-10000",), _by("answer")),
     (cycles, ("search-1000", "close-1000"), _by("scan")),

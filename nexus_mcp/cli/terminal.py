@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Content, Table
     from nexus_mcp.cli.rich_terminal import Terminal
 
-_WIDEST_PADDING = 60
+_WIDEST_PADDING = 100
 """A wider cell of plain text does not widen its column for the other rows."""
 
 

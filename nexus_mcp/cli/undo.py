@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from nexus_mcp import log
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.exits import defer_interrupt
 from nexus_mcp.cli.options import Argument, Command, Option, parse_count
@@ -14,11 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from nexus_mcp.cli.blocks import Table
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.store.store import Store
 
 COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0, is_number=True)
 DRY_RUN = Option("--dry-run", "", "show what would be taken back, and change nothing")
 CLIENT = "command line"
+_MOST_TITLES = 500
+"""Changes for which a title is looked up, at most."""
 NOT_PRINTED = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
 
 
@@ -33,10 +36,11 @@ def run(values: Values) -> int:
     store = Store(workspace)
     # Ctrl-C ends the wait for the lock, but not an undo that has begun: a restored file that is missing in the
     # operation log would block the next undo.
+    names = _titles(store)
     with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
-        _print_result(done, dry=dry)
+        _print_result(done, names, dry=dry)
     except OSError:
         if not dry:
             print(NOT_PRINTED, file=sys.stderr)
@@ -44,16 +48,37 @@ def run(values: Values) -> int:
     return exits.OK
 
 
-def _print_result(done: dict[str, Any], *, dry: bool) -> None:
-    from nexus_mcp.cli.log import table
+def _titles(store: Store) -> dict[str, str]:
+    """Return id -> title of the last changes, as long as their tasks are there; {} if the log cannot be read."""
+    from nexus_mcp.cli.change_lines import find_titles
+    from nexus_mcp.errors import NexusError
+    from nexus_mcp.state.oplog import undone_ids
+    from nexus_mcp.store import oplog
 
-    print("These would be taken back:" if dry else "Taken back:")
-    for text in table(done["undone"]):
-        print(f"  {text}")
+    try:
+        with store.state() as state:
+            lines = oplog.read(state)
+    except NexusError:  # undo reports it
+        return {}
+    return find_titles(store, lines[-_MOST_TITLES:], undone_ids(lines))
+
+
+def _print_result(done: dict[str, Any], names: dict[str, str], *, dry: bool) -> None:
+    import time
+
+    from nexus_mcp.cli.blocks import Line
+    from nexus_mcp.cli.change_lines import change_table
+    from nexus_mcp.cli.terminal import open_screen
+
+    screen = open_screen()
+    lines = [(0, entry) for entry in reversed(done["undone"])]
+    found: list[Line | Table] = [Line("These would be taken back:" if dry else "Taken back:")]
+    found.append(change_table(lines, (), names, time.time(), width=screen.width, indent=2))
     verb = "would be" if dry else "is"
     for name, is_there in done["files"].items():
         state = "as it was before" if is_there else "gone: it was not there before"
-        print(log.printable(f".nexus/state/{name} {verb} {state}."))
+        found.append(Line(f".nexus/state/{name} {verb} {state}."))
+    screen.show(found)
     sys.stdout.flush()
 
 

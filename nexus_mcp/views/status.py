@@ -5,7 +5,6 @@ from __future__ import annotations
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import VERSION, task_rows
-from nexus_mcp.views.agents import running_agents
 from nexus_mcp.views.faults import fault_row
 
 TYPE_CHECKING = False
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 
 def status(store: Store, workspace: Workspace) -> Status:
     """Return the status of the project. Never raises NexusError: an unreadable file is one of the `faults`."""
+    from nexus_mcp.views.agents import running_agents  # imported late: `line` needs none of it
+
     faults: list[FaultRow] = []
     both = store.snapshot()
     plan = _or_fault(both.plan, faults)

@@ -7,6 +7,8 @@ bytes have the checksums that the entry before it recorded.
 
 from __future__ import annotations
 
+import re
+
 from nexus_mcp.errors import NexusError, UndoRefused, UsageError
 from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import codec, paths, session
@@ -16,7 +18,7 @@ from nexus_mcp.views import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from nexus_mcp.state.oplog import Entry, Line
@@ -59,6 +61,46 @@ def _change(number: int, entry: Entry, is_undone: bool) -> dict[str, Any]:  # no
         "is_undone": is_undone,
         "is_permanent": oplog.is_permanent(entry),
     }
+
+
+def titles(store: Store, shown: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Return line -> the title of the task or question that the change is about, as far as it is known. `shown` are
+    `changes`, newest first. Raise StateError, PathRefused, StorageError.
+
+    The titles are those of the present plan and tasks, and further back those of the cycle that took them.
+    """
+    found: dict[int, str] = {}
+    both = store.snapshot()
+    plan, tasks = both.plan(), both.tasks()
+    names = _names(plan, tasks["tasks"] if tasks else [])
+    for change in shown:
+        if change["cycle"] is not None:
+            ended = store.history(lambda archive, at=change["cycle"]: archive.ended_at(at))  # type: ignore[misc]
+            closed = ended[0] if ended else {}
+            names = _names(closed.get("plan"), closed.get("tasks"))
+            title = names.get("plan", "")
+        else:
+            match = _ABOUT.search(change["what"])
+            title = names.get(match[0], "") if match else names.get("plan", "") if _STARTS in change["what"] else ""
+        if title:
+            found[change["line"]] = title
+    return found
+
+
+_ABOUT = re.compile(r"\b(?:task|issue) \d+\b")
+_STARTS = "starts plan"
+
+
+def _names(plan: object, tasks: object) -> dict[str, str]:
+    """Return `plan`, `task 1`, `issue 1` and so on -> title."""
+    topic = plan.get("topic") if isinstance(plan, dict) else None
+    found = {"plan": topic} if isinstance(topic, str) else {}
+    issues = plan.get("issues") if isinstance(plan, dict) else None
+    for word, rows in (("task", tasks), ("issue", issues)):
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, dict) and isinstance(row.get("title"), str):
+                found[f"{word} {row.get('id')}"] = row["title"]
+    return found
 
 
 def state_after(store: Store, line: int) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""Changes of the operation log as lines for people, for log and undo: time, change with title, actor, mark."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from nexus_mcp.cli import blocks
+from nexus_mcp.cli.blocks import DETAIL, MAIN, Table
+from nexus_mcp.cli.status_lines import when
+from nexus_mcp.errors import NexusError
+from nexus_mcp.state.oplog import is_permanent
+from nexus_mcp.views.timeline import titles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any
+
+    from nexus_mcp.cli.blocks import Content
+    from nexus_mcp.state.oplog import Line
+    from nexus_mcp.store.store import Store
+
+TAKEN_BACK = "taken back"
+STAYS = "stays"
+
+
+def change_table(
+    lines: Sequence[Line], undone: Collection[str], names: Mapping[str, str], now: float, *, width: int, indent: int = 0
+) -> Table:
+    """Return a row for each line of the log, in the same order, for a terminal of `width` columns; 0 is a pipe.
+
+    `undone` has the ids of changes that were taken back, `names` the title of a change by its id. `now` is in seconds
+    since 1970.
+    """
+    rows = [_row(line, undone, names, partial(when, now=now, width=width), width) for line in lines]
+    return Table((DETAIL, DETAIL, MAIN, DETAIL, DETAIL), rows, indent=indent)
+
+
+def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str]) -> dict[str, str]:
+    """Return id -> title of the changes whose title is known; {} if a file cannot be read.
+
+    A change that was taken back has none: its task may be another one now.
+    """
+    known = {number: entry for number, entry in lines if entry is not None and entry["id"] not in undone}
+    shown = [
+        {"line": number, "cycle": entry.get("cycle"), "what": entry.get("what", "")}
+        for number, entry in sorted(known.items(), reverse=True)
+    ]
+    try:
+        return {known[number]["id"]: title for number, title in titles(store, shown).items()}
+    except NexusError:  # nexus-mcp status reports it
+        return {}
+
+
+def _row(
+    line: Line, undone: Collection[str], names: Mapping[str, str], at: Callable[[str], str], width: int
+) -> list[Content]:
+    number, entry = line
+    if entry is None:
+        return [f"line {number}  unreadable", "", "", "", ""]
+    what = entry.get("what") or ", ".join(map(_file_change, entry["files"]))
+    title = names.get(entry["id"], "")
+    is_undone = entry["id"] in undone
+    note = TAKEN_BACK if is_undone else STAYS if is_permanent(entry) else ""
+    return [
+        (at(entry["at"]), blocks.DIM),
+        "" if width else entry["tool"],
+        (f"{what}: {title}" if title else what, blocks.DIM if is_undone else ""),
+        (entry["client"] or entry["harness_id"], blocks.DIM),
+        (note, blocks.DIM),
+    ]
+
+
+def _file_change(file: dict[str, Any]) -> str:
+    """Return the change of a file in words, for an entry to which its tool added no description."""
+    if file["after"] is None:
+        verb = "removes"
+    elif "before" in file:
+        verb = "creates" if file["before"] is None else "overwrites"
+    else:  # the entry does not say whether the file existed
+        verb = "writes"
+    return f"{verb} {file['name']}"
