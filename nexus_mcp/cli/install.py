@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
 HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", NAMES, least=0)
 SCOPE = Option("--scope", "SCOPE", "project or user (default: project)", ("project", "user"))
-WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills (default: all)")
+WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills (default: these), status-line")
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
 FAST_HOOKS = Option("--fast-hooks", "", "where it works, have hooks call the running server")
 COMMAND_WORD = Option("--command", "COMMAND", "the nexus-mcp to start, a name or a path")
@@ -194,15 +194,15 @@ def _install(values: Values, name: str) -> int:
 
 def _request(values: Values, site: Site, harness: Harness, options: dict[str, str]) -> Request:
     from nexus_mcp.catalog.load import usable
-    from nexus_mcp.harness.definition import DEFAULT_GATE, PARTS, Request
+    from nexus_mcp.harness.definition import ALL_PARTS, DEFAULT_GATE, Request
     from nexus_mcp.harness.installing import read_record
     from nexus_mcp.harness.models import read_models
     from nexus_mcp.workspace import find_root
 
-    parts = [part.strip() for part in values.get(WITH.name, ",".join(PARTS)).split(",")]
-    if unknown := [part for part in parts if part not in PARTS]:
-        raise UsageError(f"--with takes some of {', '.join(PARTS)}, not {unknown[0]!r}.")
     record = read_record(site)
+    parts = _parts(values, record, harness)
+    if unknown := [part for part in parts if part not in ALL_PARTS]:
+        raise UsageError(f"--with takes some of {', '.join(ALL_PARTS)}, not {unknown[0]!r}.")
     if FAST_HOOKS.name in options and not {"server", "hooks"} <= {*parts, *record.parts(harness.id)}:
         step = "Leave out --with, or name server and hooks in it."
         raise UsageError("--fast-hooks needs the server and the hooks.", next_step=step)
@@ -234,6 +234,22 @@ def _check_parts(values: Values, parts: list[str], record: Record, harness: str)
                     f"{option.name} changes the {' and the '.join(missing)}, which {WITH.name} leaves out.",
                     next_step=step,
                 )
+
+
+def _parts(values: Values, record: Record, harness: Harness) -> list[str]:
+    """Return the parts that the command line names; else the usual ones, and an installed status line."""
+    from nexus_mcp.harness.definition import PARTS, STATUS_LINE
+
+    if WITH.name not in values:
+        return [*PARTS, *([STATUS_LINE] if STATUS_LINE in record.parts(harness.id) else [])]
+    parts = [part.strip() for part in values[WITH.name].split(",")]
+    if STATUS_LINE in parts and harness.no_status_line:
+        text = f"{STATUS_LINE} is not offered for {harness.title}. {harness.no_status_line}"
+        if values.lists[HARNESS.name]:
+            raise UsageError(text, next_step="Leave it out.")
+        print(text)
+        parts.remove(STATUS_LINE)
+    return parts
 
 
 def _drop_gone_command(values: Values, options: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from nexus_mcp.harness.definition import (
     SERVER,
     SERVER_NAME,
     SKILLS,
+    STATUS_LINE,
     USER,
     Double,
     Row,
@@ -27,6 +28,7 @@ from nexus_mcp.harness.definition import (
     Whole,
     our_command,
     our_hook,
+    shows_status,
 )
 from nexus_mcp.harness.marks import marked
 
@@ -47,6 +49,9 @@ EVENTS = (
     "PreCompact",
     "SessionEnd",
 )
+STATUS_SECONDS = 5
+"""How often Claude Code starts the status line, beside its own events: other agents change the tasks, too."""
+_STATUS = "statusLine"
 HOOK_TOOL = "hook"
 """The tool of `serve --hook-tool` (server/hook_tool.py)."""
 _TOOL = ("tool_name", "tool_input", "agent_id", "agent_type")
@@ -72,6 +77,7 @@ class ClaudeCode:
     program = "claude"
     package = "@anthropic-ai/claude-code"
     no_fast_hooks = ""
+    no_status_line = ""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []
@@ -90,10 +96,16 @@ class ClaudeCode:
             rows += agent_rows(request, os.path.join(_folder(site), "agents"))
         if SKILLS in request.parts:
             rows += skill_rows(request, os.path.join(_folder(site), "skills"), (ID, "opencode"))
+        if STATUS_LINE in request.parts:
+            line = shlex.join([*request.command, "status", "--line", *request.server_options])
+            shown: dict[str, Any] = {"type": "command", "command": line, "refreshInterval": STATUS_SECONDS}
+            rows.append(Spliced(STATUS_LINE, _settings(site), JSON, (_STATUS,), shown))
         return rows
 
     def recognizes(self, value: Any) -> bool:
-        return our_command(value) or our_hook(value, ID) or _is_fast_hook(value) or _is_denied_tool(value)
+        if our_command(value) or our_hook(value, ID) or _is_fast_hook(value) or _is_denied_tool(value):
+            return True
+        return _is_status_line(value)
 
     def next_steps(self, site: Site, request: Request) -> list[str]:
         steps = []
@@ -107,6 +119,12 @@ class ClaudeCode:
                 "If Claude Code shall not ask before it reads plan, tasks and history, add to "
                 f"permissions.allow in {shown}: {names}"
             )
+        if STATUS_LINE in request.parts and site.scope == PROJECT:
+            user = _settings(site._replace(scope=USER))
+            if _has_other_status(user):
+                steps.append(
+                    f"{site.shown(user)} has a status line of its own: in this project Claude Code shows ours instead."
+                )
         return steps
 
     def doubles(self, site: Site) -> list[Double]:
@@ -126,7 +144,10 @@ class ClaudeCode:
 
     def notices(self, site: Site, record: Record) -> list[str]:
         if files.read_settings(_settings(site)).get("disableAllHooks") is True:
-            return [f"{site.shown(_settings(site))} has disableAllHooks: no hook runs."]
+            return [f"{site.shown(_settings(site))} has disableAllHooks: no hook runs, and no status line."]
+        local = os.path.join(site.root, ".claude", "settings.local.json")
+        if STATUS_LINE in record.parts(ID) and _has_other_status(local):
+            return [f"{site.shown(local)} has another status line: Claude Code shows that one."]
         return []
 
 
@@ -205,6 +226,16 @@ def agent_rows(request: Request, folder: str) -> list[Row]:
         text = texts.front_matter(lines, texts.role(catalog, name, naming, _RESULT))
         rows.append(Whole(AGENTS, os.path.join(folder, f"{name}.md"), marked(text, "#")))
     return rows
+
+
+def _is_status_line(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") == "command" and shows_status(value.get("command"))
+
+
+def _has_other_status(path: str) -> bool:
+    """Return whether a file of settings has a status line that is not ours."""
+    value = files.read_settings(path).get(_STATUS)
+    return value is not None and not _is_status_line(value)
 
 
 def _folder(site: Site) -> str:

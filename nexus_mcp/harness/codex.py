@@ -63,6 +63,7 @@ class Codex:
     program = "codex"
     package = "@openai/codex"
     no_fast_hooks = "Codex cannot hide the hook tool from the model: disabling the tool disables the hooks, too."
+    no_status_line = "Codex builds its status line itself."
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 PROJECT, USER = "project", "user"
 SCOPES = (PROJECT, USER)
-SERVER, HOOKS, AGENTS, SKILLS = "server", "hooks", "agents", "skills"
+SERVER, HOOKS, AGENTS, SKILLS, STATUS_LINE = "server", "hooks", "agents", "skills", "status-line"
 PARTS = (SERVER, HOOKS, AGENTS, SKILLS)
+"""The parts of an installation that names none."""
+ALL_PARTS = (*PARTS, STATUS_LINE)
 GATES = ("block", "auto", "warn", "off")
 DEFAULT_GATE = "auto"
 SERVER_NAME = "nexus"
@@ -173,6 +175,8 @@ class Harness(Protocol):
     """The npm package, whose package.json has the version."""
     no_fast_hooks: str
     """The reason why the harness does not support --fast-hooks, "" if it does."""
+    no_status_line: str
+    """The reason why the part STATUS_LINE does not exist for the harness, "" if it does."""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         """Return the rows of an installation. Raise InstallRefused."""
@@ -223,6 +227,13 @@ def starts_server(words: Sequence[Any]) -> bool:
     return "serve" in texts and any(
         os.path.basename(text) == "nexus-mcp" or text == "nexus_mcp" for text in texts[: texts.index("serve")]
     )
+
+
+def shows_status(line: object) -> bool:
+    """Return whether a command line prints our line for a status bar."""
+    if not isinstance(line, str):
+        return False
+    return " status --line" in line and ("nexus-mcp" in line or "nexus_mcp" in line)
 
 
 def starts_hook(line: object, harness: str) -> bool:

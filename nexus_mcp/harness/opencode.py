@@ -61,6 +61,7 @@ class OpenCode:
     program = "opencode"
     package = "opencode-ai"
     no_fast_hooks = "Its plugin keeps one process for all events already."
+    no_status_line = "OpenCode has no setting for a command that fills a status line."
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []

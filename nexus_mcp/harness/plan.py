@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.errors import EditedByHand, InstallRefused
 from nexus_mcp.harness import files, marks
-from nexus_mcp.harness.definition import TOML, Harness, Row, Site, Spliced, Whole, pointer_of
+from nexus_mcp.harness.definition import STATUS_LINE, TOML, Harness, Row, Site, Spliced, Whole, pointer_of
 from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
 from nexus_mcp.harness.jsonc import Unreadable
 from nexus_mcp.harness.record import WHOLE_FILE, Record, hashes
@@ -24,6 +24,11 @@ ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited"
 OBSOLETE = "obsolete"
 """The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
 
+_OF_ENTRY = (
+    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force: it replaces it, "
+    "and uninstall brings it back."
+)
+_OF_STATUS_LINE = "is another program's. Remove it first, or add --force: it replaces it, and uninstall brings it back."
 Document = JsonDocument | TomlDocument
 
 
@@ -257,7 +262,8 @@ class _Work:
         """Return the state of a row and note it; None when it stops the installation."""
         known = self._record.entry(self._site.key(row.path), row.key)
         state = self._entry_state(current, row, known)
-        if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.shown(row.path)}"):
+        step = _OF_STATUS_LINE if row.part == STATUS_LINE else _OF_ENTRY
+        if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.shown(row.path)}", step):
             return None
         self._states.append(State(row.part, row.path, row.key, state))
         if state in (EDITED, FOREIGN) and found.data is not None:
@@ -367,16 +373,13 @@ class _Work:
         if data != (found.data or b""):
             self._changes.append(Change(found, data))
 
-    def _refuses(self, state: str, what: str) -> bool:
-        """Return whether a row of this state stops the installation, and note why."""
+    def _refuses(self, state: str, what: str, step: str = _OF_ENTRY) -> bool:
+        """Return whether a row of this state stops the installation, and note why, with the next step."""
         if state == EDITED and not self._force:
             self._edited.append(f"{what} was edited by hand.")
             return True
         if state == FOREIGN and not self._force:
-            self._faults.append(
-                f"{what} is there already and is not ours. Rename it, or leave this part out with --with, "
-                "or add --force: it replaces it, and uninstall brings it back."
-            )
+            self._faults.append(f"{what} {step}")
             return True
         return False
 

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
-from nexus_mcp.harness.definition import HOOKS, PARTS, SCOPES, SERVER, SERVER_NAME, USER, pointer_of
+from nexus_mcp.harness.definition import (
+    ALL_PARTS,
+    HOOKS,
+    SCOPES,
+    SERVER,
+    SERVER_NAME,
+    STATUS_LINE,
+    USER,
+    pointer_of,
+)
 from nexus_mcp.harness.installing import read_record
 from nexus_mcp.harness.plain_read import read_plain
 from nexus_mcp.harness.record import hashes
@@ -100,7 +109,7 @@ def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
     for key, pointer, value in _own_values(site, record, harness):
         part = record.entries[key][pointer]["part"]
         line = _words_of(value)
-        if part in (SERVER, HOOKS) and line:
+        if part in (SERVER, HOOKS, STATUS_LINE) and line:
             words.setdefault(line[0], f"{site.shown(site.path(key))}")
     for key in record.owned_files(harness):
         if record.files[key]["part"] == HOOKS and (found := _PLUGIN_WORDS.search(_text(site.path(key)))):
@@ -155,8 +164,10 @@ def _words_of(value: Any) -> list[str]:
     if not isinstance(value, dict):
         return []
     hooks = value.get("hooks")
-    if isinstance(hooks, list):
-        line = hooks[0].get("command") if hooks and isinstance(hooks[0], dict) else None
+    is_status = value.get("type") == "command" and "args" not in value
+    if isinstance(hooks, list) or is_status:
+        first = value if is_status else hooks[0] if hooks else None
+        line = first.get("command") if isinstance(first, dict) else None
         try:
             return shlex.split(line) if isinstance(line, str) else []
         except ValueError:
@@ -176,7 +187,7 @@ def _text(path: str) -> str:
 def _scope(harness: Harness, site: Site) -> dict[str, Any]:
     try:
         record = read_record(site)
-        parts = sorted(record.parts(harness.id), key=PARTS.index)
+        parts = sorted(record.parts(harness.id), key=ALL_PARTS.index)
         notices = [*drift(site, record, harness.id), *missing_commands(site, record, harness.id)] if parts else []
         notices += harness.notices(site, record) if parts else []
     except InstallRefused as error:

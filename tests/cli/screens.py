@@ -50,7 +50,7 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 - Ctrl-C needs a controlling terminal
         )
         os.close(slave)
 
@@ -115,7 +115,8 @@ def terminal(*arguments: str, **options: Any) -> Iterator[Terminal]:
 
 
 def shown(*arguments: str, **options: Any) -> tuple[int, list[str], Any]:
-    """Run a command on a terminal to its end: (exit code, lines of the screen, the screen)."""
+    """Run a command on a terminal to its end: (exit code, lines of the screen, the screen, with the bytes in `raw`)."""
     with terminal(*arguments, **options) as made:
         code = made.finish()
+        made.screen.raw = made.raw
         return code, made.lines(), made.screen

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from nexus_mcp.cli import main
-from nexus_mcp.cli.log import table
+from nexus_mcp.cli.change_lines import change_table
+from nexus_mcp.cli.terminal import plain_lines
 from nexus_mcp.server.app import App
 from nexus_mcp.state import oplog
 from nexus_mcp.workspace import Workspace
@@ -44,23 +45,26 @@ def log(capsys: pytest.CaptureFixture[str], project: Project, *arguments: str) -
 
 @pytest.mark.requirement("oplog.shown")
 def test_each_change_has_one_line(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
-    """Time, tool, description, client and harness stand in columns, the newest change last; marks show whether undo can
-    take it back.
+    """Time, tool, description with title, and actor stand in columns, the newest change last; marks show whether undo
+    can take it back. The title of a change that was taken back is unknown.
     """
     some_changes(project, clock)
     take_back(project.root)
     at = [entry["at"] for entry in entries(project.root)]
-    red = "\\x1b[31mred\\u202e (claude-code)"
+    red = "\\x1b[31mred\\u202e"
     rows = [
-        ("plan_start    ", "starts plan 1                  ", "Claude Code (claude-code)", ""),
-        ("task_add      ", "adds task 1                    ", "codex", ""),
-        ("task_close    ", "archives 1 task and plan 1     ", f"{'Claude Code (claude-code)':{len(red)}}", "  stays"),
-        ("artifact_write", "creates artifacts/notes/ä.md   ", "codex", ""),
+        ("plan_start", "starts plan 1: Topic", "Claude Code", ""),
+        ("task_add", "adds task 1: Do it", "codex", ""),
+        ("task_close", "archives 1 task and plan 1: Topic", "Claude Code", "stays"),
+        ("artifact_write", "creates artifacts/notes/ä.md", "codex", ""),
         ("artifact_write", "overwrites artifacts/notes/ä.md", "codex", ""),
-        ("task_add      ", "adds task 1                    ", red, "  taken back"),
-        ("undo          ", "takes back 1 change            ", "test (nexus-mcp)", ""),
+        ("task_add", "adds task 1", red, "taken back"),
+        ("undo", "takes back 1 change", "test", ""),
     ]
-    lines = [f"{when}  {tool}  {what}  {who}{note}\n" for when, (tool, what, who, note) in zip(at, rows, strict=True)]
+    lines = [
+        f"{when}  {tool:14}  {what:33}  {who:{len(red)}}  {note}".rstrip() + "\n"
+        for when, (tool, what, who, note) in zip(at, rows, strict=True)
+    ]
     assert log(capsys, project) == (0, "".join(lines), "")
 
 
@@ -132,8 +136,9 @@ def test_line_without_description_names_the_change_of_the_file() -> None:
         oplog.file_change("artifacts/a", b"2", None),
         oplog.file_after("artifacts/a", b"3"),
     ]
-    rows = table([oplog.entry("0" * 16, "now", by, [file]) for file in made] + [oplog.entry("0", "now", by, made[:2])])
-    assert [row.split("  ")[2] for row in rows] == [
+    found = [oplog.entry("0" * 16, "now", by, [file]) for file in made] + [oplog.entry("0", "now", by, made[:2])]
+    table = change_table(list(enumerate(found)), (), {}, 0.0, width=0)
+    assert [row.split("  ")[2] for row in plain_lines(table)] == [
         "creates artifacts/a",
         "overwrites artifacts/a",
         "removes artifacts/a",
@@ -162,14 +167,25 @@ def test_link_in_place_of_the_log_is_not_followed(
     assert ".nexus/state/oplog.jsonl is a symbolic link where a file belongs" in err
 
 
-def test_too_wide_cell_is_cut(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
-    """A text of any length is cut, so that it widens no other line."""
+def test_too_wide_cell_widens_no_other_line(capsys: pytest.CaptureFixture[str], project: Project, clock: Clock) -> None:
+    """In a pipe a text of any length is whole, and widens no other line."""
     some_changes(project, clock)
     wide = json.dumps({**entries(project.root)[0], "what": "w" * 300_000}).encode()
     project.put(LOG, wide + b"\n" + project.get(LOG))
     lines = log(capsys, project)[1].splitlines()
-    assert "w" * 97 + "...  " in lines[0]
-    assert max(map(len, lines)) < 250
+    assert "w" * 300_000 in lines[0]
+    assert max(map(len, lines[1:])) < 150
+
+
+def test_unreadable_task_list_hides_titles_only(
+    capsys: pytest.CaptureFixture[str], project: Project, clock: Clock
+) -> None:
+    """A corrupt tasks.json takes the titles of the log, not the log."""
+    some_changes(project, clock)
+    project.put("state/tasks.json", "{")
+    code, out, err = log(capsys, project)
+    assert (code, err, len(out.splitlines())) == (0, "", 6)
+    assert "Storage" not in out
 
 
 @pytest.mark.parametrize("number", ["9999999", "10000", "9" * 5000, "007"])

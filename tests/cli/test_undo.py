@@ -44,7 +44,7 @@ def test_undo_without_a_number_takes_back_the_last_change(capsys: pytest.Capture
     at = entries(there.root)[-1]["at"]
     assert run(capsys) == (
         0,
-        f"Taken back:\n  {at}  task_add  adds task 1  Client 1 (claude-code)\n"
+        f"Taken back:\n  {at}  task_add  adds task 1: {TASK['title']}  Client 1\n"
         ".nexus/state/tasks.json is gone: it was not there before.\n",
         "",
     )
@@ -69,7 +69,7 @@ def test_dry_run_changes_nothing(capsys: pytest.CaptureFixture[str], there: Proj
     code, out, err = run(capsys, "2", "--dry-run", "--project", str(there.root))
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "These would be taken back:"
-    assert [line.split()[1] for line in out.splitlines()[1:3]] == ["task_add", "artifact_write"]
+    assert [line.split()[1] for line in out.splitlines()[1:3]] == ["artifact_write", "task_add"]
     assert out.splitlines()[3:] == [
         ".nexus/state/tasks.json would be gone: it was not there before.",
         ".nexus/state/artifacts/a.md would be as it was before.",
