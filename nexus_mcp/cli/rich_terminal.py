@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Content
 
 _LEAST_WIDTH = 8
-_LEAST_MAIN = (24, 40)
-"""Columns of the only MAIN column, and of each of several, at least; a table that needs more room is stacked."""
+_LEAST_MAIN = 24
+"""Columns of a MAIN column that wraps, at least; a table that needs more room is stacked."""
 _WIDEST_CELL = 32
 """A wider cell of a column that does not wrap is cut."""
 _WIDEST_LINE = 110
@@ -158,8 +158,8 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[Text]], room: int) -
     widths = [width if kind == MAIN else min(width, _WIDEST_CELL) for kind, width in zip(columns, natural, strict=True)]
     mains = sorted((at for at, kind in enumerate(columns) if kind == MAIN), key=lambda at: widths[at])
     left = room - GAP * (len(columns) - 1) - sum(width for at, width in enumerate(widths) if at not in mains)
-    least = _LEAST_MAIN[len(mains) > 1]
-    if left < sum(min(widths[at], least) for at in mains):
+    # Two texts that wrap beside each other are hard to read.
+    if left < sum(widths[at] if len(mains) > 1 else min(widths[at], _LEAST_MAIN) for at in mains):
         return None
     for number, at in enumerate(mains):  # the smallest first: what it leaves is for the others
         widths[at] = min(widths[at], left // (len(mains) - number))

@@ -38,7 +38,7 @@ def test_status_shows_everything_at_a_glance(project: Project) -> None:
     assert "Open questions  1 of 2\n  ?  2  Is there a switch?" in text
     assert "In progress\n  ▸  2  Write cache files atomically  @engineer" in text
     assert "Ready\n  ○  3  Remove the old files" in text
-    assert "waits for 2 (in progress, owner engineer) and 3 (ready)" in text
+    assert "waits for 2 (in progress, owner engineer) and 3 (ready) · @writer" in text
     assert "Running agents\n  ▸  engineer  codex  1970-01-01" in text
     assert "Closed last\n  ✓  1  Read configuration files  " in text
     assert lines[-1].endswith("1 of 1 task done, 1 decision")

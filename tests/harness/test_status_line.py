@@ -75,7 +75,7 @@ def test_a_later_installation_keeps_the_status_line(at: Path, capsys: pytest.Cap
 
 
 def test_a_foreign_status_line_stays(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Another program's status line is refused in one line, and nothing is changed; with --force uninstall restores it."""
+    """Another program's status line is refused, and nothing is changed; after --force uninstall restores it."""
     put(at, SETTINGS, FOREIGN)
     assert install("--with", "status-line") == 1
     assert capsys.readouterr().err.splitlines() == [
