@@ -25,16 +25,13 @@ OUTPUT_CLOSED = 141
 TERMINATED = 143
 """SIGTERM ended the demo: the code that shells report for it."""
 
-_FAST = (["hook"], ["status", "--line"])
-"""First words of the commands that a harness starts all the time."""
-
 
 def exit_now(code: int) -> int:
-    """End the process at once for a command of _FAST; return `code` for any other command.
+    """End the process at once for the commands that a harness starts all the time; return `code` for any other one.
 
     The interpreter's clean-up takes 10 % of a hook's time and has no use: the answer is written, no file is open.
     """
-    if any(sys.argv[1 : 1 + len(words)] == words for words in _FAST):
+    if sys.argv[1:2] == ["hook"] or sys.argv[1:3] == ["status", "--line"]:
         os._exit(code)
     return code
 
