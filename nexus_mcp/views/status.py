@@ -105,7 +105,7 @@ def line(store: Store) -> str:
         return "unreadable: nexus-mcp doctor"
     parts = []
     if tasks is not None and tasks["tasks"]:
-        number = task_rows.counts(task_rows.rows(tasks["tasks"]))
+        number = task_rows.count_states(tasks["tasks"])
         parts.append(f"{number[task_rows.DONE]}/{number['total']} done")
         parts += [f"{number[task_rows.RUNNING]} running"] if number[task_rows.RUNNING] else []
         parts += [f"{number[task_rows.READY]} ready"] if number[task_rows.READY] else []

@@ -85,6 +85,14 @@ def counts(found: Sequence[Row]) -> dict[str, int]:
     return {"total": len(states), **{state: states.count(state) for state in STATES}}
 
 
+def count_states(tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return `counts` of the rows of these tasks, without making the rows: those of 200 tasks take milliseconds."""
+    known = [task for task in tasks if _is_id(task.get("id"))]
+    done = {task["id"] for task in known if task.get("status") == COMPLETED}
+    states = [_state(task.get("status"), [dep for dep in _deps(task) if dep not in done]) for task in known]
+    return {"total": len(states), **{state: states.count(state) for state in STATES}}
+
+
 def cycles(after: Mapping[Any, Sequence[Any]], among: Collection[Any]) -> list[list[Any]]:
     """Return the groups of ids `among` that depend on each other, each sorted, in the order of their smallest ids.
 

@@ -8,8 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.views.task_rows import counts, critical_path, cycles, rows
+from nexus_mcp.views.task_rows import count_states, counts, critical_path, cycles, rows
 from tests.support import Json
+
+STATUSES = ("pending", "in_progress", "completed", "other")
 
 
 def _task(id_: int, deps: list[float], status: str = "pending", **more: Json) -> Json:
@@ -26,6 +28,13 @@ def test_the_state_follows_from_status_and_dependencies() -> None:
         ("waiting", [2, 9], [9], []),
     ]
     assert counts(found) == {"total": 4, "waiting": 1, "ready": 1, "in_progress": 1, "done": 1}
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(0, 6), max_size=3), st.sampled_from(STATUSES)), max_size=6))
+def test_states_are_counted_as_in_the_rows(found: list[tuple[list[float], str]]) -> None:
+    """Counting without rows gives the numbers of the rows, also for statuses that do not exist."""
+    tasks = [_task(1 + number, deps, status) for number, (deps, status) in enumerate(found)]
+    assert count_states(tasks) == counts(rows(tasks))
 
 
 def test_tasks_that_depend_on_each_other_are_marked() -> None:
