@@ -79,16 +79,16 @@ class Terminal:
         lead = _text(block.lead)
         yield from self._hanging(lead, _text(block.parts), min(self.width, _WIDEST_LINE))
 
-    def _hanging(self, lead: Text, text: Text, width: int) -> Iterator[Text]:
-        """Yield `lead` and `text` in lines, with blanks below the lead."""
-        room = width - lead.cell_len
+    def _hanging(self, lead: Text, text: Text, width: int, more: int = 0) -> Iterator[Text]:
+        """Yield `lead` and `text` in lines, with blanks below the lead, and `more` blanks from the second line on."""
+        room = width - lead.cell_len - more
         if room < min(_LEAST_TEXT, text.cell_len):
             if lead.plain.strip():
                 yield from _wrapped(self.console, lead, width)
-            lead, room = Text(" " * _INDENT), width - _INDENT
+            lead, room = Text(" " * _INDENT), width - _INDENT - more
         for line in _wrapped(self.console, text, room):
             yield _stripped(Text.assemble(lead, line))
-            lead = Text(" " * lead.cell_len)
+            lead, more = Text(" " * (lead.cell_len + more)), 0
 
     def _table(self, table: Table) -> Iterator[Text]:
         rows = [[_text(cell) for cell in row] for row in table.rows]
@@ -129,12 +129,14 @@ class Terminal:
                 text = one
             elif one.plain:
                 rest.append(one)
-        yield from self._hanging(lead, text, self.width)
+        # Without a lead, only the indent shows where the next row begins.
+        more = _INDENT if lead.cell_len == table.indent else 0
+        yield from self._hanging(lead, text, self.width, more)
         if rest:
-            below = Text(" · ", style=STYLES[DIM]).join(rest)
-            below.stylize_before(STYLES[DIM])
-            room = self.width - lead.cell_len
-            yield from self._hanging(Text(" " * (lead.cell_len if room >= _LEAST_TEXT else _INDENT)), below, self.width)
+            joined = Text(" · ", style=STYLES[DIM]).join(rest)
+            joined.stylize_before(STYLES[DIM])
+            below = lead.cell_len if self.width - lead.cell_len >= _LEAST_TEXT else _INDENT
+            yield from self._hanging(Text(" " * (below + more)), joined, self.width)
 
 
 def _text(content: Content) -> Text:
