@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAMES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
 HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", NAMES, least=0)
 SCOPE = Option("--scope", "SCOPE", "project or user (default: project)", ("project", "user"))
-WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills (default: these), status-line")
+WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills,status-line")
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
 FAST_HOOKS = Option("--fast-hooks", "", "where it works, have hooks call the running server")
 COMMAND_WORD = Option("--command", "COMMAND", "the nexus-mcp to start, a name or a path")

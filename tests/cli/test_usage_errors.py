@@ -34,7 +34,6 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
             "See nexus-mcp --help.",
         ),
         (["version"], "There is no command 'version'; did you mean --version? See nexus-mcp --help."),
-        (["status"], "There is no command 'status'; did you mean doctor? See nexus-mcp --help."),
         (
             ["log", "--versoin"],
             "nexus-mcp log has no option '--versoin'; did you mean nexus-mcp --version? See nexus-mcp log --help.",
