@@ -91,8 +91,8 @@ def _counted() -> list[tuple[str, str]]:
 COMMAND = Command(
     "tasks",
     "list the tasks, the ready ones, or what blocks the others",
-    "Lists the tasks by state. nexus-mcp task TASK-ID shows one in full. Exit code 0,\n"
-    "also when no task matches; 1: the file cannot be read.",
+    "Lists the tasks by state. nexus-mcp task TASK-ID shows one in full.\n"
+    "Exit code 0, also when no task matches; 1: the file cannot be read.",
     (READY, BLOCKED, OWNER, JSON, PROJECT),
     run,
 )
