@@ -58,4 +58,9 @@ COMMAND = Command(
     "cycle. Exit code 0; 1: a file cannot be read; 2: wrong command line.",
     (WATCH, LINE, JSON, PROJECT),
     run,
+    examples=(
+        ("nexus-mcp status", "show plan, tasks and running agents"),
+        ("nexus-mcp status --watch", "show changes as they happen"),
+        ("nexus-mcp status --line", "print one line for a status bar or a prompt"),
+    ),
 )

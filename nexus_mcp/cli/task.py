@@ -116,4 +116,5 @@ COMMAND = Command(
     (JSON, PROJECT),
     run,
     argument=TASK_ID,
+    examples=(("nexus-mcp task 4", "show task 4, and why it is not ready"),),
 )

@@ -95,4 +95,8 @@ COMMAND = Command(
     "Exit code 0, also when no task matches; 1: the file cannot be read.",
     (READY, BLOCKED, OWNER, JSON, PROJECT),
     run,
+    examples=(
+        ("nexus-mcp tasks --ready", "list what can be started now"),
+        ("nexus-mcp tasks --blocked --owner engineer", "list what engineer waits for"),
+    ),
 )
