@@ -12,6 +12,7 @@ from nexus_mcp.cli.task_lines import problem_lines, progress, task_table
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import task_rows, tasks
 from nexus_mcp.views.period import age
+from nexus_mcp.worktree import is_linked, main_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def _last(cycle: CycleRow | None, at: Callable[[str], str]) -> list[Block]:
 
 def _place(view: Status) -> list[Block]:
     if not view["state_root"]:
-        return []
+        main = main_of(view["project"]) if is_linked(view["project"]) else ""
+        return [Line((f"This worktree has a plan and tasks of its own, apart from {main}", blocks.DIM))] if main else []
     shared = os.path.join(view["state_root"], "")
     return [Line((f"Plan, tasks and history are those of the main worktree, {shared}", blocks.DIM))]

@@ -113,7 +113,7 @@ def test_completed_tasks_ask_for_the_close(capsys: pytest.CaptureFixture[str], p
 
 
 def test_a_worktree_names_the_state_that_it_uses(project: Project, tmp_path: Path) -> None:
-    """A worktree of an agent harness shows the main worktree's plan, and says so."""
+    """A worktree of an agent harness shows the main worktree's plan, and says so; any other has its own."""
     git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org")
     subprocess.run([*git, "init", "-q", str(project.root)], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], cwd=project.root, check=True)
@@ -123,6 +123,11 @@ def test_a_worktree_names_the_state_that_it_uses(project: Project, tmp_path: Pat
     ran = nexus("status", cwd=linked)
     assert "Cache parsed files" in ran.out
     assert f"are those of the main worktree, {os.path.realpath(project.root)}/" in ran.out
+    other = tmp_path / "other"
+    subprocess.run([*git, "worktree", "add", "-q", str(other)], cwd=project.root, check=True, capture_output=True)
+    own = nexus("status", cwd=other).out.splitlines()
+    assert own[0] == "Nothing is planned here yet."
+    assert own[-1].startswith("This worktree has a plan and tasks of its own")
 
 
 @pytest.mark.parametrize("words", [("--line", "--json"), ("--watch", "--line")])

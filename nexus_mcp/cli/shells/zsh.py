@@ -17,7 +17,7 @@ _HEAD = r"""#compdef nexus-mcp
 # Completion of nexus-mcp for zsh, written by: nexus-mcp completion zsh
 
 # Titles of tasks are data: they are shown, and never expanded.
-_nexus_mcp_tasks() {
+__nexus_mcp_task_ids() {
   local project=${(Q)opt_args[--project]} id title
   local -a rows
   project=${project/#\~\//$HOME/}
@@ -46,7 +46,7 @@ else
   compdef _nexus-mcp nexus-mcp
 fi
 """
-_ACTIONS = {FOLDER: "_files -/", FILE: "_files", TASK: "_nexus_mcp_tasks", "": " "}
+_ACTIONS = {FOLDER: "_files -/", FILE: "_files", TASK: "__nexus_mcp_task_ids", "": " "}
 
 
 def script(places: Sequence[Place]) -> str:
