@@ -42,6 +42,7 @@ COMMANDS = {
         "undo",
         "doctor",
         "history",
+        "decisions",
         "catalog",
         "capabilities",
         "resume",
@@ -124,9 +125,11 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
 
         return _print(command_help(command, prog))
     if isinstance(command, Group):
-        from nexus_mcp.cli import hints
+        if command.default is None or (first and not first.startswith("-")):
+            from nexus_mcp.cli import hints
 
-        raise hints.no_subcommand(first, prog, command.subcommands)
+            raise hints.no_subcommand(first, prog, command.subcommands)
+        command = command.default()
     values = parse(argv, command.options, prog, command.argument)
     if prog != "nexus-mcp serve":
         _need_output()

@@ -1,4 +1,7 @@
-"""`nexus-mcp history`: repair history.json, and merge two versions of it as a merge driver of git (docs/merging.md)."""
+"""`nexus-mcp history`: repair history.json, and merge two versions of it as a merge driver of git (docs/merging.md).
+
+The commands that show closed cycles are in history_views.py, which git's merge driver does not import.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from nexus_mcp.wording import list_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nexus_mcp.cli.options import Values
     from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking
     from nexus_mcp.merging.repair import Repair
@@ -278,10 +283,31 @@ MERGE = Command(
 )
 
 
+def _view(name: str) -> Callable[[], Command]:
+    """Return a function that imports a command of history_views.py."""
+
+    def load() -> Command:
+        from nexus_mcp.cli import history_views
+
+        command: Command = getattr(history_views, name)
+        return command
+
+    return load
+
+
 COMMAND = Group(
     "history",
-    "repair history.json after a merge or a crash, or merge it",
-    "Repairs history.json if git left a conflict in it or if it is damaged, and\n"
-    "merges two versions of it when git calls the merge driver. No cycle is changed.",
-    {"repair": lambda: REPAIR, "merge": lambda: MERGE},
+    "list, search, show and compare closed cycles; repair the file",
+    "Lists the closed cycles, the newest first, a line each. Each has a number, from\n"
+    "1, the oldest. The commands below search them, show one in full, compare two,\n"
+    "repair history.json if git left a conflict in it or if it is damaged, and merge\n"
+    "two versions of it when git calls the merge driver. No cycle is changed.",
+    {
+        "search": _view("SEARCH"),
+        "show": _view("SHOW"),
+        "diff": _view("DIFF"),
+        "repair": lambda: REPAIR,
+        "merge": lambda: MERGE,
+    },
+    default=_view("LIST"),
 )

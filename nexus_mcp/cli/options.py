@@ -145,17 +145,25 @@ class Group:
     """A command that only groups others: `nexus-mcp NAME SUBCOMMAND`.
 
     `subcommands` maps each name to the function that imports the subcommand, so that only the one that runs is loaded.
+    `default` imports the command that runs when no subcommand is named; None if one has to be.
     """
 
-    __slots__ = ("name", "subcommands", "summary", "text")
+    __slots__ = ("default", "name", "subcommands", "summary", "text")
 
     def __init__(
-        self, name: str, summary: str, text: str, subcommands: Mapping[str, Callable[[], Command | Group]]
+        self,
+        name: str,
+        summary: str,
+        text: str,
+        subcommands: Mapping[str, Callable[[], Command | Group]],
+        *,
+        default: Callable[[], Command] | None = None,
     ) -> None:
         self.name = name
         self.summary = summary
         self.text = text
         self.subcommands = subcommands
+        self.default = default
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:

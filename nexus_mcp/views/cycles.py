@@ -13,7 +13,7 @@ from nexus_mcp.views import VERSION, task_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     from nexus_mcp.store.history.archive import Archive
@@ -36,7 +36,7 @@ _SHORTEST_DATE = len("2026")
 
 def cycle_row(number: int, cycle: Mapping[str, Any]) -> CycleRow:
     """Return the row of a cycle."""
-    tasks = _rows(cycle.get("tasks"))
+    tasks = tasks_of(cycle)
     return {
         "number": number,
         "completed_at": _text(cycle, "completed_at"),
@@ -57,31 +57,52 @@ def cycle_rows(
     stamp `until`, and if its branch is `branch`; "" accepts all. Raise StorageError.
     """
     rows: list[CycleRow] = []
-    matching = 0
-    for number, cycle in newest_first(archive, query=query, since=since, until=until, branch=branch):
-        matching += 1
-        if most is None or matching <= most:
-            rows.append(cycle_row(number, cycle))
-        elif not (since or until or branch):
-            matching = len(archive.matches(query)) if query else len(archive)
-            break
+    if branch:
+        matching = 0
+        found = newest_first(archive, query=query, since=since, until=until, branch=branch)
+        for matching, (number, cycle) in enumerate(found, 1):  # noqa: B007 - its last value counts
+            if most is None or matching <= most:
+                rows.append(cycle_row(number, cycle))
+    else:  # parse only the cycles that are shown
+        numbers = _numbers(archive, query, since, until)
+        matching = len(numbers)
+        rows = [cycle_row(index + 1, archive.cycle(index)) for index in numbers[:most]]
     return {"version": VERSION, "total": len(archive), "matching": matching, "cycles": rows}
 
 
 def newest_first(
-    archive: Archive, *, query: str = "", since: str = "", until: str = "", branch: str = ""
+    archive: Archive,
+    *,
+    query: str = "",
+    since: str = "",
+    until: str = "",
+    branch: str = "",
+    among: Collection[int] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, cycle) of each matching cycle, newest first. Raise StorageError."""
+    """Yield (number, cycle) of each matching cycle, newest first; only of those `among`, counted from 0, if it is not
+    None. Raise StorageError.
+    """
+    for index in _numbers(archive, query, since, until):
+        if among is None or index in among:
+            cycle = archive.cycle(index)
+            if not branch or cycle.get("branch") == branch:
+                yield index + 1, cycle
+
+
+def _numbers(archive: Archive, query: str, since: str, until: str) -> Sequence[int]:
+    """Return the cycles that match, counted from 0, newest first.
+
+    Only those without a stamp in the index are parsed.
+    """
     numbers = archive.matches(query) if query.strip() else range(len(archive))
+    if not (since or until):
+        return numbers[::-1]
+    found = []
     for index in reversed(numbers):
-        stamp = archive.index.stamp(index)
-        if stamp is not None and ((since and stamp < since) or (until and stamp >= until)):
-            continue
-        cycle = archive.cycle(index)
-        closed = _text(cycle, "completed_at")
-        if (since and closed < since) or (until and closed >= until) or (branch and cycle.get("branch") != branch):
-            continue
-        yield index + 1, cycle
+        closed = archive.index.stamp(index) or _text(archive.cycle(index), "completed_at")
+        if closed >= since and (not until or closed < until):
+            found.append(index)
+    return found
 
 
 def find_number(archive: Archive, word: str) -> int:
@@ -120,8 +141,8 @@ def cycle_view(number: int, cycle: Mapping[str, Any]) -> dict[str, Any]:
         "version": VERSION,
         **cycle_row(number, cycle),
         "plan": {**plan, "issues": issues_of(cycle)} if isinstance(plan, dict) else None,
-        "rows": task_rows.rows(_rows(cycle.get("tasks"))),
-        "task_list": _rows(cycle.get("tasks")),
+        "rows": task_rows.rows(tasks_of(cycle)),
+        "task_list": tasks_of(cycle),
     }
 
 
@@ -137,13 +158,18 @@ def compare(old: tuple[int, Mapping[str, Any]], new: tuple[int, Mapping[str, Any
         "old": cycle_row(*old),
         "new": cycle_row(*new),
         "issues": _differences(issues_of(old[1]), issues_of(new[1]), "decision"),
-        "tasks": _differences(_rows(old[1].get("tasks")), _rows(new[1].get("tasks")), "status"),
+        "tasks": _differences(tasks_of(old[1]), tasks_of(new[1]), "status"),
     }
 
 
 def issues_of(cycle: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the issues of the plan in a cycle; [] without a plan."""
     return _rows(_plan(cycle).get("issues"))
+
+
+def tasks_of(cycle: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tasks in a cycle, as they were closed."""
+    return _rows(cycle.get("tasks"))
 
 
 def _differences(old: Iterable[dict[str, Any]], new: Iterable[dict[str, Any]], field: str) -> list[dict[str, Any]]:

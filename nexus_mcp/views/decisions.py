@@ -1,76 +1,102 @@
-"""The view `decisions`: each decision with its question, its reasons and its cycle, newest first."""
+"""The view `decisions`: each decision with its question, its reasons, its cycle and its tasks, newest first."""
 
 from __future__ import annotations
 
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import VERSION
-from nexus_mcp.views.cycles import issues_of, newest_first
+from nexus_mcp.views.cycles import issues_of, newest_first, tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     from nexus_mcp.store.history.archive import Archive
 
     class Decision(TypedDict):
         """One decision. `cycle` is the number of the closed cycle, None for the present plan; `at` is when the cycle
-        was closed, "" for the present plan. `advice` maps an agent to what it advised.
+        was closed, "" for the present plan. `issue` is the id of the question in its plan, None if it has none, and
+        `tasks` are the ids of the tasks that carry it out. `advice` maps an agent to what it advised.
         """
 
         cycle: int | None
         at: str
         branch: str
         topic: str
+        issue: int | None
         question: str
         decision: str
         agents: list[str]
         advice: dict[str, str]
+        tasks: list[int]
 
 
 def decisions(
-    archive: Archive, plan: Mapping[str, Any] | None, *, query: str = "", since: str = "", most: int | None = None
+    archive: Archive,
+    plan: Mapping[str, Any] | None,
+    *,
+    tasks: Iterable[Mapping[str, Any]] = (),
+    query: str = "",
+    since: str = "",
+    most: int | None = None,
 ) -> dict[str, Any]:
     """Return `version`, `total` (all that match) and `decisions`: the `most` newest, those of the present plan first.
 
-    A decision matches if its question, its text, its topic or an advice has each word of `query`, ignoring case, and if
-    its cycle was closed from the stamp `since` on. Raise StorageError.
+    `tasks` are the present ones. A decision matches if its question, its text, its topic or an advice has each word of
+    `query`, ignoring case, and if its cycle was closed from the stamp `since` on. Raise StorageError.
     """
-    words = query.casefold().split()
-    found = [one for one in _all(archive, plan, since) if all(word in _searched(one) for word in words)]
+    words = query.lower().split()
+    present = iter(()) if plan is None else of_cycle({"plan": plan, "tasks": list(tasks)}, None)
+    found = [*present, *_archived(archive, words, since)]
+    found = [one for one in found if all(word in _searched(one) for word in words)]
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most]}
 
 
-def _all(archive: Archive, plan: Mapping[str, Any] | None, since: str) -> Iterator[Decision]:
-    if plan is not None:
-        yield from _of_plan(plan, {"plan": plan}, None)
-    for number, cycle in newest_first(archive, since=since):
-        archived = cycle.get("plan")
-        if isinstance(archived, dict):
-            yield from _of_plan(archived, cycle, number)
+def _archived(archive: Archive, words: Sequence[str], since: str) -> Iterator[Decision]:
+    """Yield the decisions of the cycles whose JSON text has all words: the others are not parsed."""
+    from nexus_mcp.store.codec import compact
+
+    numbers: set[int] | None = None
+    for word in words:
+        matching = set(archive.matches(compact(word)[1:-1]))
+        numbers = matching if numbers is None else numbers & matching
+    for number, cycle in newest_first(archive, since=since, among=numbers):
+        yield from of_cycle(cycle, number)
 
 
-def _of_plan(plan: Mapping[str, Any], cycle: Mapping[str, Any], number: int | None) -> Iterator[Decision]:
+def of_cycle(cycle: Mapping[str, Any], number: int | None) -> Iterator[Decision]:
+    """Yield the decisions of a closed cycle, in the order of its plan; or, without `number`, of the present plan."""
+    plan = cycle.get("plan")
     for issue in issues_of(cycle):
-        if issue.get("status") == plans.DECIDED:
-            agents, advice = issue.get("how_agents"), issue.get("how_summary")
-            yield {
-                "cycle": number,
-                "at": _text(cycle.get("completed_at")),
-                "branch": _text(cycle.get("branch")),
-                "topic": _text(plan.get("topic")),
-                "question": _text(issue.get("title")),
-                "decision": _text(issue.get("decision")),
-                "agents": [one for one in agents if isinstance(one, str)] if isinstance(agents, list) else [],
-                "advice": {k: v for k, v in advice.items() if isinstance(v, str)} if isinstance(advice, dict) else {},
-            }
+        if issue.get("status") != plans.DECIDED:
+            continue
+        agents, advice = issue.get("how_agents"), issue.get("how_summary")
+        id_ = _id(issue.get("id"))
+        yield {
+            "cycle": number,
+            "at": _text(cycle.get("completed_at")),
+            "branch": _text(cycle.get("branch")),
+            "topic": _text(plan.get("topic")) if isinstance(plan, dict) else "",
+            "issue": id_,
+            "question": _text(issue.get("title")),
+            "decision": _text(issue.get("decision")),
+            "agents": [one for one in agents if isinstance(one, str)] if isinstance(agents, list) else [],
+            "advice": {k: v for k, v in advice.items() if isinstance(v, str)} if isinstance(advice, dict) else {},
+            "tasks": [
+                task_id
+                for task in tasks_of(cycle)
+                if id_ is not None and task.get("plan_issue") == id_ and (task_id := _id(task.get("id"))) is not None
+            ],
+        }
 
 
 def _searched(one: Decision) -> str:
-    return "\n".join(
-        (one["question"], one["decision"], one["topic"], *one["advice"], *one["advice"].values())
-    ).casefold()
+    return "\n".join((one["question"], one["decision"], one["topic"], *one["advice"], *one["advice"].values())).lower()
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _id(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,230 @@
+"""Closed cycles as blocks: rows of a list, one cycle in full, and the differences of two."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.blocks import (
+    ACTIVE,
+    BLANK,
+    DETAIL,
+    DIM,
+    GOOD,
+    MAIN,
+    NUMBER,
+    PROBLEM,
+    QUESTION,
+    READY,
+    STRONG,
+    Line,
+    Table,
+    heading,
+    paragraphs,
+)
+from nexus_mcp.cli.options import count_noun
+from nexus_mcp.state import plan as plans
+from nexus_mcp.views import cycles, task_rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from nexus_mcp.cli.blocks import Content, Part
+    from nexus_mcp.views.cycles import CycleRow
+    from nexus_mcp.views.matches import Match
+    from nexus_mcp.views.task_rows import Row
+
+MARKS = {
+    task_rows.DONE: ("✓", GOOD),
+    task_rows.RUNNING: ("▶", ACTIVE),
+    task_rows.READY: ("○", READY),
+    task_rows.WAITING: ("·", DIM),
+}
+"""State of a task -> its mark and style. A word beside it says the same, for readers without colours or symbols."""
+NO_TOPIC = "(no plan)"
+_KINDS = {
+    cycles.SAME: ("=", DIM),
+    cycles.CHANGED: ("~", ACTIVE),
+    cycles.ADDED: ("+", GOOD),
+    cycles.REMOVED: ("-", PROBLEM),
+}
+_TASK_TEXTS = ("context", "approach", "acceptance", "risk")
+_DAY, _MINUTE = len("2026-11-03"), len("2026-11-03T14:00")
+_INDENT = 5
+_SHORT = 70
+"""Characters of a title and a value that share a line, at most."""
+
+
+def day(stamp: str) -> str:
+    """Return the day of a stamp, `no date` without one."""
+    return stamp[:_DAY] or "no date"
+
+
+def minute(stamp: str) -> str:
+    """Return a stamp as `2026-11-03 14:00`, `no date` without one."""
+    return stamp[:_MINUTE].replace("T", " ") or "no date"
+
+
+def topic_of(row: CycleRow | Mapping[str, Any]) -> str:
+    """Return the topic of a cycle or decision, on one line."""
+    return " ".join(row["topic"].split()) or NO_TOPIC
+
+
+def table(rows: Sequence[CycleRow], found: Sequence[Match | None] | None = None) -> Table:
+    """Return a row for each cycle; with `found`, where a search found its text, in place of the numbers."""
+    if found is not None:
+        return Table(
+            (NUMBER, DETAIL, MAIN, MAIN),
+            [
+                [(str(row["number"]), STRONG), (day(row["completed_at"]), DIM), topic_of(row), _match(match)]
+                for row, match in zip(rows, found, strict=True)
+            ],
+        )
+    return Table(
+        (NUMBER, DETAIL, MAIN, DETAIL, DETAIL, DETAIL),
+        [
+            [
+                (str(row["number"]), STRONG),
+                (minute(row["completed_at"]), DIM),
+                topic_of(row),
+                count_noun(row["decisions"], "decision"),
+                f"{row['done']}/{row['tasks']} done" if row["tasks"] else "no tasks",
+                (row["branch"], DIM),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _match(match: Match | None) -> Content:
+    if match is None:
+        return ("in the name of a field", DIM)
+    return [(f"{match['field']}: ", DIM), match["before"], (match["hit"], STRONG), match["after"]]
+
+
+def more(shown: int, matching: int) -> list[Line]:
+    """Return a line about the rows that are not shown, and how to show them."""
+    return [] if shown == matching else [Line((f"The newest {shown} of {matching}; -n {matching} shows all.", DIM))]
+
+
+def nothing(total: int, none_yet: str, filters: Iterable[str]) -> list[Line]:
+    """Return why nothing is shown: there is no cycle at all, or none that matches."""
+    if not total:
+        return [Line(none_yet)]
+    which = " ".join(filter(None, filters)) or "that matches"
+    return [Line(f"No cycle {which}; there are {total} in all. nexus-mcp history lists them.")]
+
+
+def in_full(view: Mapping[str, Any]) -> list[Line | Table]:
+    """Return one cycle in full (views/cycles.py, cycle_view)."""
+    plan = view["plan"]
+    issues = plan["issues"] if plan else []
+    facts = [
+        f"closed {minute(view['completed_at'])} UTC" if view["completed_at"] else "no date",
+        *([f"branch {view['branch']}"] if view["branch"] else ()),
+        f"{view['decisions']} of {count_noun(len(issues), 'question')} decided",
+        f"{view['done']} of {count_noun(view['tasks'], 'task')} done",
+    ]
+    blocks: list[Line | Table] = [heading(f"Cycle {view['number']}: {topic_of(view)}"), Line((" · ".join(facts), DIM))]
+    research = _text(plan or {}, "research_summary")
+    if research.strip():
+        blocks += [BLANK, heading("Research"), *paragraphs(research, indent=2)]
+    if issues:
+        blocks += [BLANK, heading("Questions and decisions")]
+        for issue in issues:
+            blocks += _issue(issue)
+    if view["rows"]:
+        blocks += [BLANK, heading("Tasks")]
+        texts = {task.get("id"): task for task in view["task_list"]}
+        for row in view["rows"]:
+            blocks += _task(row, texts.get(row["id"], {}))
+    return blocks
+
+
+def _issue(issue: Mapping[str, Any]) -> list[Line]:
+    lead: Content = f"{_shown(issue.get('id')):>3}  "
+    lines = [Line((_one_line(issue, "title"), STRONG), lead=lead)]
+    if issue.get("status") == plans.DECIDED:
+        first, *rest = paragraphs(_text(issue, "decision"), indent=_INDENT + 2)
+        lines += [Line(*first.parts, lead=[" " * _INDENT, ("→ ", GOOD)]), *rest]
+    else:
+        lines.append(Line(("not decided", QUESTION), lead=" " * _INDENT))
+    advice = issue.get("how_summary")
+    for agent, text in advice.items() if isinstance(advice, dict) else ():
+        if isinstance(text, str):
+            lines += labelled(f"{agent} advised", text)
+    return lines
+
+
+def labelled(label: str, text: str, indent: int = _INDENT) -> list[Line]:
+    """Return a stored text with a label: on its line, or above the lines of a longer text."""
+    lines = paragraphs(text, indent=indent + 2)
+    lead = " " * indent
+    if len(lines) == 1:
+        return [Line((f"{label}: ", DIM), " ".join(text.split()), lead=lead)]
+    return [Line((f"{label}:", DIM), lead=lead), *lines]
+
+
+def _task(row: Row, task: Mapping[str, Any]) -> list[Line]:
+    mark, style = MARKS[row["state"]]
+    about: list[Part] = []
+    if row["state"] != task_rows.DONE:
+        about.append((f"  {row['state'].replace('_', ' ')}", style))
+    notes = [
+        *([row["owner"]] if row["owner"] else ()),
+        *([f"after {', '.join(map(str, row['deps']))}"] if row["deps"] else ()),
+        *([f"for question {row['plan_issue']}"] if row["plan_issue"] is not None else ()),
+    ]
+    about += [(f"  {' · '.join(notes)}", DIM)] if notes else []
+    lines = [Line((" ".join(row["title"].split()), STRONG), *about, lead=[(f"{mark} ", style), f"{row['id']!s:>2} "])]
+    for name in _TASK_TEXTS:
+        if _text(task, name).strip():
+            lines += labelled(name, _text(task, name))
+    return lines
+
+
+def differences(view: Mapping[str, Any]) -> list[Line | Table]:
+    """Return how two cycles differ (views/cycles.py, compare)."""
+    blocks: list[Line | Table] = [
+        Line(
+            (f"Cycle {row['number']}: {topic_of(row)}", STRONG),
+            (f"  {minute(row['completed_at'])}  {row['branch']}", DIM),
+            lead=[(f"{sign} ", style)],
+        )
+        for sign, style, row in (("-", PROBLEM, view["old"]), ("+", GOOD, view["new"]))
+    ]
+    for title, rows in (("Questions", view["issues"]), ("Tasks", view["tasks"])):
+        same = sum(row["kind"] == cycles.SAME for row in rows)
+        changed = [row for row in rows if row["kind"] != cycles.SAME]
+        note = f"{len(changed)} differ, {same} equal" if rows else "none in either"
+        blocks += [BLANK, heading(title, note)]
+        for row in changed:
+            blocks += _difference(row)
+    return blocks
+
+
+def _difference(row: Mapping[str, Any]) -> list[Line]:
+    sign, style = _KINDS[row["kind"]]
+    title = " ".join(row["title"].split()) or "(no title)"
+    if row["kind"] != cycles.CHANGED:
+        value = row["before"] or row["after"]
+        if "\n" not in value and len(title) + len(value) < _SHORT:
+            return [Line(title, *([(f"  {value}", DIM)] if value else ()), lead=[(f"{sign} ", style)])]
+        return [Line(title, lead=[(f"{sign} ", style)]), *paragraphs(value, indent=4)]
+    lines = [Line(title, lead=[(f"{sign} ", style)])]
+    for mark, mark_style, text in (("- ", PROBLEM, row["before"]), ("+ ", GOOD, row["after"])):
+        first, *rest = paragraphs(text if text.strip() else "(nothing)", indent=6)
+        lines += [Line(*first.parts, lead=["    ", (mark, mark_style)]), *rest]
+    return lines
+
+
+def _one_line(row: Mapping[str, Any], name: str) -> str:
+    return " ".join(_text(row, name).split()) or "(no title)"
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, int | float) else "-"
