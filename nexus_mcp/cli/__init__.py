@@ -43,6 +43,8 @@ COMMANDS = {
         "doctor",
         "history",
         "decisions",
+        "graph",
+        "report",
         "catalog",
         "capabilities",
         "resume",

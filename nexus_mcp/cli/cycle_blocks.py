@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MARKS = {
     task_rows.DONE: ("✓", GOOD),
-    task_rows.RUNNING: ("▶", ACTIVE),
+    task_rows.RUNNING: ("▸", ACTIVE),
     task_rows.READY: ("○", READY),
     task_rows.WAITING: ("·", DIM),
 }
@@ -168,9 +168,9 @@ def _task(row: Row, task: Mapping[str, Any]) -> list[Line]:
     mark, style = MARKS[row["state"]]
     about: list[Part] = []
     if row["state"] != task_rows.DONE:
-        about.append((f"  {row['state'].replace('_', ' ')}", style))
+        about.append(("  not done", style))
     notes = [
-        *([row["owner"]] if row["owner"] else ()),
+        *([f"@{row['owner']}"] if row["owner"] else ()),
         *([f"after {', '.join(map(str, row['deps']))}"] if row["deps"] else ()),
         *([f"for question {row['plan_issue']}"] if row["plan_issue"] is not None else ()),
     ]

@@ -60,7 +60,7 @@ def cycle_rows(
     if branch:
         matching = 0
         found = newest_first(archive, query=query, since=since, until=until, branch=branch)
-        for matching, (number, cycle) in enumerate(found, 1):  # noqa: B007 - its last value counts
+        for matching, (number, cycle) in enumerate(found, 1):
             if most is None or matching <= most:
                 rows.append(cycle_row(number, cycle))
     else:  # parse only the cycles that are shown

@@ -1,0 +1,70 @@
+"""`nexus-mcp report`: the decisions and the work of a period, as Markdown or as an HTML page."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.history_views import print_json_view, since_from
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.workspace_options import JSON, PROJECT, workspace_from
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+MARKDOWN, HTML = FORMATS = ("md", "html")
+DEFAULT_PERIOD = "7d"
+SINCE = Option("--since", "WHEN", f"where the period begins: 7d, 12h, 2w or a date (default: {DEFAULT_PERIOD})")
+UNTIL = Option("--until", "WHEN", "where it ends, as --since (default: now)")
+BRANCH = Option("--branch", "NAME", "only cycles closed on this git branch")
+FORMAT = Option("--format", "FORMAT", f"{MARKDOWN}, or {HTML} for a page (default: {MARKDOWN})", FORMATS)
+
+
+def run(values: Values) -> int:
+    """Print the report. Raise UsageError, StateError, PathRefused, StorageError."""
+    from nexus_mcp.state import times
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.views.report import report
+    from nexus_mcp.views.status import status
+
+    form = values.get(FORMAT.name, MARKDOWN)
+    if JSON.name in values and FORMAT.name in values:
+        raise UsageError(f"{JSON.name} and {FORMAT.name} exclude each other.", next_step="Use one of them.")
+    values.setdefault(SINCE.name, DEFAULT_PERIOD)
+    since, until = since_from(values), since_from(values, UNTIL)
+    if until and until <= since:
+        raise UsageError(f"{UNTIL.name} is not after {SINCE.name}, so the period is empty.")
+    if form == HTML and sys.stdout.isatty():
+        raise UsageError("This is a page for a browser, not for a terminal.", next_step="Add > report.html to it.")
+    workspace = workspace_from(values)
+    store = Store(workspace)
+    now = status(store, workspace)
+    view = store.history(
+        lambda archive: report(archive, now, since=since, until=until, branch=values.get(BRANCH.name, "")),
+    )
+    if JSON.name in values:
+        return print_json_view(view)
+    today = times.stamp(time.time())
+    if form == HTML:
+        from nexus_mcp.rendering.report_html import report_html
+
+        print(report_html(view, today), end="")
+        return exits.OK
+    from nexus_mcp.rendering.report_markdown import report_markdown
+
+    print(report_markdown(view, today), end="")
+    return exits.OK
+
+
+COMMAND = Command(
+    "report",
+    "report the decisions and the work of a period",
+    "Writes what was decided and done in the cycles closed since then, the oldest\n"
+    "first, and what is open now: for a changelog, a stand-up or a review. Markdown\n"
+    "by default; --format html is one page that needs nothing else, also on paper.",
+    (SINCE, UNTIL, BRANCH, FORMAT, JSON, PROJECT),
+    run,
+)

@@ -1,0 +1,72 @@
+"""The tasks of a graph in steps: what can begin now, what follows it, and so on."""
+
+from __future__ import annotations
+
+from nexus_mcp.views.graph import MISSING
+from nexus_mcp.views.task_rows import DONE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypedDict
+
+    Id = int | float
+
+    class Steps(TypedDict):
+        """`done` are the finished nodes, if others are left. `steps` are the others: each one's dependencies are in
+        earlier steps. `stuck` are the nodes that wait for a cycle or for a missing dependency.
+
+        `after` maps an id to the ids of its dependencies, and `before` to those that wait for it; of an unfinished
+        node, to unfinished ones.
+        """
+
+        done: list[dict[str, Any]]
+        steps: list[list[dict[str, Any]]]
+        stuck: list[dict[str, Any]]
+        after: dict[Id, list[Id]]
+        before: dict[Id, list[Id]]
+
+
+def steps(graph: Mapping[str, Any]) -> Steps:
+    """Return the nodes of the view `graph` in steps. Missing dependencies are in `after`, but in no step."""
+    nodes = {node["id"]: node for node in graph["nodes"] if node["state"] != MISSING}
+    unfinished = {id_ for id_, node in nodes.items() if node["state"] != DONE}
+    open_ids = unfinished or set(nodes)
+    after: dict[Id, list[Id]] = {id_: [] for id_ in nodes}
+    before: dict[Id, list[Id]] = {id_: [] for id_ in nodes}
+    finished = nodes.keys() - open_ids
+    for edge in graph["edges"]:
+        if edge["from"] not in finished or edge["to"] in finished:
+            after[edge["to"]].append(edge["from"])
+        if edge["from"] in before and (edge["to"] not in finished or edge["from"] in finished):
+            before[edge["from"]].append(edge["to"])
+    hindering = {node["id"] for node in graph["nodes"] if node["state"] == MISSING} if unfinished else set()
+    placed = _placed(open_ids, hindering, after, before)
+    return {
+        "done": [node for id_, node in nodes.items() if id_ in finished],
+        "steps": [[nodes[id_] for id_ in nodes if placed.get(id_) == step] for step in range(1, _last(placed) + 1)],
+        "stuck": [node for id_, node in nodes.items() if id_ in open_ids and id_ not in placed],
+        "after": after,
+        "before": before,
+    }
+
+
+def _placed(
+    ids: set[Id], hindering: set[Id], after: Mapping[Id, Sequence[Id]], before: Mapping[Id, Sequence[Id]]
+) -> dict[Id, int]:
+    """Return the step of each of the `ids`, from 1; those that wait for a cycle or a `hindering` id have none."""
+    waiting = {id_: sum(dep in ids or dep in hindering for dep in after[id_]) for id_ in ids}
+    free = [id_ for id_ in sorted(ids) if not waiting[id_]]
+    step = dict.fromkeys(free, 1)
+    for id_ in free:  # grows: a queue of ids whose dependencies are all placed
+        for user in before[id_]:
+            if user in ids:
+                waiting[user] -= 1
+                step[user] = max(step.get(user, 1), step[id_] + 1)
+                if not waiting[user]:
+                    free.append(user)
+    return {id_: step[id_] for id_ in free}
+
+
+def _last(placed: Mapping[Id, int]) -> int:
+    return max(placed.values(), default=0)
