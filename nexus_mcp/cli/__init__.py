@@ -45,6 +45,7 @@ COMMANDS = {
         "decisions",
         "graph",
         "report",
+        "export",
         "catalog",
         "capabilities",
         "resume",

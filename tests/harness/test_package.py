@@ -199,7 +199,7 @@ def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path: Path, capsys: pytest.
     assert package("claude", tmp_path / "p") == 0
     extra = tmp_path / "p" / "plugins/nexus/agents/gone.md"
     extra.write_text("x")
-    record = tmp_path / "p" / writing.RECORD
+    record = tmp_path / "p" / writing.PACKAGE.record
     value = json.loads(record.read_text())
     value["files"]["plugins/nexus/agents/gone.md"] = marks.digest(b"x")
     record.write_text(json.dumps(value))
@@ -245,7 +245,7 @@ def _folder_with_file(path: Path) -> None:
 
 def _folder_with_record(path: Path) -> None:
     path.mkdir()
-    (path / writing.RECORD).write_text('{"files": [], "package": 1}')
+    (path / writing.PACKAGE.record).write_text('{"files": [], "package": 1}')
 
 
 def _read_only(path: Path) -> None:

@@ -1,6 +1,7 @@
-"""Write a package as a whole: a new folder is finished beside the old one, then takes its name in one step.
+"""Write a folder of generated files as a whole: a package, or an export of the plan, tasks and history.
 
-A record in the folder has the hash of each file, so that edits by hand, and a folder that is no package of ours, are
+A new folder is finished beside the old one, then takes its name in one step, so a kill leaves the old files or the new
+ones. A record in the folder has the hash of each file, so that edits by hand, and a folder that is not ours, are
 detected.
 """
 
@@ -8,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp import __version__
 from nexus_mcp.errors import EditedByHand, InstallRefused
@@ -26,14 +29,27 @@ from nexus_mcp.store.folder import Folder, reason
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RECORD = ".nexus-package.json"
 VERSION = 1
 _LIMIT = 64 << 20
+_LEFT = re.compile(rf"{re.escape(atomic.PREFIX)}[0-9a-f]{{16}}(?:-old)?")
+"""Names of the folders of `_place`."""
+_ABANDONED_S = 3600
 ADDED, UPDATED, SAME = "written", "updated", "unchanged"
 
 
-def write(folder: str, name: str, files: Mapping[str, bytes]) -> str:
-    """Write the package `name` as the folder `folder`; return ADDED, UPDATED or SAME.
+class Kind(NamedTuple):
+    """A kind of folder: the name of its record, and its noun in messages."""
+
+    record: str
+    noun: str
+
+
+PACKAGE = Kind(".nexus-package.json", "package")
+EXPORT = Kind(".nexus-export.json", "export")
+
+
+def write(folder: str, name: str, files: Mapping[str, bytes], kind: Kind = PACKAGE) -> str:
+    """Write `name`, of this kind, as the folder `folder`; return ADDED, UPDATED or SAME.
 
     Raise InstallRefused for a folder that cannot be written or is not ours, EditedByHand for one that was edited.
     """
@@ -41,19 +57,19 @@ def write(folder: str, name: str, files: Mapping[str, bytes]) -> str:
     shown = printable(path)
     real = os.path.realpath(path)
     try:
-        known = _look(real, shown, name)
+        known = _look(kind, real, shown, name)
     except OSError as error:
         raise _unusable(shown, error) from error
     hashes = {key: marks.digest(data) for key, data in sorted(files.items())}
-    record = json_file({"version": VERSION, "package": name, "nexus_mcp": __version__, "files": hashes})
-    if known == {**hashes, RECORD: marks.digest(record)}:
+    record = json_file({"version": VERSION, kind.noun: name, "nexus_mcp": __version__, "files": hashes})
+    if known == {**hashes, kind.record: marks.digest(record)}:
         return SAME
     with signals_wait():
-        _place(real, shown, {**files, RECORD: record}, known or {})
+        _place(real, shown, {**files, kind.record: record}, known or {})
     return UPDATED if known else ADDED
 
 
-def _look(path: str, shown: str, name: str) -> dict[str, str] | None:
+def _look(kind: Kind, path: str, shown: str, name: str) -> dict[str, str] | None:
     """Return the hashes of the files in the folder, including the record; None without a folder.
 
     Raise InstallRefused, EditedByHand, OSError.
@@ -73,30 +89,31 @@ def _look(path: str, shown: str, name: str) -> dict[str, str] | None:
         raise InstallRefused([f"{shown} is read-only. Name another folder."])
     if not os.listdir(path):
         return {}
-    recorded = _recorded(path, shown)
-    if recorded["package"] != name:
-        there = printable(str(recorded["package"]))[:40]
-        raise InstallRefused([f"{shown} has the package {there}. Name another folder."])
+    recorded = _recorded(kind, path, shown)
+    if recorded[kind.noun] != name:
+        there = printable(str(recorded[kind.noun]))[:40]
+        raise InstallRefused([f"{shown} has the {kind.noun} {there}. Name another folder."])
     found = _hashes(path)
-    own = found.pop(RECORD)
+    own = found.pop(kind.record)
     if edits := sorted(key for key in {*found, *recorded["files"]} if found.get(key) != recorded["files"].get(key)):
         faults = [f"{printable(os.path.join(path, key))} was {_edit(key, found, recorded['files'])}." for key in edits]
         raise EditedByHand(faults, next_step="Name another folder, or move this one away.")
-    return {**found, RECORD: own}
+    return {**found, kind.record: own}
 
 
 def _edit(key: str, found: Mapping[str, str], recorded: Mapping[str, str]) -> str:
     return "added" if key not in recorded else "edited by hand" if key in found else "deleted"
 
 
-def _recorded(path: str, shown: str) -> dict[str, Any]:
+def _recorded(kind: Kind, path: str, shown: str) -> dict[str, Any]:
     """Return the record. Raise InstallRefused when there is none."""
     with suppress(OSError, ValueError, RecursionError):
-        value: dict[str, Any] = json.loads(read_plain(os.path.join(path, RECORD), _LIMIT))
+        value: dict[str, Any] = json.loads(read_plain(os.path.join(path, kind.record), _LIMIT))
         files = value.get("files") if isinstance(value, dict) else None
-        if isinstance(files, dict) and isinstance(value.get("package"), str):
+        if isinstance(files, dict) and isinstance(value.get(kind.noun), str):
             return value
-    raise InstallRefused([f"{shown} is not empty, and no package of nexus-mcp. Name a folder that is empty or new."])
+    what = f"{shown} is not empty, and no {kind.noun} of nexus-mcp"
+    raise InstallRefused([f"{what}. Name a folder that is empty or new."])
 
 
 def _hashes(path: str) -> dict[str, str]:
@@ -120,6 +137,7 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
     Raise InstallRefused with the old folder in its place.
     """
     above, name = os.path.split(path)
+    _sweep(above)
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
     aside = f"{temporary}-old"
     try:
@@ -139,6 +157,16 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
     finally:
         for left in (temporary, aside):  # the unfinished folder, and the old one
             shutil.rmtree(os.path.join(above, left), ignore_errors=True)
+
+
+def _sweep(folder: str) -> None:
+    """Remove the unfinished folders that killed processes left in `folder` more than an hour ago."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if _LEFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                with suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < time.time() - _ABANDONED_S:
+                        shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _fill(folder: str, files: Mapping[str, bytes]) -> None:

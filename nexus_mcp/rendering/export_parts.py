@@ -1,0 +1,86 @@
+"""What the files of an export share: names, anchors, links, and the stored texts of questions and tasks.
+
+An anchor is an empty element with an id. Ids that a site derives from headings would change with the stored text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nexus_mcp.rendering.markdown import block, inline
+from nexus_mcp.rendering.report_parts import stored
+from nexus_mcp.state import plan as plans
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+INDEX, PLAN, TASKS, DECISIONS, HISTORY = "README.md", "plan.md", "tasks.md", "decisions.md", "history.md"
+NOTE = "Written by `nexus-mcp export md`. The next export replaces this file."
+NO_TITLE = "(no title)"
+TASK_TEXTS = (("context", "Context"), ("approach", "Approach"), ("acceptance", "Done when"), ("risk", "Risk"))
+_MONTH = re.compile(r"\d{4}-\d{2}(?=-\d{2})")
+_UNDATED = "undated"
+
+
+def month_of(stamp: str) -> str:
+    """Return the month of a stamp, `undated` for any other text."""
+    found = _MONTH.match(stamp)
+    return found[0] if found else _UNDATED
+
+
+def history_file(month: str) -> str:
+    """Return the name of the file with the cycles of a month."""
+    return f"history-{month}.md"
+
+
+def cycle_anchor(number: int) -> str:
+    """Return the anchor of a closed cycle in its file."""
+    return f"cycle-{number}"
+
+
+def anchor(name: str) -> str:
+    """Return an anchor."""
+    return f'<a id="{name}"></a>'
+
+
+def link(text: str, file: str, name: str = "") -> str:
+    """Return a link to an anchor of a file, "" for this one. `text` is Markdown."""
+    return f"[{text}]({file}{'#' + name if name else ''})"
+
+
+def title_of(row: Mapping[str, Any], name: str = "title") -> str:
+    """Return a title as Markdown."""
+    return inline(stored(row, name)) or NO_TITLE
+
+
+def labelled(label: str, text: str, margin: str = "") -> Iterator[str]:
+    """Yield a paragraph with a stored text: on one line, or as a quotation below its label."""
+    if "\n" in text.strip():
+        yield from (f"{margin}{label}:", margin, block(text, f"{margin}> "), margin)
+    elif text.strip():
+        yield from (f"{margin}{label}: {inline(text)}", margin)
+
+
+def decision_and_advice(issue: Mapping[str, Any], margin: str = "") -> Iterator[str]:
+    """Yield what was decided about a question, and what agents advised."""
+    if issue.get("status") != plans.DECIDED:
+        yield from (f"{margin}Not decided.", margin)
+    else:
+        yield from labelled("Decision", stored(issue, "decision") or "(none)", margin)
+    advice = issue.get("how_summary")
+    for agent, text in advice.items() if isinstance(advice, dict) else ():
+        if isinstance(text, str):
+            yield from labelled(f"{inline(agent) or 'An agent'} advised", text, margin)
+
+
+def task_texts(task: Mapping[str, Any], margin: str = "") -> Iterator[str]:
+    """Yield the longer texts of a task."""
+    for name, label in TASK_TEXTS:
+        yield from labelled(label, stored(task, name), margin)
+
+
+def count(number: int, noun: str) -> str:
+    """Return number and noun: `2 cycles`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
