@@ -65,6 +65,7 @@ format: env
 docs: bench-env
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.man_page
+	$(BIN)/python -m docs.history_page
 	$(BIN)/python -m docs.drawings
 	$(BIN)/python -m benchmarks --page
 	$(BIN)/python -m tests.e2e.results

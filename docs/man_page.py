@@ -27,7 +27,7 @@ EXIT_CODES = {
     exits.OK: "Done.",
     exits.FAILED: "Failed, and a line on standard error says why; or a check found a difference or a fault.",
     exits.USAGE: "The command line or the environment is wrong.",
-    exits.EDITED: "For install, uninstall and package: a user edited a written file, so nothing was changed.",
+    exits.EDITED: "For install, uninstall, package and export: a user edited a written file, so nothing was changed.",
     exits.HUNG_UP: "For demo: the terminal was closed.",
     exits.INTERRUPTED: "Ctrl-C interrupted the command.",
     exits.OUTPUT_CLOSED: "The reader of the output went away.",
@@ -76,25 +76,29 @@ def _lines() -> Iterator[str]:
 
 
 def _command(words: tuple[str, ...], command: Command | Group) -> Iterator[str]:
-    """Yield the section about one command. Examples of a group are with its commands."""
+    """Yield the section about one command. Most examples of a group are with its commands."""
     yield f".SS {escape(' '.join(words))}"
     yield f"\\fBnexus\\-mcp {escape(' '.join(words))}\\fR {_usage(command)}"
     yield from (".PP", *map(escape, command.text.splitlines()))
-    if isinstance(command, Group):
-        return
-    argument = command.argument
+    argument = None if isinstance(command, Group) else command.argument
     if argument is not None:
         yield from (".PP", f"\\fI{escape(argument.word)}\\fR: {escape(argument.help)}")
         yield from _rows(argument.choices.items())
     yield from _rows((_names(option), option.help) for option in command.options)
+    examples = command.own_examples if isinstance(command, Group) else command.examples
+    if not examples:
+        return
     yield from (".PP", "Examples:", ".PP", ".RS 4", ".EX")
-    for typed, text in command.examples:
+    for typed, text in examples:
         yield from (escape(f"# {text}"), escape(typed))
     yield from (".EE", ".RE")
 
 
 def _usage(command: Command | Group) -> str:
-    word = "COMMAND" if isinstance(command, Group) else command.argument.name if command.argument else ""
+    if isinstance(command, Group):
+        word = "COMMAND" if command.default is None else "[COMMAND]"
+    else:
+        word = command.argument.name if command.argument else ""
     return f"\\fI{escape(word)}\\fR [\\fIOPTIONS\\fR]" if word else "[\\fIOPTIONS\\fR]"
 
 

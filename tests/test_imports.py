@@ -41,9 +41,10 @@ PARTS = {
     "merging": RULES,
     "doctor": (*RULES, "catalog", "knowledge", "tags", "merging", "harness"),
     "views": RULES,
+    "rendering": (*BASE, "state", "views"),
     "server": TABLES,
     "conformance": ("errors", "packaged", "schemas", "wording"),
-    "cli": (*TABLES, "merging", "doctor", "views", "server", "conformance"),
+    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "server", "conformance"),
     "__main__": ("cli",),
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.
@@ -62,6 +63,8 @@ MCP_MODULES = {
     "conformance/client/connection.py",
     "conformance/client/transport.py",
 }
+# Of the extra `graph`: imported when a picture is drawn, not before.
+GRAPHVIZ_MODULES = {"rendering/layout.py"}
 # pytest is there when it loads these; nothing else of the package imports them.
 PYTEST_MODULES = {f"conformance/pytest_plugin/{name}.py" for name in ("__init__", "items", "options")}
 # What a distribution is called when that is not the name it is imported by.
@@ -192,8 +195,9 @@ def test_declared_dependencies_are_the_imported_ones() -> None:
     declared = {re.split(r"[^\w-]", text)[0] for text in project["dependencies"]}
     users = {path.relative_to(PACKAGE).as_posix(): foreign(path.read_text(encoding="utf-8")) for path in modules()}
     assert {name for name, found in users.items() if "pytest" in found} == PYTEST_MODULES
-    assert project["optional-dependencies"].keys() == {"pytest"}
-    used = set().union(*users.values()) - {"pytest"}
+    assert {name for name, found in users.items() if "pygraphviz" in found} == GRAPHVIZ_MODULES
+    assert project["optional-dependencies"].keys() == {"pytest", "graph"}
+    used = set().union(*users.values()) - {"pytest", "pygraphviz"}
     named = {name: next((dist for dist, as_ in IMPORTED_AS.items() if name in as_), name) for name in used}
     assert set(named.values()) == declared
 

@@ -47,7 +47,8 @@ _KINDS = {
     cycles.ADDED: ("+", GOOD),
     cycles.REMOVED: ("-", PROBLEM),
 }
-_TASK_TEXTS = ("context", "approach", "acceptance", "risk")
+_TASK_TEXTS = (("context", "context"), ("approach", "approach"), ("acceptance", "done when"), ("risk", "risk"))
+"""Field of a task, and its label."""
 _DAY, _MINUTE = len("2026-11-03"), len("2026-11-03T14:00")
 _INDENT = 5
 _SHORT = 70
@@ -176,9 +177,9 @@ def _task(row: Row, task: Mapping[str, Any]) -> list[Line]:
     ]
     about += [(f"  {' · '.join(notes)}", DIM)] if notes else []
     lines = [Line((" ".join(row["title"].split()), STRONG), *about, lead=[(f"{mark} ", style), f"{row['id']!s:>2} "])]
-    for name in _TASK_TEXTS:
+    for name, label in _TASK_TEXTS:
         if _text(task, name).strip():
-            lines += labelled(name, _text(task, name))
+            lines += labelled(label, _text(task, name))
     return lines
 
 
@@ -195,7 +196,8 @@ def differences(view: Mapping[str, Any]) -> list[Line | Table]:
     for title, rows in (("Questions", view["issues"]), ("Tasks", view["tasks"])):
         same = sum(row["kind"] == cycles.SAME for row in rows)
         changed = [row for row in rows if row["kind"] != cycles.SAME]
-        note = f"{len(changed)} differ, {same} equal" if rows else "none in either"
+        verb = "differs" if len(changed) == 1 else "differ"
+        note = f"{len(changed)} {verb}, {same} equal" if rows else "none in either"
         blocks += [BLANK, heading(title, note)]
         for row in changed:
             blocks += _difference(row)

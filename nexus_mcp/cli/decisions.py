@@ -83,4 +83,8 @@ COMMAND = Command(
     (NUMBER, SINCE, JSON, PROJECT),
     run,
     argument=QUERY,
+    examples=(
+        ("nexus-mcp decisions parser", "show what was decided about a parser, and why"),
+        ("nexus-mcp decisions --since 7d", "show the decisions of the last seven days"),
+    ),
 )

@@ -15,7 +15,7 @@ OK = 0
 FAILED = 1
 USAGE = 2
 EDITED = 3
-"""`install` and `uninstall`: a user edited an installed file by hand, so the command changed nothing."""
+"""`install`, `uninstall`, `package` and `export`: a user edited a written file by hand, so nothing was changed."""
 HUNG_UP = 129
 """The demo's terminal was closed: the code that shells report for SIGHUP."""
 INTERRUPTED = 130

@@ -24,7 +24,7 @@ def _run(values: Values) -> int:
     folder = values.get(FOLDER.name, DEFAULT)
     if not folder or "\0" in folder:
         raise UsageError(f"{FOLDER.word} names no folder.", next_step=f"Example: nexus-mcp export md {DEFAULT}")
-    return report_edits(lambda: _write(os.path.abspath(folder), values))
+    return report_edits(lambda: _write(folder, values))
 
 
 def _write(folder: str, values: Values) -> int:
@@ -43,7 +43,8 @@ def _write(folder: str, values: Values) -> int:
     files = store.history(lambda archive: export_files(plan, tasks, newest_first(archive)))
     done = writing.write(folder, NAME, files, writing.EXPORT)
     if JSON.name in values:
-        return print_json_view({"version": VERSION, "folder": folder, "result": done, "files": sorted(files)})
+        path = os.path.abspath(folder)
+        return print_json_view({"version": VERSION, "folder": path, "result": done, "files": sorted(files)})
     size = sum(map(len, files.values()))
     return show([Line(f"{folder}: {done}, {count_noun(len(files), 'file')}, {size:,} bytes. Begin with README.md.")])
 
@@ -59,11 +60,12 @@ MD = Command(
     (JSON, PROJECT),
     _run,
     argument=FOLDER,
+    examples=(("nexus-mcp export md docs/work", "write the files into docs/work, to commit them"),),
 )
 
 COMMAND = Group(
     "export",
-    "write plan, tasks and history as files for a wiki or a pull request",
+    "write plan, tasks and history as files, for a wiki or a review",
     "Writes what .nexus has as files for people who have no nexus-mcp.",
     {NAME: lambda: MD},
 )

@@ -87,4 +87,9 @@ COMMAND = Command(
     "--format svg needs pygraphviz: pip install 'nexus-mcp[graph]'.",
     (FORMAT, HISTORY, JSON, PROJECT),
     run,
+    examples=(
+        ("nexus-mcp graph", "show in which order the tasks can be done"),
+        ("nexus-mcp graph --format svg > graph.svg", "draw them"),
+        ("nexus-mcp graph --history last --format mermaid", "draw the last closed cycle in a Markdown page"),
+    ),
 )

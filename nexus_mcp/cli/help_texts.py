@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nexus_mcp.cli.options import Command
+    from nexus_mcp.cli.options import Command, Option
 
     AnyCommand = Command | Group
 
@@ -50,7 +50,9 @@ def command_help(command: AnyCommand, prog: str) -> str:
     """Return the text of `prog --help`; `prog` is the command as typed, e.g. nexus-mcp init."""
     if isinstance(command, Group):
         rows = [(name, load().summary) for name, load in command.subcommands.items()]
-        parts = [f"Usage: {prog} COMMAND [OPTIONS]", "", command.text, "", "Commands:", _table(rows)]
+        word = "COMMAND" if command.default is None else "[COMMAND]"
+        parts = [f"Usage: {prog} {word} [OPTIONS]", "", command.text, "", "Commands:", _table(rows)]
+        parts += [*_options(command.options), *_variables(command.options)]
         return "\n".join((*parts, *_examples(command), "", f"{prog} COMMAND --help explains one command."))
     argument = command.argument
     word = f" {argument.name}" if argument else ""
@@ -58,14 +60,8 @@ def command_help(command: AnyCommand, prog: str) -> str:
     if argument:
         parts += ["", f"{argument.word}: {argument.help}"]
         parts += [_table(list(argument.choices.items()))] if argument.choices else []
-    if command.options:
-        rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in command.options]
-        parts += ["", "Options:", _table(rows)]
-    # Compare option objects, not names: another command's option of the same name may read no variable.
-    variables = [(name, text) for name, option, text in ENVIRONMENT if option in command.options]
-    if variables:
-        parts += ["", "Environment:", _table(variables)]
-    return "\n".join([*parts, *_examples(command)])
+    parts += _options(command.options)
+    return "\n".join([*parts, *_variables(command.options), *_examples(command)])
 
 
 def welcome(commands: Sequence[AnyCommand]) -> str:
@@ -88,6 +84,19 @@ def _page(commands: Sequence[AnyCommand], before: Sequence[str], after: Sequence
     """Return the introduction, `before`, the table of commands and `after`, as one text."""
     table = _table([(command.name, command.summary) for command in commands])
     return "\n".join((WHAT.format(version=__version__), "", *before, "", "Commands:", table, "", *after))
+
+
+def _options(options: Sequence[Option]) -> list[str]:
+    """Return the lines about the options of a command."""
+    rows = [(f"{option.name} {option.metavar}".rstrip(), option.help) for option in options]
+    return ["", "Options:", _table(rows)] if rows else []
+
+
+def _variables(options: Sequence[Option]) -> list[str]:
+    """Return the lines about the environment variables that the options read."""
+    # Compare option objects, not names: another command's option of the same name may read no variable.
+    rows = [(name, text) for name, option, text in ENVIRONMENT if option in options]
+    return ["", "Environment:", _table(rows)] if rows else []
 
 
 def _examples(command: AnyCommand) -> list[str]:

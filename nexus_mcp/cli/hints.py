@@ -146,7 +146,10 @@ def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
 def _subcommand(word: str, prog: str, known: Iterable[str]) -> str:
     if word in _HELP_WORDS:
         return did_you_mean([f"{prog} {_HELP}"])
-    return in_help(word, known, (_HELP,))
+    names = list(known)
+    if "show" in names and word[:1].isdigit():
+        return did_you_mean([f"{prog} show {word}"])
+    return in_help(word, names, (_HELP,))
 
 
 def option(word: str, options: Collection[Option], argument: Argument | None, prog: str) -> str:

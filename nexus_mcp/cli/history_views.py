@@ -140,16 +140,21 @@ LIST = Command(
     "",  # the group has the text
     (NUMBER, SINCE, BRANCH, JSON, PROJECT),
     _list,
+    examples=(
+        ("nexus-mcp history --since 7d", "list what was closed in the last seven days"),
+        ("nexus-mcp history -n 5 --branch main", "list the last five cycles of a branch"),
+    ),
 )
 
 SEARCH = Command(
     "search",
     "search the closed cycles for a text",
-    "Lists the cycles that have the text, the newest first, and shows where. It looks\n"
-    "into all that a cycle holds: topic, questions, decisions, advice and tasks.",
+    "Lists the cycles that have the text, the newest first, and shows where. It\n"
+    "looks into all that a cycle holds: topic, questions, decisions, advice, tasks.",
     (NUMBER, SINCE, BRANCH, JSON, PROJECT),
     _search,
     argument=QUERY,
+    examples=(("nexus-mcp history search parser", "find the cycles that say something about a parser"),),
 )
 
 SHOW = Command(
@@ -160,6 +165,10 @@ SHOW = Command(
     (JSON, PROJECT),
     _show,
     argument=CYCLE,
+    examples=(
+        ("nexus-mcp history show last", "show the cycle that was closed last"),
+        ("nexus-mcp history show 2026-11-03", "show the newest cycle of a day"),
+    ),
 )
 
 DIFF = Command(
@@ -169,4 +178,5 @@ DIFF = Command(
     (JSON, PROJECT),
     _diff,
     argument=PAIR,
+    examples=(("nexus-mcp history diff 3 last", "compare two plans, their decisions and their tasks"),),
 )

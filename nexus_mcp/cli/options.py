@@ -166,9 +166,19 @@ class Group:
         self.default = default
 
     @property
+    def options(self) -> tuple[Option, ...]:
+        """Return the options of the default command."""
+        return () if self.default is None else self.default().options
+
+    @property
+    def own_examples(self) -> tuple[tuple[str, str], ...]:
+        """Return the examples of the default command."""
+        return () if self.default is None else self.default().examples
+
+    @property
     def examples(self) -> tuple[tuple[str, str], ...]:
-        """Return the first example of each subcommand."""
-        return tuple(row for load in self.subcommands.values() for row in load().examples[:1])
+        """Return the examples of the default command, and the first one of each subcommand."""
+        return (*self.own_examples, *(row for load in self.subcommands.values() for row in load().examples[:1]))
 
 
 def walk(commands: Mapping[str, Callable[[], Command | Group]]) -> Iterator[tuple[tuple[str, ...], Command | Group]]:

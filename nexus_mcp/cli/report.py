@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MARKDOWN, HTML = FORMATS = ("md", "html")
 DEFAULT_PERIOD = "7d"
-SINCE = Option("--since", "WHEN", f"where the period begins: 7d, 12h, 2w or a date (default: {DEFAULT_PERIOD})")
+SINCE = Option("--since", "WHEN", f"where the period begins: 7d, 12h or a date (default: {DEFAULT_PERIOD})")
 UNTIL = Option("--until", "WHEN", "where it ends, as --since (default: now)")
 BRANCH = Option("--branch", "NAME", "only cycles closed on this git branch")
 FORMAT = Option("--format", "FORMAT", f"{MARKDOWN}, or {HTML} for a page (default: {MARKDOWN})", FORMATS)
@@ -67,4 +67,8 @@ COMMAND = Command(
     "by default; --format html is one page that needs nothing else, also on paper.",
     (SINCE, UNTIL, BRANCH, FORMAT, JSON, PROJECT),
     run,
+    examples=(
+        ("nexus-mcp report --since 1d", "write what happened since yesterday"),
+        ("nexus-mcp report --since 2026-11-01 --format html > report.html", "make a page for a review"),
+    ),
 )

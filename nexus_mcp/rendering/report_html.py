@@ -21,7 +21,8 @@ def report_html(report: Mapping[str, Any], today: str) -> str:
         lines.append(f"<p>{parts.NOTHING}</p>")
     for cycle in report["cycles"]:
         lines += _cycle(cycle)
-    lines += _now(report["status"])
+    if not report["until"]:  # a report of the past says nothing of the present
+        lines += _now(report["status"])
     return page(title, "\n".join(lines) + "\n")
 
 

@@ -19,7 +19,8 @@ def report_markdown(report: Mapping[str, Any], today: str) -> str:
         lines += ["", parts.NOTHING]
     for cycle in report["cycles"]:
         lines += _cycle(cycle)
-    lines += _now(report["status"])
+    if not report["until"]:  # a report of the past says nothing of the present
+        lines += _now(report["status"])
     return "\n".join(lines) + "\n"
 
 

@@ -60,6 +60,9 @@ def parse_line(line: str) -> tuple[str, Values] | None:
     command = COMMANDS[first]()
     name = first
     while isinstance(command, Group):
+        if command.default is not None and (not arguments or arguments[0].startswith("-")):
+            command = command.default()
+            continue
         first, *arguments = arguments
         command, name = command.subcommands[first](), f"{name} {first}"
     return name, parse(arguments, command.options, line, command.argument)

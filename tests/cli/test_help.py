@@ -69,7 +69,8 @@ def test_help_names_all_there_is(words: tuple[str, ...], command: Command | Grou
     """A command's --help has a line for every option, every choice of its argument and every subcommand."""
     lines = nexus(*words, "--help").out.splitlines()
     if isinstance(command, Group):
-        usage, names = "COMMAND ", list(command.subcommands)
+        usage = "COMMAND " if command.default is None else "[COMMAND] "
+        names = [*command.subcommands, *(option.name for option in command.options)]
     else:
         usage = f"{command.argument.name} " if command.argument else ""
         names = [*(command.argument.choices if command.argument else ()), *(option.name for option in command.options)]

@@ -62,7 +62,7 @@ def places(commands: Mapping[str, Callable[[], Command | Group]]) -> list[Place]
     for words, command in walk(commands):
         if isinstance(command, Group):
             inner = {name: load().summary for name, load in command.subcommands.items()}
-            found.append(Place(words, (HELP,), inner))
+            found.append(Place(words, (HELP, *command.options), inner))
         else:
             found.append(Place(words, (HELP, *command.options), {}, command.argument))
     return found
