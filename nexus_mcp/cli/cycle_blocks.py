@@ -25,7 +25,7 @@ from nexus_mcp.views import cycles, task_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from nexus_mcp.cli.blocks import Content, Part
@@ -70,26 +70,32 @@ def topic_of(row: CycleRow | Mapping[str, Any]) -> str:
     return " ".join(row["topic"].split()) or NO_TOPIC
 
 
-def table(rows: Sequence[CycleRow], found: Sequence[Match | None] | None = None) -> Table:
-    """Return a row for each cycle; with `found`, where a search found its text, in place of the numbers."""
+def table(
+    rows: Sequence[CycleRow], when: Callable[[str], str] = minute, found: Sequence[Match | None] | None = None
+) -> Table:
+    """Return a row for each cycle; with `found`, where a search found its text, in place of the numbers.
+
+    `when` returns the text for a stamp. A branch that all rows share is left out on a terminal, where `when` is an age.
+    """
     if found is not None:
         return Table(
             (NUMBER, DETAIL, MAIN, MAIN),
             [
-                [(str(row["number"]), STRONG), (day(row["completed_at"]), DIM), topic_of(row), _match(match)]
+                [(str(row["number"]), STRONG), (when(row["completed_at"]), DIM), topic_of(row), _match(match)]
                 for row, match in zip(rows, found, strict=True)
             ],
         )
+    has_branches = when is minute or len({row["branch"] for row in rows}) > 1
     return Table(
         (NUMBER, DETAIL, MAIN, DETAIL, DETAIL, DETAIL),
         [
             [
                 (str(row["number"]), STRONG),
-                (minute(row["completed_at"]), DIM),
+                (when(row["completed_at"]), DIM),
                 topic_of(row),
                 count_noun(row["decisions"], "decision"),
                 f"{row['done']}/{row['tasks']} done" if row["tasks"] else "no tasks",
-                (row["branch"], DIM),
+                (row["branch"] if has_branches else "", DIM),
             ]
             for row in rows
         ],

@@ -41,7 +41,7 @@ def graph_blocks(graph: Mapping[str, Any]) -> list[Line | Table]:
 
 
 def _table(nodes: Sequence[Mapping[str, Any]], found: Steps, missing: set[Any]) -> Table:
-    return Table((LEAD, MAIN, DETAIL, DETAIL, DETAIL), [_row(node, found, missing) for node in nodes])
+    return Table((LEAD, MAIN, DETAIL, DETAIL, MAIN), [_row(node, found, missing) for node in nodes])
 
 
 def _row(node: Mapping[str, Any], found: Steps, missing: set[Any]) -> list[Content]:

@@ -77,7 +77,7 @@ def _list(values: Values) -> int:
         return show(
             cycle_blocks.nothing(view["total"], NONE_YET, [since and "since then", branch and "on that branch"])
         )
-    return show([cycle_blocks.table(view["cycles"]), *cycle_blocks.more(len(view["cycles"]), view["matching"])])
+    return _show_rows(view, None)
 
 
 def _search(values: Values) -> int:
@@ -104,8 +104,20 @@ def _search(values: Values) -> int:
     if not view["cycles"]:
         where = [f"with {query[:40]!r}", since and "since then", branch and "on that branch"]
         return show(cycle_blocks.nothing(view["total"], NONE_YET, where))
-    rows = cycle_blocks.table(view["cycles"], found)
-    return show([rows, *cycle_blocks.more(len(view["cycles"]), view["matching"])])
+    return _show_rows(view, found)
+
+
+def _show_rows(view: dict[str, Any], found: list[Any] | None) -> int:
+    """Print rows: with ages on a terminal, with times in a pipe."""
+    from nexus_mcp.cli import cycle_blocks
+    from nexus_mcp.cli.terminal import open_screen
+    from nexus_mcp.views import period
+
+    screen, now = open_screen(), time.time()
+    when = (lambda stamp: period.age(stamp, now) or "no date") if screen.is_terminal else cycle_blocks.minute
+    more = cycle_blocks.more(len(view["cycles"]), view["matching"])
+    screen.show([cycle_blocks.table(view["cycles"], when, found), *more])
+    return exits.OK
 
 
 def _show(values: Values) -> int:

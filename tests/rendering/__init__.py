@@ -1,0 +1,1 @@
+"""Tests of nexus_mcp/views: what people look at, as data."""
