@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"[^A-Za-z0-9 .,!?()/+=\u0080-\U0010ffff-]")
 """Each other character of ASCII becomes a character code."""
-_WIDEST = 70
-"""Columns of a title in a label, at most."""
+_WIDEST, _WIDEST_OWNER = 70, 30
+"""Columns of a title and of an owner in a label, at most."""
 _SHAPES = {
-    DONE: ("[", "]"),
+    DONE: ("[[", "]]"),
     RUNNING: ("([", "])"),
     READY: ("(", ")"),
-    WAITING: ("[/", "/]"),
+    WAITING: ("[", "]"),
     MISSING: ("{{", "}}"),
 }
 # The text colour is set, too, because a page may be light or dark.
@@ -65,7 +65,8 @@ def mermaid(graph: Mapping[str, Any]) -> str:
 
 def _label(node: Mapping[str, Any]) -> str:
     title = " ".join(fit(visible(node["title"]), _WIDEST, 1))
-    notes = [WORDS[node["state"]], *([visible(node["owner"])] if node["owner"] else ()), *flags(node)]
+    owner = fit(visible(node["owner"] or ""), _WIDEST_OWNER, 1)
+    notes = [WORDS[node["state"]], *owner, *flags(node)]
     first = _escaped(f"{node['id']} {title}".rstrip())
     return f"{MARKS[node['state']]} {first}<br>{_escaped(', '.join(notes))}"
 

@@ -24,6 +24,7 @@ def task(
 ) -> dict[str, Any]:
     """A task; without a title it is named by its id."""
     found = {"id": id_, "title": title or f"Task {id_}", "status": status, "deps": [*deps], "context": "c"}
+    found["created_at"] = "2026-11-02T09:00:00.000Z"
     return {**found, **({"owner": owner} if owner else {})}
 
 

@@ -28,6 +28,10 @@ CHAIN = [
     task(4),
     task(5, deps=[9]),
 ]
+OWN = (
+    r"  (n\d+ (-->|==>|-\. cycle \.->) n\d+|classDef \w+ [\w#:,.\- ]+|class [n\d,]+ (critical|cycle)"
+    r"|none\[\"No tasks\"\])"
+)
 LABEL = re.compile(r'^  n\d+[\[({/]+"([^"\n]*)"[\])}/]+:::(\w+)$')
 
 
@@ -76,19 +80,18 @@ def test_each_line_of_mermaid_is_ours(tasks: list[dict[str, Any]]) -> None:
     labels = [found for line in lines if (found := LABEL.match(line))]
     assert len(labels) == len(view["nodes"])
     rest = [line for line in lines if not LABEL.match(line)]
-    own = r"  (n\d+ (-->|==>|-\. cycle \.->) n\d+|classDef \w+ [\w#:,.\- ]+|class [n\d,]+ (critical|cycle)|none\[\"No tasks\"\])"
-    assert [line for line in rest if not re.fullmatch(own, line)] == []
+    assert [line for line in rest if not re.fullmatch(OWN, line)] == []
     for label in labels:
         assert re.sub(r"#\d+;|<br>|\u200d", "", label[1]).isprintable()
         assert set("\"`%{}[]<>&;#$|:*_~^\\'") & set(re.sub(r"#\d+;|<br>", "", label[1])) == set()
 
 
 def test_mermaid_marks_path_and_cycles() -> None:
-    """Steps of the critical path are thick arrows, those of a cycle are dotted and named; states are marks and words."""
+    """The critical path has thick arrows, a cycle has dotted ones with its name; a state is a mark and a word."""
     text = mermaid(graph_of([*CHAIN, task(6, deps=[7]), task(7, deps=[6])]))
     assert "n1 ==> n2" in text
     assert "n6 -. cycle .-> n5" in text
-    assert '"✓ 1 Task 1<br>done"]:::done' in text
+    assert '"✓ 1 Task 1<br>done"]]:::done' in text
     assert '"✗ 9<br>missing"}}:::missing' in text
     assert "class n1,n2 critical" in text
 
