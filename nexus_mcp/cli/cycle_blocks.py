@@ -12,7 +12,6 @@ from nexus_mcp.cli.blocks import (
     NUMBER,
     PROBLEM,
     QUESTION,
-    READY,
     STRONG,
     Line,
     Table,
@@ -20,6 +19,7 @@ from nexus_mcp.cli.blocks import (
     paragraphs,
 )
 from nexus_mcp.cli.options import count_noun
+from nexus_mcp.cli.task_lines import MARKS
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import cycles, task_rows
 
@@ -33,13 +33,6 @@ if TYPE_CHECKING:
     from nexus_mcp.views.matches import Match
     from nexus_mcp.views.task_rows import Row
 
-MARKS = {
-    task_rows.DONE: ("✓", GOOD),
-    task_rows.RUNNING: ("▸", ACTIVE),
-    task_rows.READY: ("○", READY),
-    task_rows.WAITING: ("·", DIM),
-}
-"""State of a task -> its mark and style. A word beside it says the same, for readers without colours or symbols."""
 NO_TOPIC = "(no plan)"
 _KINDS = {
     cycles.SAME: ("=", DIM),

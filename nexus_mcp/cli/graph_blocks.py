@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.cli.blocks import BLANK, DETAIL, DIM, LEAD, MAIN, PROBLEM, STRONG, Line, Table, heading
-from nexus_mcp.cli.cycle_blocks import MARKS
+from nexus_mcp.cli.task_lines import MARKS, owner
 from nexus_mcp.rendering.graph_labels import CRITICAL, WORDS, counts_line, critical_line, cycle_lines
 from nexus_mcp.rendering.steps import steps
 from nexus_mcp.views.graph import MISSING
@@ -58,6 +58,6 @@ def _row(node: Mapping[str, Any], found: Steps, missing: set[Any]) -> list[Conte
         [(f"{mark} ", style), f"{node['id']:>3}"],
         " ".join(node["title"].split()) or "(no title)",
         note,
-        (f"@{node['owner']}" if node["owner"] else "", DIM),
+        owner(node["owner"]),
         (f"after {', '.join(after)}" if after else "", DIM),
     ]

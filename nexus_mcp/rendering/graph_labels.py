@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp.views import tasks
 from nexus_mcp.views.graph import MISSING
 from nexus_mcp.views.task_rows import DONE, READY, RUNNING, WAITING
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MARKS = {DONE: "✓", RUNNING: "▸", READY: "○", WAITING: "·", MISSING: "✗"}
-WORDS = {DONE: "done", RUNNING: "in progress", READY: "ready", WAITING: "waiting", MISSING: "missing"}
+WORDS = {**{state: tasks.WORDS[state] for state in (DONE, RUNNING, READY, WAITING)}, MISSING: "missing"}
 CRITICAL, CYCLE = "critical path", "cycle"
 
 
@@ -46,9 +47,4 @@ def critical_line(graph: Mapping[str, Any]) -> str:
 
 def cycle_lines(graph: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each group of tasks that depend on each other."""
-    return [
-        f"Tasks {', '.join(map(str, group))} depend on each other: none of them can begin."
-        if len(group) > 1
-        else f"Task {group[0]} depends on itself: it cannot begin."
-        for group in graph["cycles"]
-    ]
+    return tasks.problems([], graph["cycles"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from nexus_mcp.store import own_folder
+from nexus_mcp.harness.packages import writing
 from tests.cli import example_history
 from tests.cli.support import COMMAND, environment
 from tests.cli.test_history_views import Capture, run, run_json
@@ -46,7 +46,7 @@ def test_an_export_has_its_files_and_a_record(example: Project, capsys: Capture,
     code, out, err = _export(example, capsys, folder)
     assert (code, err) == (0, "")
     assert out.startswith(f"{folder}: written, 6 files, ")
-    assert sorted(_files(folder)) == [own_folder.EXPORT.record, *FILES]
+    assert sorted(_files(folder)) == [writing.EXPORT.record, *FILES]
     before = {path: path.stat().st_ino for path in folder.iterdir()}
     _, out, _ = _export(example, capsys, folder)
     assert out.startswith(f"{folder}: unchanged, ")
@@ -206,12 +206,12 @@ def test_a_kill_leaves_the_old_files_or_the_new_ones(example: Project, capsys: C
             "            os.kill(os.getpid(), signal.SIGKILL)\n"
             "        return real(*args, **more)\n"
             "    return call\n"
-            "from nexus_mcp.store import own_folder\n"
+            "from nexus_mcp.harness.packages import writing\n"
             "from nexus_mcp.cli import main\n"
             "for name in ('mkdir', 'fsync', 'rename', 'rmdir', 'unlink'):\n"
             "    setattr(os, name, counted(getattr(os, name)))\n"
-            "exchange = own_folder.atomic.exchange\n"
-            "own_folder.atomic.exchange = counted(exchange)\n"
+            "exchange = writing.atomic.exchange\n"
+            "writing.atomic.exchange = counted(exchange)\n"
             "sys.exit(main(sys.argv[1:]))\n"
         )
         words = ["export", "md", str(folder), "--project", str(example.root)]

@@ -31,17 +31,17 @@ def test_text_has_steps_the_path_and_owners(example: Project, capsys: Capture) -
         "Critical path, 3 tasks: 2 → 3 → 5",
         "",
         "Done",
-        "✓   1  Agree on the notes    @writer",
+        "✓   1  Agree on the notes  @writer",
         "",
         "Step 1  in progress, or ready to begin",
         "▸   2  Freeze the format  critical path  @engineer",
         "○   4  Write the manual                  @writer",
         "",
         "Step 2  after step 1",
-        "·   3  Test on macOS  critical path    after 2",
+        "·   3  Test on macOS  critical path  after 2",
         "",
         "Step 3  after step 2",
-        "·   5  Release  critical path    after 3, 4",
+        "·   5  Release  critical path  after 3, 4",
     ]
 
 
@@ -50,7 +50,7 @@ def test_a_cycle_is_named_first(example: Project, capsys: Capture) -> None:
     example.put("state/tasks.json", {"goal": "", "decisions": [], "tasks": many_tasks()})
     _, out, _ = run(example, capsys, "graph")
     lines = out.splitlines()
-    assert lines[1] == "Tasks 196, 197, 198 depend on each other: none of them can begin."
+    assert lines[1] == "Tasks 196, 197, 198 wait for each other, so none of them can be ready."
     at = lines.index("Stuck  these wait for a cycle or for a missing task")
     assert sum("in a cycle" in line for line in lines[at:]) == 3
     assert sum(line[:1] in "✓▸○·" and line[:1] != "" for line in lines) == 200

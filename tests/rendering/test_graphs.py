@@ -11,6 +11,7 @@ from typing import Any
 import pygraphviz
 import pytest
 
+from nexus_mcp.cli import task_lines
 from nexus_mcp.rendering import layout as places
 from nexus_mcp.rendering.dot import dot
 from nexus_mcp.rendering.graph_labels import MARKS, WORDS
@@ -84,6 +85,11 @@ def test_each_line_of_mermaid_is_ours(tasks: list[dict[str, Any]]) -> None:
     for label in labels:
         assert re.sub(r"#\d+;|<br>|\u200d", "", label[1]).isprintable()
         assert set("\"`%{}[]<>&;#$|:*_~^\\'") & set(re.sub(r"#\d+;|<br>", "", label[1])) == set()
+
+
+def test_pictures_have_the_marks_of_the_terminal() -> None:
+    """A state has the same mark in a picture as in the task list."""
+    assert {state: mark for state, (mark, _) in task_lines.MARKS.items()} == MARKS
 
 
 def test_mermaid_marks_path_and_cycles() -> None:

@@ -105,9 +105,15 @@ def test_a_list_parses_only_what_it_shows(store: Store, monkeypatch: pytest.Monk
         return real(self, number)
 
     monkeypatch.setattr(Archive, "cycle", counting)
-    for options in ({}, {"since": "2026-11-01"}, {"query": "broken"}, {"query": "e", "until": "2026-12-01"}):
+    every: tuple[dict[str, str], ...] = (
+        {},
+        {"since": "2026-11-01"},
+        {"query": "broken"},
+        {"query": "e", "until": "2026-12-01"},
+    )
+    for options in every:
         parsed.clear()
-        view = store.history(partial(cycles.cycle_rows, most=1, **options))
+        view = store.history(lambda archive, chosen=options: cycles.cycle_rows(archive, most=1, **chosen))  # type: ignore[misc]
         assert (view["matching"] > 1, parsed) == (True, [2])
 
 
