@@ -63,6 +63,11 @@ _COMMANDS_ELSEWHERE = {
     "tag": ("route",),
     "ui": ("board", "log"),
     "web": ("board", "log"),
+    "why": ("decisions",),
+    "changelog": ("report",),
+    "standup": ("report",),
+    "deps": ("graph",),
+    "cycles": ("history",),
     "dashboard": ("board", "log"),
 }
 _OPTIONS_ELSEWHERE = {"--usage": _HELP, "-?": _HELP, "-help": _HELP, "-version": _VERSION}

@@ -36,7 +36,10 @@ def run(values: Values) -> int:
     values.setdefault(SINCE.name, DEFAULT_PERIOD)
     since, until = since_from(values), since_from(values, UNTIL)
     if until and until <= since:
-        raise UsageError(f"{UNTIL.name} is not after {SINCE.name}, so the period is empty.")
+        raise UsageError(
+            f"{UNTIL.name} is not after {SINCE.name}, so the period is empty.",
+            next_step=f"Name an earlier {SINCE.name}; without it the period begins {DEFAULT_PERIOD} ago.",
+        )
     if form == HTML and sys.stdout.isatty():
         raise UsageError("This is a page for a browser, not for a terminal.", next_step="Add > report.html to it.")
     workspace = workspace_from(values)

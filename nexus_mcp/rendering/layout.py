@@ -34,7 +34,7 @@ GRID_HEAD = 40
 """Pixels for a heading above the grid."""
 _GAP_X, _GAP_Y = 24, 16
 _RANKS_APART = 56
-_LEAST_COLUMNS, _MOST_COLUMNS = 4, 10
+_LEAST_COLUMNS, _MOST_COLUMNS = 4, 16
 _INCH = 72.0
 """Points of an inch: Graphviz counts in inches, and a point is a pixel here."""
 

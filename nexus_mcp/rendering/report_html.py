@@ -64,7 +64,7 @@ def _now(status: Mapping[str, Any]) -> Iterator[str]:
     plan, tasks = status["plan"], parts.unfinished(status)
     yield '<article id="now">\n<h2>Now</h2>'
     for fault in status["faults"]:
-        yield f"<p>{text(fault['problem'])} {text(fault['next_step'])}</p>"
+        yield f"<p>{text(fault['problem'])}. {text(fault['next_step'])}</p>"
     if plan is not None:
         count = f"{plan['decided']} of {len(plan['issues'])} questions decided"
         yield f"<p>Plan: <strong>{text(plan['topic'])}</strong>, {count}</p>"

@@ -65,7 +65,7 @@ def _now(status: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Now", "")
     plan, tasks = status["plan"], parts.unfinished(status)
     for fault in status["faults"]:
-        yield f"- {inline(fault['problem'])} {inline(fault['next_step'])}".rstrip()
+        yield from (f"{inline(fault['problem'])}. {inline(fault['next_step'])}".rstrip(), "")
     if plan is not None:
         decided, total = plan["decided"], len(plan["issues"])
         yield f"Plan: **{inline(plan['topic'])}**, {decided} of {total} questions decided"

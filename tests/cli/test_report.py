@@ -67,7 +67,8 @@ def test_json_keeps_the_schema(example: Project, capsys: Capture) -> None:
 def test_a_period_that_ends_before_it_begins_is_refused(example: Project, capsys: Capture) -> None:
     """--until has to be after --since."""
     code, out, err = run(example, capsys, "report", "--since", "2026-11-04", "--until", "2026-11-04")
-    assert (code, out, err) == (2, "", "nexus-mcp: --until is not after --since, so the period is empty.\n")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("nexus-mcp: --until is not after --since, so the period is empty. Name an earlier --since")
 
 
 def test_a_page_is_not_printed_on_a_terminal(example: Project) -> None:
@@ -75,6 +76,17 @@ def test_a_page_is_not_printed_on_a_terminal(example: Project) -> None:
     ran = nexus_on_terminal("report", "--format", "html", "--project", str(example.root))
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.endswith("Add > report.html to it.\n")
+
+
+def test_an_unreadable_file_is_named_and_the_rest_is_there(example: Project, capsys: Capture) -> None:
+    """A task list that cannot be read is a line with its next step; the decisions of the period are reported."""
+    example.put("state/tasks.json", '{"secret')
+    for form in ("md", "html"):
+        code, out, err = run(example, capsys, "report", "--since", "2026-11-01", "--format", form)
+        assert (code, err) == (0, "")
+        assert ".nexus/state/tasks.json" in out
+        assert "Where are links stored?" in out
+        assert "secret" not in out
 
 
 def _put_hostile(project: Project) -> None:
