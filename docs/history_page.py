@@ -1,6 +1,6 @@
 """Write the output of the commands on docs/history.md, from a run on the project of its examples: `make docs`.
 
-Each block of text that begins with `$ nexus-mcp` is such a run, in a pipe. A test compares the page.
+Each block of text that begins with `$ nexus-mcp` is such a run, in a pipe. tests/pages compares the page.
 """
 
 from __future__ import annotations

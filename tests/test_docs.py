@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import generate, history_page, man_page
+from docs import generate, man_page
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.help_texts import ENVIRONMENT
 from nexus_mcp.cli.options import Command, Group
@@ -63,11 +63,6 @@ def test_pages_of_commands_are_current() -> None:
 def test_man_page_is_current() -> None:
     """docs/man/nexus-mcp.1 equals the output of its generator; `make docs` writes it."""
     assert man_page.PAGE.read_text(encoding="ascii") == man_page.page(), "the man page is not current: run make docs"
-
-
-def test_history_page_is_current() -> None:
-    """docs/history.md shows what its commands print for the project of the examples; `make docs` writes it."""
-    assert READ["docs/history.md"] == history_page.page(READ["docs/history.md"]), "run make docs"
 
 
 def test_harnesses_page_is_current() -> None:

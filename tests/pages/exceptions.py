@@ -19,6 +19,7 @@ NOT_RUN = {
     "~/.local/share/nexus-mcp/bin/python -m pip install .": INSTALL,
     "python3 -m venv ~/.local/share/nexus-mcp": INSTALL,
     "ln -s ~/.local/share/nexus-mcp/bin/nexus-mcp ~/.local/bin/": INSTALL,
+    "pip install 'nexus-mcp[graph]'": INSTALL,
     "chgrp -R team PROJECT": "needs a group called team",
     "nexus-mcp conformance run": SUITE,
     "nexus-mcp conformance compare": SUITE,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nexus_mcp.server.app import App
 from nexus_mcp.workspace import Workspace
+from tests.cli import example_history
 from tests.conftest import git
 from tests.pages.blocks import PAGES
 from tests.support import pretty
@@ -107,6 +108,7 @@ def own_fixtures(root: Path) -> None:
 WORLDS: dict[str, Callable[[Path], None]] = {
     "docs/commands.md": foreign_folders,
     "docs/conformance.md": own_fixtures,
+    "docs/history.md": example_history.write,
     "docs/index.md": four_changes,
     "docs/install.md": shared_folder,
     "docs/merging.md": conflicting_history,
