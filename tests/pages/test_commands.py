@@ -96,6 +96,8 @@ def find(words: list[str]) -> tuple[Command | Group | None, list[str], str]:
     while isinstance(command, Group) and rest and _WORD.match(rest[0]):
         assert rest[0] in command.subcommands, words
         command, rest, typed = command.subcommands[rest[0]](), rest[1:], f"{typed} {rest[0]}"
+    if isinstance(command, Group) and command.default is not None:
+        command = command.default()
     return command, rest, typed
 
 
