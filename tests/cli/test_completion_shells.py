@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli import COMMANDS
-from nexus_mcp.cli.options import Command, Group
+from nexus_mcp.cli.options import Group
 from nexus_mcp.harness import HARNESSES
 from nexus_mcp.lifecycle import EVENTS
 from tests.cli.support import every_command
@@ -53,7 +53,7 @@ def test_shell_offers_the_commands_of_a_group(shell: Shell, group: str) -> None:
 def test_shell_offers_the_options_of_each_command(shell: Shell) -> None:
     """After a command, the shell offers the options of this command and --help, and no other."""
     for words, command in every_command():
-        names = {option.name for option in command.options} if isinstance(command, Command) else set()
+        names = {option.name for option in command.options}
         offered = shell.all(f"nexus-mcp {' '.join(words)} --")
         assert {word for word in offered if word.startswith("--")} == {*names, "--help"}, words
 
@@ -169,7 +169,7 @@ def test_zsh_finds_the_script_in_a_folder_of_functions(folder: Path) -> None:
     shell.script.write_text(f"fpath=({functions} $fpath)\ncompinit -u -d {shell.home}/second\n")
     try:
         assert shell.press("nexus-mcp hist", TAB)[-1] == "history"
-        assert shell.all("nexus-mcp history ") == ["repair", "merge"]
+        assert shell.all("nexus-mcp history ") == ["search", "show", "diff", "repair", "merge"]
     finally:
         shell.close()
 
