@@ -88,6 +88,9 @@ def _lines(place: Place, places: Sequence[Place]) -> Iterator[str]:
     for name, text in place.commands.items():
         yield _line(f"__nexus_mcp_after {words}".strip(), ["-a", name, "-d", _quote(text)])
     condition = f"__nexus_mcp_at {words}" if words else "__nexus_mcp_bare"
+    if words and place.commands:  # the options of a group are those of its default command
+        following = f"(commandline -opc)[{len(place.words) + 2}]"
+        condition += f"; and not contains -- {following} {' '.join(place.commands)}"
     for option in place.options:
         yield _line(condition, _option(option))
     if place.argument is not None:
