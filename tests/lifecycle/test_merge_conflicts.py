@@ -90,7 +90,13 @@ def test_gate_of_edits_decides(project: Project, tell: Teller, gate: str, decisi
     assert (answer["decision"], len(answer["warnings"])) == (decision, count)
 
 
-@pytest.mark.parametrize("data", [b"", b"DIRC", b"DIRC\0\0\0\2\xff\xff\xff\xff", b"DIRC\0\0\0\x09\0\0\0\1", b"x" * 100])
+# Version 4: each name begins with the whole name before it, so that names would grow beyond any path.
+GROWING = b"DIRC\0\0\0\4\0\0\0\x09" + (b"\0" * 63 + b"a" * 4000 + b"\0") * 9
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"DIRC", b"DIRC\0\0\0\2\xff\xff\xff\xff", b"DIRC\0\0\0\x09\0\0\0\1", b"x" * 100, GROWING]
+)
 def test_unreadable_index_during_a_merge(project: Project, tell: Teller, data: bytes) -> None:
     """The markers in a file count then: nothing is let through because the index cannot be read."""
     (project.root / ".git/index").write_bytes(data)
