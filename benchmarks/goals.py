@@ -28,6 +28,7 @@ INSTALLS = ("claude-code", "codex", "opencode")
 FIRST_CALLS = ("plan_status", "task_list", "task_add")
 STATUS_SIZES = (20, 200)
 """Tasks in the project of `status --line`."""
+BACKLOG = "backlog task list"
 LATER = 0.1
 """Seconds from tools/list to the first call, in which a server can get ready: a model has to answer first."""
 TASK_CALLS = ("task_add", "task_update", "task_list")
@@ -142,6 +143,7 @@ ROWS: tuple[Row, ...] = (
         Row(f"status-line-{size}", "status", f"status --line, {size} tasks, a process", "ms", (Goal(PYTHON, 3.0),))
         for size in STATUS_SIZES
     ),
+    Row("status", "status", "status, 200 tasks, 1 000 closed, a process", "ms", (Goal(BACKLOG, 0.25),)),
 )
 PARTS = tuple(dict.fromkeys(row.part for row in ROWS))
 HISTORY_PARTS = frozenset(op for op, _, _ in _HISTORY) | {"peak"}
