@@ -1,7 +1,7 @@
 """A store that never writes: for pages that show a project.
 
-Every other store completes an interrupted change when it reads, and caches the index of a long history. This one reads
-the files as they are, and reports an interrupted change as an error.
+Every other store completes an interrupted change when it reads, and caches the index of a long history in the project.
+This one reads the files as they are, and reports an interrupted change as an error. It caches in a folder of its caller.
 """
 
 from __future__ import annotations
@@ -30,22 +30,31 @@ _NEXT = "The next call of a tool, or nexus-mcp status, completes it."
 
 
 class ReadOnlyStore(Store):
-    """The files of one workspace, to read. Every call that would write raises StorageError."""
+    """The files of one workspace, to read. Every call that would write raises StorageError.
 
-    __slots__ = ()
+    `cache` is a folder outside of the project for data derived from a long history; "" for none. Its owner removes it.
+    """
 
-    def __init__(self, workspace: Workspace) -> None:
+    __slots__ = ("_cache",)
+
+    def __init__(self, workspace: Workspace, cache: str = "") -> None:
         super().__init__(workspace)
+        self._cache = cache
         self._access = self._notes = ReadOnlyAccess(workspace.state_root, 0.0, self._session.prepare)
         if workspace.state_root != workspace.root:
             self._notes = ReadOnlyAccess(workspace.root, 0.0)
         self.deadline = self._access.deadline
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
-        """Return the result of `at` for history.json as it is now, without its cache on disk."""
+        """Return the result of `at` for history.json as it is now, without the project's cache of its index."""
+        from contextlib import ExitStack
+
+        from nexus_mcp.store.folder import Folder
         from nexus_mcp.store.history.archive import look
 
-        return self._access.look(lambda nexus, _: look(self._memory, at, nexus, None))
+        with ExitStack() as stack:
+            cache = stack.enter_context(Folder.root(self._cache)) if self._cache else None
+            return self._access.look(lambda nexus, _: look(self._memory, at, nexus, cache))
 
 
 class ReadOnlyAccess(Access):

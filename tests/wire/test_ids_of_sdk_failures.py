@@ -16,7 +16,7 @@ import pytest
 
 from nexus_mcp.server import pipes
 from nexus_mcp.server.sdk import pump, serve_sdk
-from nexus_mcp.server.subscriptions.poller import Poller
+from nexus_mcp.store.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
 from tests.wire.connection import Json, Talk, call, initialize, notification, request

@@ -14,7 +14,7 @@ from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault, id_in
 from nexus_mcp.server.methods import META
 from nexus_mcp.server.resources import requests
 from nexus_mcp.server.resources.definition import Refused, check_name
-from nexus_mcp.server.subscriptions.poller import NAMES, PAUSE, Poller
+from nexus_mcp.store.poller import NAMES, PAUSE, Poller
 
 TYPE_CHECKING = False
 

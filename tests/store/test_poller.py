@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from nexus_mcp.server.subscriptions import poller
-from nexus_mcp.server.subscriptions.poller import Poller, mark
+from nexus_mcp.store import poller
+from nexus_mcp.store.poller import Poller, mark
 
 Told = queue.Queue[set[str]]
 

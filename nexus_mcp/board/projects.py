@@ -1,0 +1,131 @@
+"""The projects of a board, and how their files are read: in threads, one call at a time for each project."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from nexus_mcp.errors import JournalError, NexusError, UsageError
+from nexus_mcp.store import read_only
+from nexus_mcp.store.read_only import ReadOnlyStore
+from nexus_mcp.views.ledger import Ledger
+from nexus_mcp.views.status import status
+from nexus_mcp.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    from nexus_mcp.views.status import Status
+
+    Found = TypeVar("Found")
+
+_LIMIT = 1 << 20
+MOST = 100
+"""Projects of one board."""
+_CHANGE_S = 1.0
+"""Seconds for which a change of several files, seen half-way, is waited for before it counts as interrupted."""
+_PAUSE_S = 0.02
+_LONGEST_KEY = 40
+
+
+class Project:
+    """One project. `key` names it in addresses, `name` on pages. Every method may be called from any thread."""
+
+    def __init__(self, key: str, workspace: Workspace, cache: str) -> None:
+        self.key = key
+        self.workspace = workspace
+        self.name = os.path.basename(workspace.root) or workspace.root
+        self._store = ReadOnlyStore(workspace, cache)
+        self._ledger = Ledger()
+        self._lock = threading.Lock()
+        self.cache = cache
+
+    @property
+    def root(self) -> str:
+        return self.workspace.root
+
+    def is_there(self) -> bool:
+        """Return whether the folder of the project exists."""
+        return os.path.isdir(self.root)
+
+    def read(self, make: Callable[[ReadOnlyStore, Ledger], Found]) -> Found:
+        """Return the result of `make`. Raise as it does; JournalError only for a change that stays unfinished."""
+        with self._lock:
+            end = time.monotonic() + _CHANGE_S
+            while True:
+                try:
+                    return make(self._store, self._ledger)
+                except JournalError:
+                    if time.monotonic() > end:
+                        raise
+                time.sleep(_PAUSE_S)
+
+    def status(self) -> Status:
+        """Return the status. A change that is being made is waited for."""
+        end = time.monotonic() + _CHANGE_S
+        while True:
+            with self._lock:
+                found = status(self._store, self.workspace)
+            if not any(read_only.WAITING in fault["problem"] for fault in found["faults"]) or time.monotonic() > end:
+                return found
+            time.sleep(_PAUSE_S)
+
+    def warm_up(self) -> None:
+        """Read a long history before the first page needs it. Never raises NexusError: the page reports it."""
+        try:
+            self.read(lambda store, ledger: store.history(lambda archive: (ledger.update(archive), archive.matches("x"))))
+        except (NexusError, OSError):
+            return
+
+    def paths(self) -> list[str]:
+        """Return the paths to poll for changes (store/poller.py)."""
+        own = [f"{self.root}/.nexus/{name}/" for name in ("context", "memory", "rules")]
+        shared = f"{self.workspace.state_root}/.nexus/"
+        return [f"{self.root}/.nexus/", *own, shared, f"{shared}state/", f"{shared}state/artifacts//"]
+
+
+def open_projects(workspaces: Iterable[Workspace], cache: str) -> list[Project]:
+    """Return the projects, each once, with different keys. `cache` is a folder for derived data."""
+    found: dict[str, Project] = {}
+    keys: set[str] = set()
+    for workspace in workspaces:
+        if workspace.root in found:
+            continue
+        plain = re.sub(r"[^a-z0-9]+", "-", os.path.basename(workspace.root).lower()).strip("-")[:_LONGEST_KEY]
+        key = plain or "project"
+        number = 1
+        while key in keys:
+            number += 1
+            key = f"{plain or 'project'}-{number}"
+        keys.add(key)
+        place = os.path.join(cache, key)
+        os.mkdir(place, 0o700)
+        found[workspace.root] = Project(key, workspace, place)
+    return list(found.values())
+
+
+def listed(path: str) -> list[str]:
+    """Return the paths in a file with one path a line; empty lines and lines that begin with # are left out. A relative
+    path counts from the folder of the file. Raise UsageError.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LIMIT + 1)
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(
+            f"--projects: {path!r} cannot be read: {error.strerror}.", next_step="Name a file with one path a line."
+        ) from error
+    except UnicodeDecodeError:
+        raise UsageError(f"--projects: {path!r} is not UTF-8.", next_step="Save it as UTF-8.") from None
+    if len(data) > _LIMIT:
+        raise UsageError(f"--projects: {path!r} is larger than 1 MiB.", next_step="Name a file with one path a line.")
+    lines = [line.strip() for line in text.splitlines()]
+    found = [os.path.expanduser(line) for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise UsageError(f"--projects: {path!r} names no project.", next_step="Write one path a line into it.")
+    return [os.path.join(os.path.dirname(os.path.abspath(path)), one) for one in found]

@@ -1,0 +1,142 @@
+"""The guard before every page: who may ask, and which headers each answer has, refusals included.
+
+Any web page in the same browser, and any user of the machine, can send requests to a port on loopback. So a request
+needs a cookie that only the holder of the token gets, and the right Host: a name of another site that resolves to
+loopback (DNS rebinding) is refused before anything else is looked at.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HOST = "127.0.0.1"
+EXCHANGE = "/session"
+"""The path to which the entry page sends the token, the only one that takes a POST."""
+OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css"))
+"""What is answered without a cookie: `/` shows the entry page then, and none of these shows anything of a project."""
+TOKEN_LIMIT = 200
+"""Bytes of the body of an exchange, at most."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types htmx"
+)
+SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+"""The policy of an artifact that is shown as it is: it may load nothing and run nothing."""
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Session:
+    """The secrets of one run: the token of the printed address, and the value of the cookie that it is exchanged for.
+
+    The name of the cookie has the port, because a browser sends a cookie of loopback to every port.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.token = secrets.token_urlsafe(32)
+        self.cookie = f"nexus-board-{port}"
+        self._value = secrets.token_urlsafe(32)
+        self.hosts = frozenset((f"{HOST}:{port}", f"localhost:{port}"))
+
+    @property
+    def address(self) -> str:
+        """Return the address to open. The browser does not send the part after `#`."""
+        return f"http://{HOST}:{self.port}/#{self.token}"
+
+    def accepts(self, token: str) -> bool:
+        """Return whether this is the token, in a time that does not depend on it."""
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+
+    def set_cookie(self) -> str:
+        """Return the header Set-Cookie of a successful exchange."""
+        return f"{self.cookie}={self._value}; Path=/; HttpOnly; SameSite=Strict"
+
+    def knows(self, cookies: list[str]) -> bool:
+        """Return whether the headers Cookie hold the cookie of this run, once."""
+        found = []
+        for header in cookies:
+            try:
+                morsel = SimpleCookie(header).get(self.cookie)
+            except CookieError:
+                return False
+            found += [morsel.value] if morsel is not None else []
+        same = [hmac.compare_digest(one.encode("utf-8", "replace"), self._value.encode()) for one in found]
+        return same == [True]
+
+
+class Guard:
+    """Refuse requests that do not come from a page of ours, and set the headers of every answer.
+
+    A handler finds the nonce of its answer in `scope["state"]["nonce"]`, and whether the cookie was right in
+    `scope["state"]["known"]`, which is False for OPEN_PATHS only.
+    """
+
+    def __init__(self, app: ASGIApp, session: Session) -> None:
+        self._app = app
+        self._session = session
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # a WebSocket: there are none
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        nonce = secrets.token_urlsafe(16)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("content-security-policy", POLICY.format(nonce=nonce))
+            await send(message)
+
+        headers = Headers(scope=scope)
+        known = self._session.knows(headers.getlist("cookie"))
+        refused = self._refusal(scope["method"], scope["path"], headers, known=known)
+        if refused is not None:
+            status, text = refused
+            more = {"allow": "GET, HEAD"} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
+            await PlainTextResponse(f"{text}\n", status, more)(scope, receive, with_headers)
+            return
+        scope.setdefault("state", {}).update(nonce=nonce, known=known)
+        await self._app(scope, receive, with_headers)
+
+    def _refusal(self, method: str, path: str, headers: Headers, *, known: bool) -> tuple[int, str] | None:
+        """Return (status, text) of a request that is refused, else None."""
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._session.hosts:
+            return HTTPStatus.MISDIRECTED_REQUEST, "This server answers on its own address only."
+        origins = headers.getlist("origin")
+        if origins and origins != [f"http://{hosts[0].lower()}"]:
+            return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
+            return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
+        if method not in ("GET", "HEAD") and (method, path) != ("POST", EXCHANGE):
+            return HTTPStatus.METHOD_NOT_ALLOWED, "The board only shows: GET and HEAD."
+        if method == "POST" and not origins:
+            return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
+        if not known and path not in OPEN_PATHS:
+            return HTTPStatus.FORBIDDEN, "Open the address that nexus-mcp board printed."
+        return None

@@ -1,0 +1,111 @@
+"""Run the board on a port of loopback until Ctrl-C or SIGTERM, which end it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from nexus_mcp.board.app import Board, make_app
+from nexus_mcp.board.security import HOST, Session
+from nexus_mcp.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.board.projects import Project
+
+DEFAULT_PORT = 8737
+_BACKLOG = 128
+_END_S = 1
+"""Seconds that open requests have at the end."""
+
+
+def bind(port: int) -> socket.socket:
+    """Return a listening socket on loopback; port 0 is any free one. Raise UsageError."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # a port whose last connections are still closing may be used again
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((HOST, port))
+        made.listen(_BACKLOG)
+    except OSError as error:
+        made.close()
+        if error.errno == errno.EADDRINUSE:
+            raise UsageError(
+                f"Port {port} is in use, perhaps by another board.",
+                next_step="Use the board that runs, or start this one with --port 0.",
+            ) from error
+        raise UsageError(
+            f"Port {port} cannot be used: {error.strerror}.", next_step="Start it with --port 0."
+        ) from error
+    return made
+
+
+def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> None:
+    """Print the address, and answer requests until a signal ends it. With `opens` the browser is opened."""
+    session = Session(listener.getsockname()[1])
+    board = Board(projects, session)
+    server = _Server(board)
+    _warm_up(projects)
+    names = projects[0].root if len(projects) == 1 else f"{len(projects)} projects"
+    print(f"The board of {names}, for you alone and read-only:\n\n    {session.address}\n\nCtrl-C ends it.", flush=True)
+    if opens and not open_browser(session.address):
+        print("No browser could be opened: open the address yourself.", file=sys.stderr, flush=True)
+    asyncio.run(server.serve(sockets=[listener]))
+
+
+class _Server(uvicorn.Server):
+    """A server whose streams end as soon as it is stopped."""
+
+    def __init__(self, board: Board) -> None:
+        self._hub = board.hub
+        super().__init__(
+            uvicorn.Config(
+                make_app(board),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                lifespan="on",
+                ws="none",
+                proxy_headers=False,
+                timeout_graceful_shutdown=_END_S,
+                timeout_keep_alive=30,
+                limit_concurrency=200,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal. A signal ends the board as it should end, so it is not raised again."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        yield
+
+    def _stop(self) -> None:
+        self.should_exit = True
+        self._hub.close()
+
+
+def _warm_up(projects: list[Project]) -> None:
+    """Read the long histories in the background. The program does not wait for that at its end."""
+    threading.Thread(target=lambda: [project.warm_up() for project in projects], name="warm-up", daemon=True).start()
+
+
+def open_browser(address: str) -> bool:
+    """Open the address in the user's browser; return whether there is one."""
+    import webbrowser
+
+    try:
+        return webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        return False

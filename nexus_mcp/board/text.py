@@ -1,0 +1,88 @@
+"""Make stored text inert on a page: control and bidirectional characters become visible, Markdown becomes safe HTML."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from nexus_mcp.log import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_JOINERS = "\u200c\u200d"
+"""Joiners that Arabic, Indic scripts and emoji need between their characters."""
+_TAB = 4
+LONGEST = 1 << 20
+"""Characters of a text that are rendered as Markdown; a longer one is shown as plain text."""
+_TAGS = {
+    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"),
+    *("ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "mailto"}
+
+
+def visible(text: str) -> str:
+    """Return `text` on one line, with every character that cannot be seen, or that reorders others, as an escape."""
+    return text if text.isprintable() and text.isascii() else "".join(_shown(text))
+
+
+def _shown(text: str) -> Iterator[str]:
+    for at, char in enumerate(text):
+        if char in _JOINERS and 0 < at < len(text) - 1 and not (text[at - 1].isascii() or text[at + 1].isascii()):
+            yield char
+        else:
+            yield printable(char)
+
+
+def visible_lines(text: str) -> str:
+    """Return `text` with each of its lines visible, and spaces for tabs."""
+    return "\n".join(visible(line.expandtabs(_TAB)) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    # No HTML, and no images: a page of the board loads nothing from elsewhere.
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+
+
+@lru_cache(maxsize=256)
+def markdown(text: str) -> Markup:
+    """Return stored Markdown as HTML without scripts, styles, images, ids and classes. Links open elsewhere."""
+    shown = visible_lines(text)
+    if len(shown) > LONGEST:
+        return plain(text)
+    html = nh3.clean(
+        _parser().render(shown),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+    return Markup(_with_directions(html))  # noqa: S704 - cleaned
+
+
+def _with_directions(html: str) -> str:
+    """Return the HTML of nh3, with the direction of each block taken from its text."""
+    for tag in ("p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th", "blockquote"):
+        html = html.replace(f"<{tag}>", f'<{tag} dir="auto">')
+    # A code block may be wider than the page: the keyboard can scroll what has the focus.
+    return html.replace("<pre>", '<pre tabindex="0">')
+
+
+def plain(text: str) -> Markup:
+    """Return `text` as preformatted HTML."""
+    return Markup('<pre class="plain" dir="auto" tabindex="0">{}</pre>').format(visible_lines(text))
+
+
+def file_size(size: int) -> str:
+    """Return a number of bytes as people read it."""
+    if size < 1 << 10:
+        return f"{size} B"
+    return f"{size / (1 << 10):.0f} KB" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"
