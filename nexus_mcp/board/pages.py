@@ -19,7 +19,7 @@ from nexus_mcp.views.graph import graph as graph_view
 from nexus_mcp.views.status import tasks_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from nexus_mcp.board.projects import Project
@@ -140,15 +140,15 @@ def compare(project: Project, query: Query) -> Page:
     }
 
 
-def decisions(project: Project, query: Query) -> Page:
-    """Show the newest decisions that match the query."""
+def decisions(project: Project, query: Query, most: int = MOST_DECISIONS) -> Page:
+    """Show the `most` newest decisions that match the query."""
     faults: list[FaultRow] = []
     shown = {"q": query.get("q", "").strip()}
     plan = _or_fault(faults, lambda: project.read(lambda store, _: store.plan()))
     found = _or_fault(
         faults,
         lambda: project.read(
-            lambda store, _: store.history(lambda archive: newest(archive, plan, shown["q"], MOST_DECISIONS))
+            lambda store, _: store.history(lambda archive: newest(archive, plan, shown["q"], most))
         ),
     )
     context = {"found": found or {"decisions": [], "more": False}, "query": shown, "faults": faults}
@@ -175,21 +175,30 @@ def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
     empty = {"changes": [], "total": 0, "unreadable": 0}
     log = _or_fault(faults, lambda: project.read(lambda store, _: timeline.changes(store, MOST_CHANGES)))
     lines = _or_fault(faults, lambda: project.read(lambda store, _: timeline.reachable(store)), known=log is None)
-    return "changes.html", {"tab": "changes", "found": log or empty, "reachable": set(lines or ()), "faults": faults}
+    found = log or empty
+    titles = _or_fault(faults, lambda: project.read(lambda store, _: timeline.titles(store, found["changes"])), known=True)
+    context = {"found": found, "titles": titles or {}, "reachable": set(lines or ()), "faults": faults}
+    return "changes.html", {"tab": "changes", **context}
 
 
-def state(project: Project, query: Query) -> Page:
-    """Show plan and tasks as they were after one change. Raise UsageError if the log does not hold them."""
+def state(project: Project, query: Query, known: Sequence[int] | None = None) -> Page:
+    """Show plan and tasks as they were after one change. Raise UsageError if the log does not hold them.
+
+    `known` are the changes to which the page may lead; by default all whose state the log holds.
+    """
     word = query.get("line", "")
     line = int(word) if word.isascii() and word.isdigit() and len(word) < 12 else 0
-    lines = project.read(lambda store, _: timeline.reachable(store))
+    lines = project.read(lambda store, _: timeline.reachable(store)) if known is None else known
     then = project.read(lambda store, _: timeline.state_after(store, line))
     log = project.read(lambda store, _: timeline.changes(store))
-    what = next((one["what"] or ", ".join(one["files"]) for one in log["changes"] if one["line"] == line), "")
+    entry = next((one for one in log["changes"] if one["line"] == line), None)
+    titles = _or_fault([], lambda: project.read(lambda store, _: timeline.titles(store, log["changes"]))) or {}
+    what = "" if entry is None else entry["what"] or f"writes {', '.join(entry['files'])}"
     return "state.html", {
         "tab": "changes",
         "then": then,
-        "what": what,
+        "what": what.replace("_", " "),
+        "title": titles.get(line, ""),
         "earlier": max((one for one in lines if one < line), default=None),
         "later": min((one for one in lines if one > line), default=None),
         **_session(then["plan"], then["tasks"]),

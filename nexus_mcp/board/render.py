@@ -39,6 +39,7 @@ def _environment() -> jinja2.Environment:
     )
     made.filters.update(
         age=lambda stamp: period.age(stamp, time.time()),
+        capitalize_first=lambda words: words[:1].upper() + words[1:],
         markdown=text.markdown,
         plain=text.plain,
         rev=_revision,

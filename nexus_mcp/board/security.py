@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 EXCHANGE = "/session"
 """The path to which the entry page sends the token, the only one that takes a POST."""
-OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css"))
+OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css", "/assets/icon.svg"))
 """What is answered without a cookie: `/` shows the entry page then, and none of these shows anything of a project."""
 TOKEN_LIMIT = 200
 """Bytes of the body of an exchange, at most."""

@@ -15,6 +15,8 @@
     document.dispatchEvent(new Event("nexus-theme"));
   });
 
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
   // Ages, in the words of the server.
   const age = (stamp) => {
     const seconds = (Date.now() - Date.parse(stamp)) / 1000;

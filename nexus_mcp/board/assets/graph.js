@@ -114,7 +114,7 @@
 
   const place = () => world?.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.scale})`);
   // The smallest scale at which titles can be read: a large graph begins at its first tasks instead of showing dust.
-  const READABLE = 0.62;
+  const READABLE = 0.8;
   const fit = (least = 0) => {
     if (!svg) return;
     const { clientWidth: width, clientHeight: height } = $("graph");
