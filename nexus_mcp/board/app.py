@@ -12,7 +12,6 @@ from anyio import to_thread
 from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -63,8 +62,8 @@ class Board:
         return Links(key, keys, many=len(self.projects) > 1)
 
 
-def make_app(board: Board) -> Starlette:
-    """Return the application of a board."""
+def make_app(board: Board) -> Guard:
+    """Return the application of a board, behind its guard."""
     routes = [
         Route("/", partial(_home, board), methods=["GET"]),
         Route(EXCHANGE, partial(_exchange, board), methods=["POST"]),
@@ -82,8 +81,8 @@ def make_app(board: Board) -> Starlette:
         board.hub.close()
         await to_thread.run_sync(board.hub.end)
 
-    guard = Middleware(Guard, session=board.session)
-    return Starlette(routes=routes, middleware=[guard], exception_handlers=handlers, lifespan=lifespan)
+    # The guard is outside of what answers exceptions, so that these answers have its headers too.
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), board.session)
 
 
 async def _home(board: Board, request: Request) -> Response:

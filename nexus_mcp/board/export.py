@@ -148,14 +148,16 @@ class _Writer:
 
     def _artifact(self, name: str) -> None:
         """Write the page of an artifact, and an image beside it."""
-        if pages.image_type(name):
-            try:
-                data, _ = pages.raw_artifact(self._project, name)
-            except NexusError:
-                return
-            with open(os.path.join(self._folder, self._links.raw(name)), "wb") as file:
-                file.write(data)
-        self._page(self._links.artifact(name), partial(pages.artifact, self._project, {"name": name}, self._links.raw))
+        self._page(self._links.artifact(name), partial(pages.artifact, self._project, {"name": name}, self._image))
+
+    def _image(self, name: str) -> str:
+        """Write an image, and return its link; "" for an SVG, which could run scripts when it is opened by itself."""
+        if pages.image_type(name) == pages.SVG:
+            return ""
+        data, _ = pages.raw_artifact(self._project, name)
+        with open(os.path.join(self._folder, self._links.raw(name)), "wb") as file:
+            file.write(data)
+        return self._links.raw(name)
 
     def _page(self, name: str, make: Callable[[], pages.Page]) -> bool:
         """Write one page; return False for a part that cannot be shown any more."""

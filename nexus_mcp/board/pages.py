@@ -280,13 +280,14 @@ def _or_fault(faults: list[FaultRow], read: Callable[[], Found], *, known: bool 
         return None
 
 
+SVG = "image/svg+xml"
 _IMAGES = {
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
     "gif": "image/gif",
     "webp": "image/webp",
-    "svg": "image/svg+xml",
+    "svg": SVG,
 }
 
 
@@ -296,11 +297,11 @@ def image_type(name: str) -> str:
 
 
 def artifact(project: Project, query: Query, raw: Callable[[str], str]) -> Page:
-    """Show one artifact. `raw` returns the address of its bytes. Raise NexusError."""
+    """Show one artifact. `raw` returns the address of an image, "" to show it as any other file. Raise NexusError."""
     name = query.get("name", "")
     data = project.read(lambda store, _: files.artifact(store, name))
-    form, text = "other", ""
-    if image_type(name):
+    form, text, address = "other", "", raw(name) if image_type(name) else ""
+    if address:
         form = "image"
     else:
         try:
@@ -308,7 +309,7 @@ def artifact(project: Project, query: Query, raw: Callable[[str], str]) -> Page:
             form = "other" if "\0" in text else "markdown" if name.lower().endswith((".md", ".markdown")) else "text"
         except UnicodeDecodeError:
             form = "other"
-    context = {"name": name, "form": form, "text": text, "raw": raw(name), "size": len(data), "kind": "Artifact"}
+    context = {"name": name, "form": form, "text": text, "raw": address, "size": len(data), "kind": "Artifact"}
     return "file.html", {"tab": "files", **context, "path": f".nexus/state/artifacts/{name}", "faults": []}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command, Option, parse_count
@@ -12,6 +13,8 @@ from nexus_mcp.workspace import Workspace, find_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Never
+
     from nexus_mcp.cli.options import Values
 
 _LAST_PORT = 65535
@@ -33,6 +36,8 @@ def run(values: Values) -> int:
         raise UsageError(f"A board shows at most {MOST_PROJECTS} projects.", next_step="Name fewer of them.")
     from nexus_mcp.board.projects import open_projects
 
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     with tempfile.TemporaryDirectory(prefix="nexus-board-", ignore_cleanup_errors=True) as cache:
         projects = open_projects(workspaces, cache)
         if EXPORT.name in values:
@@ -44,6 +49,11 @@ def run(values: Values) -> int:
 
         serve(projects, bind(port), opens=OPEN.name in values)
     return exits.OK
+
+
+def _end(number: int, frame: object) -> Never:  # noqa: ARG001
+    """End the command: a signal is the usual end of a board, also before it answers."""
+    raise SystemExit(exits.OK)
 
 
 def _port(values: Values) -> int:

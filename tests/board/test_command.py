@@ -1,0 +1,193 @@
+"""`nexus-mcp board` as a process: its address, its errors, its end, and the export."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import signal
+import socket
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nexus_mcp.board.export import MARK
+from tests.board.test_pages import Elements
+from tests.browser import samples
+from tests.cli.support import COMMAND, LIMIT, environment, nexus
+from tests.support import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Board:
+    """A running board: its process, its port and its token."""
+
+    def __init__(self, *words: str, cwd: Path) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "board", "--port", "0", *words],
+            cwd=cwd,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        match = None
+        while match is None:
+            line = self.process.stdout.readline()
+            assert line, self.process.communicate()
+            match = re.search(r"http://127\.0\.0\.1:(\d+)/#(\S+)$", line.strip())
+        self.port, self.token = int(match[1]), match[2]
+        self._open: list[http.client.HTTPConnection] = []
+
+    def end(self, number: int = signal.SIGKILL) -> tuple[str, str]:
+        """Send the signal and return (stdout, stderr) once the process ended."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=LIMIT)
+        for connection in self._open:
+            connection.close()
+        return out, err
+
+    def ask(self, method: str, path: str, body: str = "", **headers: str) -> http.client.HTTPResponse:
+        """Send a request; the answer's body is not read yet."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
+        self._open.append(connection)
+        connection.request(method, path, body or None, {"Origin": f"http://127.0.0.1:{self.port}", **headers})
+        return connection.getresponse()
+
+    def cookie(self) -> str:
+        answer = self.ask("POST", "/session", self.token)
+        answer.read()
+        return answer.headers["set-cookie"].partition(";")[0]
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    made = Board(cwd=samples.typical(tmp_path / "x"))
+    yield made
+    made.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_open_streams(board: Board, tmp_path: Path, number: int) -> None:
+    """With a stream that waits, Ctrl-C and SIGTERM end the process with code 0, silently, and leave no file."""
+    before = Project(tmp_path / "x").snapshot()
+    answer = board.ask("GET", "/events?projects=x&seen=", Cookie=board.cookie())
+    assert answer.status == 200
+    assert answer.readline().startswith(b"event: nexus-change") or answer.readline()
+    _, err = board.end(number)
+    answer.close()
+    assert (board.process.returncode, err) == (0, "")
+    assert Project(tmp_path / "x").snapshot() == before
+
+
+def test_it_serves_pages_over_http(board: Board) -> None:
+    """The whole way: token, cookie, page; and without the cookie nothing."""
+    answer = board.ask("GET", "/p/x/", Cookie=board.cookie())
+    assert (answer.status, "Links survive a restart" in answer.read().decode()) == (200, True)
+    assert answer.headers["server"] is None
+    refused = board.ask("GET", "/p/x/")
+    assert (refused.status, "restart" in refused.read().decode()) == (403, False)
+
+
+def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+    """The error names the port and the next step; exit code 2."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = nexus("board", "--port", str(port), cwd=tmp_path)
+    assert ran.code == 2
+    assert ran.err == (
+        f"nexus-mcp: Port {port} is in use, perhaps by another board. "
+        "Use the board that runs, or start this one with --port 0.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("none",), "'none' is not a folder"),
+        (("--port", "99999"), "--port needs a number from 1 to 65535"),
+        (("--port", "x"), "--port needs a number"),
+        (("--projects", "none"), "cannot be read"),
+        (("--export", "full"), "has files that are no export"),
+        (("--export", "full/file"), "is no folder"),
+    ],
+)
+def test_wrong_words_are_one_sentence(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """A wrong folder, port, list or export folder ends it with code 2, a sentence and the next step."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").touch()
+    ran = nexus("board", *words, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_it_says_when_there_is_no_browser(tmp_path: Path) -> None:
+    """--open without a browser: the board runs, and a sentence on stderr says so."""
+    process = subprocess.Popen(
+        [*COMMAND, "board", "--port", "0", "--open"],
+        cwd=tmp_path,
+        env={**environment(), "PATH": "/nonexistent", "DISPLAY": "", "BROWSER": "/nonexistent/browser"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=LIMIT)
+    assert line == "No browser could be opened: open the address yourself.\n"
+    assert process.returncode == 0
+
+
+def test_a_list_shows_vanished_projects(tmp_path: Path) -> None:
+    """A line of --projects that is no folder any more is on the overview as vanished."""
+    samples.typical(tmp_path / "x")
+    (tmp_path / "list").write_text("x\ngone\n", encoding="utf-8")
+    board = Board("--projects", "list", cwd=tmp_path)
+    page = board.ask("GET", "/", Cookie=board.cookie()).read().decode()
+    board.end()
+    assert "Vanished" in page
+    assert "Links survive a restart" in page
+
+
+def test_an_export_has_every_page_and_only_relative_links(tmp_path: Path) -> None:
+    """Each link of each file leads to a file of the export; nothing is loaded from elsewhere; nothing is written to the
+    projects.
+    """
+    samples.typical(tmp_path / "x")
+    samples.hostile(tmp_path / "h")
+    before = [Project(tmp_path / name).snapshot() for name in ("x", "h")]
+    ran = nexus("board", "--export", "out", "x", "h", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    files = sorted((tmp_path / "out").rglob("*.html"))
+    assert f"Wrote {len(files)} pages." in ran.out
+    assert {"index.html", "x/index.html", "x/graph.html", "h/cycle-1.html"} <= {str(file.relative_to(tmp_path / "out")) for file in files}  # fmt: skip
+    for file in files:
+        for tag, attributes in Elements(file.read_text(encoding="utf-8")).found:
+            for name in ("href", "src", "action"):
+                target = attributes.get(name)
+                if not target or re.match("#|https?://example.com", target):
+                    continue
+                assert (file.parent / target.partition("#")[0]).is_file(), (file, tag, name, target)
+    assert [Project(tmp_path / name).snapshot() for name in ("x", "h")] == before
+    assert not list((tmp_path / "out").rglob("raw-*.svg"))
+
+
+def test_an_export_replaces_an_older_one_whole(tmp_path: Path) -> None:
+    """A page of an older export that is not in the new one goes; a foreign folder stays as it is."""
+    samples.empty(tmp_path / "x")
+    assert nexus("board", "--export", "out", "x", cwd=tmp_path).code == 0
+    (tmp_path / "out/old.html").touch()
+    assert nexus("board", "--export", "out", "x", cwd=tmp_path).code == 0
+    assert not (tmp_path / "out/old.html").exists()
+    (tmp_path / f"out/{MARK}").unlink()
+    assert nexus("board", "--export", "out", "x", cwd=tmp_path).code == 2
+    assert (tmp_path / "out/index.html").exists()
+    assert not list(tmp_path.glob("out.new*"))
