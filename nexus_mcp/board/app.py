@@ -153,7 +153,8 @@ async def _show(board: Board, request: Request, project: Project, make: Callable
 async def _answer(request: Request, template: str, context: dict[str, Any], status: int = HTTPStatus.OK) -> Response:
     path = request.url.path
     here = f"{path}?{request.url.query}" if request.url.query else path
-    made = {**context, "nonce": request.state.nonce, "here": here}
+    is_part = request.headers.get("hx-request") == "true"
+    made = {**context, "nonce": request.state.nonce, "here": here, "is_part": is_part}
     return HTMLResponse(await to_thread.run_sync(render, template, made), status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -148,7 +149,7 @@ def test_hostile_text_adds_no_element_and_no_attribute(tmp_path: Path) -> None:
             assert not any(map(_VOID_ATTRIBUTES.match, attributes)), (path, tag, attributes)
             assert tag not in ("iframe", "object", "embed", "style", "base"), (path, tag)
             if tag == "script":
-                assert "src" in attributes or attributes.get("type") == "application/json", (path, attributes)
+                assert "src" in attributes, (path, attributes)
             if tag == "img":
                 assert str(attributes["src"]).startswith("/p/x/raw/"), (path, attributes)
             if tag == "a":
@@ -157,13 +158,22 @@ def test_hostile_text_adds_no_element_and_no_attribute(tmp_path: Path) -> None:
                 assert not (value and "//example.com" in value and name != "href"), (path, tag, name)
 
 
-def test_data_for_scripts_ends_no_element(tmp_path: Path) -> None:
-    """A title in the JSON for the graph has no `<` that a parser could see."""
+def test_data_for_scripts_stays_in_its_attribute(tmp_path: Path) -> None:
+    """A title in the JSON for the graph has no character that a parser could see, and is whole once it is parsed."""
     root = samples.hostile(tmp_path / "x")
     ((_, page),) = pages_of(client_of(make_board(tmp_path / "cache", root)), "/p/x/graph")
-    data = page.partition('id="graph-data">')[2].partition("</script>")[0]
-    assert "window.bad" in data
-    assert "<" not in data
+    written = page.partition("data-json='")[2].partition("'")[0]
+    assert "<" not in written
+    data = next(attributes["data-json"] for _, attributes in Elements(page).found if "data-json" in attributes)
+    assert json.loads(str(data))["nodes"][0]["title"] == samples.HOSTILE
+
+
+def test_htmx_gets_the_main_part_alone(typical: Board) -> None:
+    """A request of htmx is answered with a title and the main element: no script is sent again."""
+    answer = client_of(typical).get("/p/x/", headers={"hx-request": "true"})
+    tags = [tag for tag, _ in Elements(answer.text).found]
+    assert tags[:2] == ["title", "main"]
+    assert "script" not in tags
 
 
 def test_an_image_is_sent_so_that_it_can_do_nothing(tmp_path: Path) -> None:

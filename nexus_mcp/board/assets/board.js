@@ -97,6 +97,8 @@
   live.addEventListener("htmx:sse:before:connection", (event) => { if (event.detail.connection.attempt > 0) say("Reconnecting", "off"); });
   live.addEventListener("htmx:sse:close", () => say("Ended", "off"));
   live.addEventListener("htmx:error", () => say("Reconnecting", "off"));
+  // A page that could not be read again after a change: the stream will not name that change a second time.
+  $("content").addEventListener("htmx:error", () => setTimeout(() => htmx.trigger(live, "nexus-change"), 1500));
 
   // What changed: the parts whose revision differs from before the page was read again.
   let before = new Map(), isLive = false;

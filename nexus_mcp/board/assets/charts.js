@@ -17,7 +17,7 @@
     drawn = [];
     const source = $("chart-data");
     if (!source) return;
-    const weeks = JSON.parse(source.textContent);
+    const weeks = JSON.parse(source.dataset.json);
     const times = weeks.map((week) => Date.parse(`${week.start}T12:00:00Z`) / 1000);
     const last = weeks.length - 1;
     const ink = colour("muted"), line = colour("line"), accent = colour("accent");

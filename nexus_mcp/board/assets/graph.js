@@ -30,7 +30,7 @@
   const draw = () => {
     const box = $("graph"), source = $("graph-data");
     if (!box || !source) return;
-    data = JSON.parse(source.textContent);
+    data = JSON.parse(source.dataset.json);
     const hasDone = data.nodes.some((node) => node.state === "done");
     const check = $("graph-done");
     check.closest("label").hidden = !hasDone;
