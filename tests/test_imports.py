@@ -73,6 +73,7 @@ IMPORTED_AS = {
     "markdown-it-py": {"markdown_it"},
     "mcp": {"mcp", "mcp_types"},
     "pyyaml": {"yaml"},
+    "sse-starlette": {"sse_starlette"},
 }
 
 

@@ -13,7 +13,7 @@ from anyio import to_thread
 from nexus_mcp.store.poller import Poller, mark
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Iterable, Iterator
 
     from nexus_mcp.board.projects import Project
 
@@ -47,7 +47,7 @@ class Hub:
         marks = [mark(_base(path), path) for key in keys for path in self._paths[key]]
         return f"{zlib.crc32(repr(marks).encode()):08x}"
 
-    async def changes(self, keys: list[str], seen: str) -> AsyncIterator[dict[str, str]]:
+    async def changes(self, keys: list[str], seen: str) -> AsyncGenerator[dict[str, str]]:
         """Yield an event for each change of these projects since the state `seen`, until the board ends.
 
         A page that slept for a while names the state that it shows, and gets one event at once if it missed anything.
@@ -84,6 +84,6 @@ class Hub:
             self._changed = asyncio.Event()
 
 
-def _base(path: str) -> str:
+def _base(path: str) -> str:  # noqa: ARG001 - every path is absolute
     """Return the folder that contains the absolute `path`."""
     return "/"

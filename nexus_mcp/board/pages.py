@@ -147,9 +147,7 @@ def decisions(project: Project, query: Query, most: int = MOST_DECISIONS) -> Pag
     plan = _or_fault(faults, lambda: project.read(lambda store, _: store.plan()))
     found = _or_fault(
         faults,
-        lambda: project.read(
-            lambda store, _: store.history(lambda archive: newest(archive, plan, shown["q"], most))
-        ),
+        lambda: project.read(lambda store, _: store.history(lambda archive: newest(archive, plan, shown["q"], most))),
     )
     context = {"found": found or {"decisions": [], "more": False}, "query": shown, "faults": faults}
     return "decisions.html", {"tab": "decisions", **context}
@@ -172,11 +170,13 @@ def charts(project: Project, query: Query) -> Page:  # noqa: ARG001
 def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
     """Show the log of changes."""
     faults: list[FaultRow] = []
-    empty = {"changes": [], "total": 0, "unreadable": 0}
+    empty: dict[str, Any] = {"changes": [], "total": 0, "unreadable": 0}
     log = _or_fault(faults, lambda: project.read(lambda store, _: timeline.changes(store, MOST_CHANGES)))
     lines = _or_fault(faults, lambda: project.read(lambda store, _: timeline.reachable(store)), known=log is None)
     found = log or empty
-    titles = _or_fault(faults, lambda: project.read(lambda store, _: timeline.titles(store, found["changes"])), known=True)
+    titles = _or_fault(
+        faults, lambda: project.read(lambda store, _: timeline.titles(store, found["changes"])), known=True
+    )
     context = {"found": found, "titles": titles or {}, "reachable": set(lines or ()), "faults": faults}
     return "changes.html", {"tab": "changes", **context}
 

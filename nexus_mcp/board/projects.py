@@ -77,7 +77,9 @@ class Project:
     def warm_up(self) -> None:
         """Read a long history before the first page needs it. Never raises NexusError: the page reports it."""
         try:
-            self.read(lambda store, ledger: store.history(lambda archive: (ledger.update(archive), archive.matches("x"))))
+            self.read(
+                lambda store, ledger: store.history(lambda archive: (ledger.update(archive), archive.matches("x")))
+            )
         except (NexusError, OSError):
             return
 

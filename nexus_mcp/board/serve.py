@@ -98,7 +98,12 @@ class _Server(uvicorn.Server):
 
 def _warm_up(projects: list[Project]) -> None:
     """Read the long histories in the background. The program does not wait for that at its end."""
-    threading.Thread(target=lambda: [project.warm_up() for project in projects], name="warm-up", daemon=True).start()
+
+    def read() -> None:
+        for project in projects:
+            project.warm_up()
+
+    threading.Thread(target=read, name="warm-up", daemon=True).start()
 
 
 def open_browser(address: str) -> bool:

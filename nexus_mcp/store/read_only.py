@@ -1,7 +1,8 @@
 """A store that never writes: for pages that show a project.
 
-Every other store completes an interrupted change when it reads, and caches the index of a long history in the project.
-This one reads the files as they are, and reports an interrupted change as an error. It caches in a folder of its caller.
+Every other store completes an interrupted change when it reads, and caches the index of a long history in the
+project. This one reads the files as they are, and reports an interrupted change as an error. Its cache is in a folder
+of the caller.
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ def note_list(store: Store) -> dict[str, Any]:
 
 
 def note(store: Store, path: str) -> str:
-    """Return the text of the note at `path`, such as memory/x.md. Raise UsageError if no note has this path, PathRefused
-    for a link, StorageError, StateError.
+    """Return the text of the note at `path`, such as memory/x.md. Raise UsageError if no note has this path,
+    PathRefused for a link, StorageError, StateError.
     """
     kind, _, name = path.partition("/")
     known = kind in index.KINDS and "/" not in name and name.endswith(index.SUFFIX) and _is_name(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import re
 import signal
 import socket
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nexus_mcp.board.export import MARK
+from tests.board.process import Board
 from tests.board.test_pages import Elements
 from tests.browser import samples
 from tests.cli.support import COMMAND, LIMIT, environment, nexus
@@ -20,48 +20,6 @@ from tests.support import Project
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-class Board:
-    """A running board: its process, its port and its token."""
-
-    def __init__(self, *words: str, cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "board", "--port", "0", *words],
-            cwd=cwd,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        match = None
-        while match is None:
-            line = self.process.stdout.readline()
-            assert line, self.process.communicate()
-            match = re.search(r"http://127\.0\.0\.1:(\d+)/#(\S+)$", line.strip())
-        self.port, self.token = int(match[1]), match[2]
-        self._open: list[http.client.HTTPConnection] = []
-
-    def end(self, number: int = signal.SIGKILL) -> tuple[str, str]:
-        """Send the signal and return (stdout, stderr) once the process ended."""
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=LIMIT)
-        for connection in self._open:
-            connection.close()
-        return out, err
-
-    def ask(self, method: str, path: str, body: str = "", **headers: str) -> http.client.HTTPResponse:
-        """Send a request; the answer's body is not read yet."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
-        self._open.append(connection)
-        connection.request(method, path, body or None, {"Origin": f"http://127.0.0.1:{self.port}", **headers})
-        return connection.getresponse()
-
-    def cookie(self) -> str:
-        answer = self.ask("POST", "/session", self.token)
-        answer.read()
-        return answer.headers["set-cookie"].partition(";")[0]
 
 
 @pytest.fixture
@@ -168,7 +126,9 @@ def test_an_export_has_every_page_and_only_relative_links(tmp_path: Path) -> Non
     assert (ran.code, ran.err) == (0, "")
     files = sorted((tmp_path / "out").rglob("*.html"))
     assert f"Wrote {len(files)} pages." in ran.out
-    assert {"index.html", "x/index.html", "x/graph.html", "h/cycle-1.html"} <= {str(file.relative_to(tmp_path / "out")) for file in files}  # fmt: skip
+    assert {"index.html", "x/index.html", "x/graph.html", "h/cycle-1.html"} <= {
+        str(file.relative_to(tmp_path / "out")) for file in files
+    }
     for file in files:
         for tag, attributes in Elements(file.read_text(encoding="utf-8")).found:
             for name in ("href", "src", "action"):

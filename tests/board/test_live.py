@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nexus_mcp.board.live import EVENT, Hub
+from nexus_mcp.workspace import Workspace
 from tests.board.support import make_board
 from tests.browser import samples
+from tests.support import Project
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,7 +25,7 @@ LIMIT_S = 30
 
 def _run(test: Callable[[], Awaitable[None]]) -> None:
     async def within() -> None:
-        await asyncio.wait_for(test(), LIMIT_S)  # type: ignore[arg-type]
+        await asyncio.wait_for(test(), LIMIT_S)
 
     asyncio.run(within())
 
@@ -33,11 +35,11 @@ def board(tmp_path: Path) -> Board:
     return make_board(tmp_path / "cache", samples.empty(tmp_path / "x"), samples.empty(tmp_path / "y"))
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "a plan": lambda root: samples.Maker(root)("plan_start", topic="T", issues=["Q?"], research_summary=""),
-    "a note": lambda root: samples.Project(root).put("memory/n.md", b"text"),
+    "a note": lambda root: Project(root).put("memory/n.md", b"text"),
     "an artifact": lambda root: samples.Maker(root)("artifact_write", filename="a/b.md", content="x"),
-    "an agent": lambda root: samples.record(samples.Workspace(str(root)), "a1", "engineer", 10**12, 10**12),
+    "an agent": lambda root: samples.record(Workspace(str(root)), "a1", "engineer", 10**12, 10**12),
     "the folder going": lambda root: root.rename(root.with_name("z")),
 }
 

@@ -60,7 +60,13 @@ def test_now_shows_plan_tasks_agents_and_files(typical: Board) -> None:
     for shown in (
         *("Links survive a restart", "Is there a limit?", "replaced atomically", "Links are there after a restart"),
         *("Move old links", "Critical path", "3 of 4 decided", "1 of 8</b> tasks done"),
-        *("claude-code", "survey.md", "memory/empirical-lock-order.md", "مزامنة العلامات 🌍", "링크 이름에 한글 허용 😀"),
+        *(
+            "claude-code",
+            "survey.md",
+            "memory/empirical-lock-order.md",
+            "مزامنة العلامات 🌍",
+            "링크 이름에 한글 허용 😀",
+        ),
     ):
         assert shown in page, shown
 
@@ -69,7 +75,9 @@ def test_a_cycle_a_comparison_and_a_past_state_are_shown(typical: Board) -> None
     """One cycle in full, two compared, and the state after a change of an earlier cycle."""
     client = client_of(typical)
     found = dict(
-        pages_of(client, "/p/x/history/4", "/p/x/history/last", "/p/x/compare?a=1&b=2", "/p/x/changes/6", "/p/x/changes")
+        pages_of(
+            client, "/p/x/history/4", "/p/x/history/last", "/p/x/compare?a=1&b=2", "/p/x/changes/6", "/p/x/changes"
+        )
     )
     assert "Check links for rot" in found["/p/x/history/4"]
     assert "Every night" in found["/p/x/history/4"]
@@ -85,11 +93,15 @@ def test_a_cycle_a_comparison_and_a_past_state_are_shown(typical: Board) -> None
     [
         *(("/p/x/history/99", 404), ("/p/x/history/x", 404), ("/p/x/history/-1", 404), ("/p/x/compare?a=1", 404)),
         *(("/p/x/changes/999", 404), ("/p/x/changes/x", 404), ("/p/x/compare?a=1&b=" + "9" * 5000, 404)),
-        *(("/p/x/artifacts/none.md", 404), ("/p/x/artifacts/../plan.json", 404), ("/p/x/artifacts/%2e%2e/plan.json", 404)),
+        *(
+            ("/p/x/artifacts/none.md", 404),
+            ("/p/x/artifacts/../plan.json", 404),
+            ("/p/x/artifacts/%2e%2e/plan.json", 404),
+        ),
         *(("/p/x/notes/memory/none.md", 404), ("/p/x/notes/state/plan.json", 404), ("/p/x/notes/memory/../x.md", 404)),
         *(("/p/x/raw/survey.md", 404), ("/p/x/raw/none.png", 404), ("/p/y/", 404), ("/p/x/history/" + "9" * 5000, 404)),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_exist_is_said_in_a_sentence(typical: Board, path: str, status: int) -> None:
     """A wrong number, date, name or project is answered with a plain sentence, not with an error of the program."""
     answer = client_of(typical).get(path)
@@ -121,7 +133,7 @@ def test_the_history_is_filtered(typical: Board, query: str, shown: str) -> None
 def test_decisions_are_found_by_question_text_and_advice(typical: Board) -> None:
     """The answer to why it is so: a decision of a closed cycle, by a word in it, ignoring case."""
     ((_, page),) = pages_of(client_of(typical), "/p/x/decisions?q=firefox+CHROMIUM")
-    assert page.count('data-item') == 1
+    assert page.count("data-item") == 1
     assert "Which browsers?" in page
     ((_, page),) = pages_of(client_of(typical), "/p/x/decisions?q=zebra")
     assert "No decision matches." in page
@@ -130,7 +142,9 @@ def test_decisions_are_found_by_question_text_and_advice(typical: Board) -> None
 def test_the_charts_have_the_numbers_of_each_week(typical: Board) -> None:
     """The table below the charts has cycles, tasks, decisions, a reopened question and the lead time."""
     ((_, page),) = pages_of(client_of(typical), "/p/x/charts")
-    rows = re.findall(r"<tr><td>([\d-]+)</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td><td>(.+?)</td></tr>", page)
+    rows = re.findall(
+        r"<tr><td>([\d-]+)</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td><td>(.+?)</td></tr>", page
+    )
     assert sum(int(row[1]) for row in rows) == 6
     assert sum(int(row[2]) for row in rows) == 12
     assert sum(int(row[4]) for row in rows) == 1
@@ -141,7 +155,15 @@ def test_hostile_text_adds_no_element_and_no_attribute(tmp_path: Path) -> None:
     """Scripts, handlers, styles and images in stored text are text on every page; control characters are visible."""
     root = samples.hostile(tmp_path / "x")
     client = client_of(make_board(tmp_path / "cache", root))
-    extra = ("/p/x/history/1", "/p/x/compare?a=1&b=1", "/p/x/changes/3", "/p/x/artifacts/x.md", "/p/x/artifacts/page.html", "/p/x/artifacts/x.svg", "/p/x/notes/memory/note-x.md")
+    extra = (
+        "/p/x/history/1",
+        "/p/x/compare?a=1&b=1",
+        "/p/x/changes/3",
+        "/p/x/artifacts/x.md",
+        "/p/x/artifacts/page.html",
+        "/p/x/artifacts/x.svg",
+        "/p/x/notes/memory/note-x.md",
+    )
     for path, page in pages_of(client, *ALL, *extra):
         assert "\x1b" not in page, path
         assert "\u202e" not in page, path
@@ -200,12 +222,19 @@ def test_links_and_large_files_are_refused(typical: Board, tmp_path: Path) -> No
     assert "there/secret.txt" not in page
     for path in ("link.txt", "there/secret.txt"):
         answer = client.get(f"/p/x/artifacts/{path}")
-        assert (answer.status_code, "a symbolic link" in answer.text or "not a folder" in answer.text, "secret</" in answer.text) == (404, True, False)  # fmt: skip
+        assert (
+            answer.status_code,
+            "a symbolic link" in answer.text or "not a folder" in answer.text,
+            "secret</" in answer.text,
+        ) == (404, True, False)
     answer = client.get("/p/x/artifacts/large.txt")
     assert "larger than" in answer.text
 
 
-@pytest.mark.parametrize(("name", "words"), [("state/tasks.json", "tasks.json"), ("state/plan.json", "plan.json"), ("history.json", "history.json")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("state/tasks.json", "tasks.json"), ("state/plan.json", "plan.json"), ("history.json", "history.json")],
+)
 def test_a_corrupt_file_is_a_banner_and_the_rest_works(typical: Board, tmp_path: Path, name: str, words: str) -> None:
     """Doctor's words about the file are on the page, none of its content is, and all pages can be shown."""
     Project(tmp_path / "x").put(name, b'{"secret')
@@ -257,7 +286,7 @@ def test_projects_of_one_name_have_different_keys(tmp_path: Path) -> None:
 
 
 def test_a_list_of_projects_is_read(tmp_path: Path) -> None:
-    """One path a line, relative to the file; comments and empty lines are left out; a bad file is said in a sentence."""
+    """One path a line, relative to the file, without comments and empty lines; a bad file is said in a sentence."""
     file = tmp_path / "list"
     file.write_text(f"\ufeff# mine\n\na\n{tmp_path}/b\n", encoding="utf-8")
     assert listed(str(file)) == [str(tmp_path / "a"), str(tmp_path / "b")]
@@ -287,7 +316,11 @@ def test_unseen_characters_become_visible(stored: str, shown: str) -> None:
 
 def test_markdown_is_reduced_to_harmless_elements() -> None:
     """Raw HTML is text, images are links, other schemes are no links, and links say nothing about this page."""
-    html = str(text.markdown("# A\n<b onclick=x>b</b> [c](javascript:alert(1)) ![d](https://e.example/f.png) [g](https://h.example)"))
+    html = str(
+        text.markdown(
+            "# A\n<b onclick=x>b</b> [c](javascript:alert(1)) ![d](https://e.example/f.png) [g](https://h.example)"
+        )
+    )
     assert "<img" not in html
     assert "&lt;b onclick" in html
     assert 'href="javascript' not in html

@@ -16,8 +16,24 @@ if TYPE_CHECKING:
     from nexus_mcp.board.app import Board
     from tests.support import Project
 
-PATHS = ("/", "/p/root/", "/p/root/graph", "/p/none/", "/events?projects=none", "/assets/board.js", "/assets/../app.py", "/none")
-HOSTS = {f"127.0.0.1:{PORT}": True, f"localhost:{PORT}": True, f"127.0.0.1:{PORT + 1}": False, "127.0.0.1": False, f"evil.example:{PORT}": False, "": False}  # fmt: skip
+PATHS = (
+    "/",
+    "/p/root/",
+    "/p/root/graph",
+    "/p/none/",
+    "/events?projects=none",
+    "/assets/board.js",
+    "/assets/../app.py",
+    "/none",
+)
+HOSTS = {
+    f"127.0.0.1:{PORT}": True,
+    f"localhost:{PORT}": True,
+    f"127.0.0.1:{PORT + 1}": False,
+    "127.0.0.1": False,
+    f"evil.example:{PORT}": False,
+    "": False,
+}
 ORIGINS = {None: True, "own": True, "http://evil.example": False, "null": False, f"https://127.0.0.1:{PORT}": False}
 
 
@@ -45,10 +61,12 @@ def test_every_combination_is_answered_as_the_rules_say(board: Board, method: st
     have the headers.
     """
     key = next(iter(board.projects))
-    for has_cookie, host, origin, path in product((True, False), HOSTS, ORIGINS, PATHS):
-        path = path.replace("/root/", f"/{key}/")
+    for has_cookie, host, origin, pattern in product((True, False), HOSTS, ORIGINS, PATHS):
+        path = pattern.replace("/root/", f"/{key}/")
         client = client_of(board, signed_in=has_cookie)
-        headers = {"host": host} | ({} if origin is None else {"origin": f"http://{host}" if origin == "own" else origin})
+        headers = {"host": host} | (
+            {} if origin is None else {"origin": f"http://{host}" if origin == "own" else origin}
+        )
         answer = client.request(method, path, headers=headers)
         context = (has_cookie, host, origin, path, answer.status_code)
         _check_headers(answer)
@@ -93,7 +111,9 @@ def test_a_wrong_token_is_refused(board: Board, body: str) -> None:
     _check_headers(answer)
 
 
-@pytest.mark.parametrize("headers", [{}, {"origin": "http://evil.example"}, {"origin": ORIGIN, "sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize(
+    "headers", [{}, {"origin": "http://evil.example"}, {"origin": ORIGIN, "sec-fetch-site": "cross-site"}]
+)
 def test_the_exchange_needs_our_own_page(board: Board, headers: dict[str, str]) -> None:
     """The right token from another site, or without an origin, is refused."""
     answer = client_of(board, signed_in=False).post(EXCHANGE, content=board.session.token, headers=headers)
@@ -110,7 +130,9 @@ def test_a_cross_site_navigation_shows_the_entry_page_only(board: Board) -> None
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("cookie", ["{name}=", "{name}=wrong", "{name}={value}; {name}=wrong", "other={value}", '{name}="\\777"'])
+@pytest.mark.parametrize(
+    "cookie", ["{name}=", "{name}=wrong", "{name}={value}; {name}=wrong", "other={value}", '{name}="\\777"']
+)
 def test_a_wrong_cookie_is_refused(board: Board, cookie: str) -> None:
     """Another value, the cookie of another port, and a malformed header are refused; two values count as the last."""
     name = board.session.cookie
@@ -130,7 +152,17 @@ def test_sessions_differ() -> None:
     assert not two.knows([one.set_cookie().partition(";")[0]])
 
 
-@pytest.mark.parametrize("path", ["/assets/", "/assets/vendor", "/assets/%2e%2e/app.py", "/assets/vendor/VENDORED.md", "/assets//etc/passwd", "/assets/vendor/../../app.js"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/",
+        "/assets/vendor",
+        "/assets/%2e%2e/app.py",
+        "/assets/vendor/VENDORED.md",
+        "/assets//etc/passwd",
+        "/assets/vendor/../../app.js",
+    ],
+)
 def test_only_assets_are_sent(board: Board, path: str) -> None:
     """A path that leaves the folder of assets, or names another kind of file, is not found."""
     answer = client_of(board).get(path)

@@ -23,7 +23,8 @@ def main(options: list[str]) -> int:
         print(f"Not run: {fault}.", file=sys.stderr)
         return NOT_RUN
     PICTURES.mkdir(parents=True, exist_ok=True)
-    words = [sys.executable, "-m", "pytest", "--durations=5", *(options or ["tests/browser"])]
+    named = [] if any(word.startswith("tests/") for word in options) else ["tests/browser"]
+    words = [sys.executable, "-m", "pytest", "--durations=5", *named, *options]
     try:
         code = subprocess.run(words, cwd=ROOT, env={**os.environ, **programs}, check=False, timeout=_BOUND_S).returncode
     except subprocess.TimeoutExpired:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from benchmarks.data.history import history
-from tests.board.test_command import Board
+from tests.board.process import Board
 from tests.browser import samples
 from tests.browser.tools import PICTURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PROGRAM = os.environ.get("NEXUS_BROWSER_PROGRAM", "")
-AXE = os.environ.get("NEXUS_BROWSER_AXE", "")
+# Read now: a test may not open files of the user's cache.
+AXE = Path(file).read_text(encoding="utf-8") if (file := os.environ.get("NEXUS_BROWSER_AXE", "")) else ""
 collect_ignore_glob = [] if PROGRAM else ["test_*.py"]
 DESKTOP, MOBILE = (1440, 900), (360, 760)
 
@@ -47,7 +48,10 @@ class Tab:
     def open(self) -> Any:
         """Open one more tab of the same browser session."""
         page = self.context.new_page()
-        page.on("console", lambda message: self.faults.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: self.faults.append(message.text) if message.type in ("error", "warning") else None,
+        )
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         return page

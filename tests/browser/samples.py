@@ -19,19 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HOSTILE = "<script>window.bad = 1</script><img src=x onerror='window.bad=1'> \x1b[31mred \u202eoverride"
-PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
 DAY_MS = 86_400_000
 _FIRST_MS = 1_767_323_045_250
 """When the first cycle of `typical` begins, in milliseconds since 1970."""
 
 PAST = (
-    ("Store bookmarks in one file", ("Which format?", "Who may write at the same time?"), ("JSON, so that git shows a change", "One writer: a lock file")),
-    ("Import bookmarks from browsers", ("Which browsers?", "What about folders?"), ("Firefox and Chromium", "Folders become tags")),
+    (
+        "Store bookmarks in one file",
+        ("Which format?", "Who may write at the same time?"),
+        ("JSON, so that git shows a change", "One writer: a lock file"),
+    ),
+    (
+        "Import bookmarks from browsers",
+        ("Which browsers?", "What about folders?"),
+        ("Firefox and Chromium", "Folders become tags"),
+    ),
     ("Search by title and tag", ("An index, or a scan?",), ("A scan: 2 000 bookmarks take 4 ms",)),
     ("Check links for rot", ("How often?", "Who is told?"), ("Once a week", "The list of dead links is an artifact")),
     ("북마크 동기화 (sync)", ("Which protocol?",), ("WebDAV",)),
     ("مزامنة العلامات 🌍", ("أي خادم؟",), ("خادم واحد لكل مستخدم",)),
-)  # fmt: skip
+)
 
 
 class Maker:
@@ -70,7 +80,13 @@ def typical(root: Path, end_ms: int | None = None) -> Path:
         call.ms = end - (len(PAST) - number) * 6 * DAY_MS
         call("plan_start", topic=topic, issues=list(questions), research_summary="The code was read before.")
         for place, decision in enumerate(decisions, 1):
-            call("plan_decide", issue_id=place, decision=decision, how_agents=["architect"], how_summary={"architect": f"{decision}. It is the simplest form that works."})
+            call(
+                "plan_decide",
+                issue_id=place,
+                decision=decision,
+                how_agents=["architect"],
+                how_summary={"architect": f"{decision}. It is the simplest form that works."},
+            )
         if number == 3:
             call("plan_update", action="reopen", issue_id=1)
             call("plan_decide", issue_id=1, decision="Every night")
@@ -84,10 +100,24 @@ def typical(root: Path, end_ms: int | None = None) -> Path:
     call(
         "plan_start",
         topic="Links survive a restart",
-        issues=["Where are links stored?", "What happens with two writers?", "How are old links moved?", "Is there a limit?"],
-        research_summary="`store.py` keeps links **in memory** only. The tests start a server for each case.\n\n- 40 call sites\n- no migration so far",
-    )  # fmt: skip
-    call("plan_decide", issue_id=1, decision="One JSON file beside the code, replaced atomically.\n\n- readers need no lock\n- `git diff` shows what changed", how_agents=["architect", "reviewer"], how_summary={"architect": "A file: there are at most 5 000 links.", "reviewer": "Agreed, if the write is atomic."})  # fmt: skip
+        issues=[
+            "Where are links stored?",
+            "What happens with two writers?",
+            "How are old links moved?",
+            "Is there a limit?",
+        ],
+        research_summary="`store.py` keeps links **in memory** only.\n\n- 40 call sites\n- no migration so far",
+    )
+    call(
+        "plan_decide",
+        issue_id=1,
+        decision="One JSON file beside the code, replaced atomically.\n\n- readers need no lock\n- `git diff` shows it",
+        how_agents=["architect", "reviewer"],
+        how_summary={
+            "architect": "A file: there are at most 5 000 links.",
+            "reviewer": "Agreed, if the write is atomic.",
+        },
+    )
     call("plan_decide", issue_id=2, decision="A lock file; the second writer waits for two seconds.")
     call("plan_decide", issue_id=3, decision="They are read once at the start, and written in the new form.")
     rows: tuple[tuple[str, str, list[int]], ...] = (
@@ -101,15 +131,31 @@ def typical(root: Path, end_ms: int | None = None) -> Path:
         ("اختبار الروابط العربية", "tester", [7]),
     )
     for place, (title, owner, deps) in enumerate(rows, 1):
-        more = {"acceptance": "The test `test_restart` passes.", "approach": "Begin with the test."} if place < 4 else {}
-        call("task_add", title=title, context="Decided in question 1.", owner=owner, deps=deps, goal="Links are there after a restart", **more)  # fmt: skip
+        more = (
+            {"acceptance": "The test `test_restart` passes.", "approach": "Begin with the test."} if place < 4 else {}
+        )
+        call(
+            "task_add",
+            title=title,
+            context="Decided in question 1.",
+            owner=owner,
+            deps=deps,
+            goal="Links are there after a restart",
+            **more,
+        )
     call("task_update", id=1, status="completed")
     call("task_update", id=2, status="in_progress")
     call("task_update", id=6, status="in_progress")
-    call("artifact_write", filename="survey.md", content="# Call sites\n\n| File | Calls |\n|---|---|\n| store.py | 12 |\n| cli.py | 28 |\n\nSee [the docs](https://example.com).\n")
+    call(
+        "artifact_write",
+        filename="survey.md",
+        content="# Call sites\n\n| File | Calls |\n|---|---|\n| store.py | 12 |\n| cli.py | 28 |\n\nSee [the docs](https://example.com).\n",
+    )
     call("artifact_write", filename="logs/restart.txt", content="start\nwrite 1\nkill\nstart\nread 1\n")
     call.project.put("state/artifacts/shot.png", PIXEL)
-    call.project.put("memory/empirical-lock-order.md", "<!-- tags: locks, store -->\n# Lock order\n\nTake the store's lock first.\n")
+    call.project.put(
+        "memory/empirical-lock-order.md", "<!-- tags: locks, store -->\n# Lock order\n\nTake the store's lock first.\n"
+    )
     call.project.put("rules/tests-first.md", "<!-- tags: tests -->\nWrite the test before the code.\n")
     for agent, name, at in (("a1", "engineer", end - 400_000), ("a2", "writer", end - 1_500_000)):
         record(call.workspace, agent, name, at, call.ms)
@@ -121,7 +167,9 @@ def record(workspace: Workspace, agent: str, name: str, at_ms: int, now_ms: int)
     store = Store(workspace, now=lambda: now_ms / 1000)
     event = {"kind": "spawn", "agent_id": agent, "agent_name": name, "session_id": "s1", "at": stamp(at_ms)}
     tracker.record(store, "claude-code", event)
-    harness_files.log_tool_uses(store, [{"timestamp": stamp(at_ms + 200_000), "agent_id": agent, "tool": "Edit", "path": "store.py"}])
+    harness_files.log_tool_uses(
+        store, [{"timestamp": stamp(at_ms + 200_000), "agent_id": agent, "tool": "Edit", "path": "store.py"}]
+    )
 
 
 def crowded(root: Path, count: int = 200) -> Path:
@@ -129,7 +177,16 @@ def crowded(root: Path, count: int = 200) -> Path:
     rng = random.Random(7)
     owners = ("engineer", "tester", "writer", "reviewer")
     verbs = ("Write", "Test", "Move", "Review", "Describe", "Measure", "Split", "Replace")
-    things = ("the parser", "the index", "the cache", "the importer", "the report", "error texts", "the journal", "the lock")
+    things = (
+        "the parser",
+        "the index",
+        "the cache",
+        "the importer",
+        "the report",
+        "error texts",
+        "the journal",
+        "the lock",
+    )
     tasks: list[dict[str, Any]] = []
     for number in range(1, count + 1):
         near = range(max(1, number - 25), number)
@@ -149,7 +206,11 @@ def crowded(root: Path, count: int = 200) -> Path:
     for task in tasks:
         if task["status"] == "completed":
             task["deps"] = [dep for dep in task["deps"] if tasks[dep - 1]["status"] == "completed"]
-    ready = [task for task in tasks if task["status"] == "pending" and all(tasks[dep - 1]["status"] == "completed" for dep in task["deps"])]
+    ready = [
+        task
+        for task in tasks
+        if task["status"] == "pending" and all(tasks[dep - 1]["status"] == "completed" for dep in task["deps"])
+    ]
     for task in ready[:5]:
         task["status"] = "in_progress"
     first, second, third = count - 5, count - 3, count - 1
@@ -177,8 +238,16 @@ def hostile(root: Path) -> Path:
         if _ == 0:
             call("task_update", id=1, status="completed")
             call("task_close")
-    call("artifact_write", filename="x.md", content=f"{HOSTILE}\n\n[a](javascript:alert(1)) ![b](http://example.com/x.png)\n")
+    call(
+        "artifact_write",
+        filename="x.md",
+        content=f"{HOSTILE}\n\n[a](javascript:alert(1)) ![b](http://example.com/x.png)\n",
+    )
     call("artifact_write", filename="page.html", content="<script>window.bad = 1</script>")
-    call("artifact_write", filename="x.svg", content='<svg xmlns="http://www.w3.org/2000/svg" onload="window.bad=1"><script>window.bad=1</script></svg>')
+    call(
+        "artifact_write",
+        filename="x.svg",
+        content='<svg xmlns="http://www.w3.org/2000/svg" onload="window.bad=1"><script>window.bad=1</script></svg>',
+    )
     call.project.put("memory/note-x.md", f"<!-- tags: {HOSTILE[:20]} -->\n{HOSTILE}\n")
     return root

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.board.test_command import Board
+    from tests.board.process import Board
 
 PAGES = {
     "overview": "/",
@@ -60,18 +60,21 @@ def test_every_page_fits_and_has_no_serious_finding_of_axe(
         assert not _is_wide(page), (name, look)
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         # Through the debugger's protocol: the page's own policy would refuse a script from elsewhere.
-        with open(AXE, encoding="utf-8") as file:
-            page.evaluate(file.read())
+        page.evaluate(AXE)
         report = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         serious = [one for one in report["violations"] if one["impact"] in ("serious", "critical")]
         if serious:
-            found[name] = [(one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"][:300]) for one in serious]
+            found[name] = [
+                (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"][:300]) for one in serious
+            ]
     assert found == {}
     tab.check()
     tab.context.close()
 
 
-def test_a_change_by_another_process_is_shown_and_marked(browser: Any, start: Callable[..., Board], tmp_path: Path) -> None:
+def test_a_change_by_another_process_is_shown_and_marked(
+    browser: Any, start: Callable[..., Board], tmp_path: Path
+) -> None:
     """A decision and a task of another process appear in two tabs, without a reload, and are marked and announced."""
     root = samples.typical(tmp_path / "x")
     tab = Tab(browser, start(root)).sign_in()
@@ -88,7 +91,7 @@ def test_a_change_by_another_process_is_shown_and_marked(browser: Any, start: Ca
     second.wait_for_selector("text=None: memory is enough.")
     page.bring_to_front()
     assert "4 of 4 decided" in page.inner_text("#content")
-    page.wait_for_function("document.getElementById('announce').textContent.includes('Question 4')")
+    page.wait_for_selector("#announce >> text=Question 4", state="attached")
     call("task_update", id=3, status="in_progress")
     page.wait_for_selector("[aria-label='In progress'] #task-3", state="attached")
     assert page.evaluate("window.sameDocument")
@@ -138,9 +141,9 @@ def test_search_as_you_type_over_ten_thousand_cycles(tab: Tab) -> None:
     tab.picture("search")
     page.fill("[name=q]", "")
     page.select_option("[name=branch]", "main")
-    page.wait_for_function("/^[56],\\d{3} of 10,000/.test(document.querySelector('#results').innerText)")
+    page.wait_for_selector(r"#filter-result >> text=/^[56],\d{3} of 10,000/")
     page.fill("[name=since]", "2017-11-01")
-    page.wait_for_function("/^\\d\\d of 10,000/.test(document.querySelector('#results').innerText)")
+    page.wait_for_selector(r"#filter-result >> text=/^\d\d of 10,000/")
     assert "branch=main" in page.url
     page.reload()
     assert page.input_value("[name=since]") == "2017-11-01"
@@ -190,13 +193,15 @@ def test_the_graph_zooms_pans_and_selects(tab: Tab) -> None:
     assert page.locator(".node").count() == 200
 
 
-def test_the_graph_follows_changes_and_keeps_the_view(browser: Any, start: Callable[..., Board], tmp_path: Path) -> None:
+def test_the_graph_follows_changes_and_keeps_the_view(
+    browser: Any, start: Callable[..., Board], tmp_path: Path
+) -> None:
     """A new task appears in the graph; selection and zoom stay."""
     root = samples.typical(tmp_path / "x")
     tab = Tab(browser, start(root)).sign_in()
     page = tab.go("/p/x/graph")
-    page.click("#graph-in")
     page.locator(".node[data-id='4']").click()
+    page.click("#graph-in")
     where = page.evaluate("document.querySelector('#graph svg > g').getAttribute('transform')")
     samples.Maker(root)("task_add", title="One more", context="c", deps=[4])
     page.wait_for_selector(".node[data-id='9']", state="attached")
@@ -243,7 +248,20 @@ def test_everything_works_with_the_keyboard_alone(tab: Tab) -> None:
 
 def test_hostile_text_runs_nothing(tab: Tab) -> None:
     """On every page of the hostile project, and after the graph and the filter read it, no script of it ran."""
-    for path in ("", "graph", "history", "decisions", "charts", "changes", "files", "history/1", "artifacts/x.md", "artifacts/page.html", "artifacts/x.svg", "notes/memory/note-x.md"):  # fmt: skip
+    for path in (
+        "",
+        "graph",
+        "history",
+        "decisions",
+        "charts",
+        "changes",
+        "files",
+        "history/1",
+        "artifacts/x.md",
+        "artifacts/page.html",
+        "artifacts/x.svg",
+        "notes/memory/note-x.md",
+    ):
         page = tab.go(f"/p/hostile/{path}")
         if path == "graph":
             page.locator(".node").first.click()
@@ -295,7 +313,9 @@ def test_a_page_of_another_site_gets_nothing(browser: Any, start: Callable[..., 
     assert all("Links survive" not in frame.content() for frame in foreign.frames)
     # DNS rebinding: a name of the attacker that leads to this port.
     tab.context.close()
-    made = browser.browser_type.launch(executable_path=browser_program(), args=["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"])
+    made = browser.browser_type.launch(
+        executable_path=browser_program(), args=["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+    )
     answer = made.new_page().goto(f"http://evil.example:{tab.board.port}/")
     assert answer.status == 421
     made.close()
@@ -324,7 +344,9 @@ def test_a_vanished_project_is_said_and_comes_back(browser: Any, start: Callable
     tab.context.close()
 
 
-def test_corrupt_state_is_a_banner_that_goes_when_it_is_mended(browser: Any, start: Callable[..., Board], tmp_path: Path) -> None:
+def test_corrupt_state_is_a_banner_that_goes_when_it_is_mended(
+    browser: Any, start: Callable[..., Board], tmp_path: Path
+) -> None:
     """The banner comes live with doctor's words, the plan stays, and the banner goes with the fault."""
     root = samples.typical(tmp_path / "x")
     file = root / ".nexus/state/tasks.json"
@@ -341,7 +363,9 @@ def test_corrupt_state_is_a_banner_that_goes_when_it_is_mended(browser: Any, sta
     tab.context.close()
 
 
-def test_the_colours_follow_the_system_and_the_button(browser: Any, start: Callable[..., Board], projects: Path) -> None:
+def test_the_colours_follow_the_system_and_the_button(
+    browser: Any, start: Callable[..., Board], projects: Path
+) -> None:
     """Dark where the system is dark; the button changes it, and the choice stays."""
     tab = Tab(browser, start(projects / "typical"), color_scheme="dark").sign_in()
     page = tab.go("/p/typical/charts")

@@ -13,9 +13,9 @@ import pytest
 
 from nexus_mcp.server import call_queue, pipes, side_reader
 from nexus_mcp.server.protocol import Connection
-from nexus_mcp.store.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
+from nexus_mcp.store.poller import Poller
 from tests.wire.connection import Json, Talk, call, initialize, modern, notification, request
 from tests.wire.fake_tools import FakeApp
 

@@ -16,9 +16,9 @@ import pytest
 
 from nexus_mcp.server import pipes
 from nexus_mcp.server.sdk import pump, serve_sdk
-from nexus_mcp.store.poller import Poller
 from nexus_mcp.server.subscriptions.streams import Streams
 from nexus_mcp.store import codec
+from nexus_mcp.store.poller import Poller
 from tests.wire.connection import Json, Talk, call, initialize, notification, request
 from tests.wire.fake_tools import FakeApp
 from tests.wire.test_ids_of_failures import CALL, ERRORS, LOOK, SUBSCRIBE, once, raising

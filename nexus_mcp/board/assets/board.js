@@ -15,7 +15,9 @@
     document.dispatchEvent(new Event("nexus-theme"));
   });
 
-  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  // Where the views do not fit: show the present one. Not scrollIntoView, which also moves where Tab begins.
+  const here = document.querySelector(".tabs [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft + here.offsetWidth - here.parentElement.clientWidth - here.parentElement.offsetLeft;
 
   // Ages, in the words of the server.
   const age = (stamp) => {
