@@ -229,7 +229,7 @@ def test_everything_works_with_the_keyboard_alone(tab: Tab) -> None:
     assert page.evaluate("document.activeElement.name") == "q"
     page.keyboard.type("browsers")
     page.wait_for_selector("text=1 of 6 cycles")
-    for _ in range(8):
+    for _ in range(16):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.className") == "cycle":
             break
@@ -405,6 +405,7 @@ def test_the_export_works_without_a_server(browser: Any, projects: Path, tmp_pat
     page.click("text=typical")
     assert page.inner_text("h1") == "Links survive a restart"
     page.click("nav >> text=Graph")
+    page.wait_for_selector(".node")
     assert page.locator(".node").count() == 8
     page.click("nav >> text=Charts")
     page.wait_for_selector(".chart canvas")

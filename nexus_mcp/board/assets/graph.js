@@ -79,18 +79,18 @@
       const { x, y } = places.get(node.id);
       const word = NAMES[node.state];
       const title = node.state === "missing" ? "No task has this id" : node.title;
-      const label = `Task ${node.id}, ${word}${node.is_critical ? ", on the critical path" : ""}${node.in_cycle ? ", in a cycle" : ""}: ${title}`;
+      const shown = cut(title), top = `#${node.id} · ${word}${node.in_cycle ? " · cycle" : ""}`;
+      // The name begins with the text that is seen, so that a spoken command finds it.
+      const label = `${top} ${shown}${shown === title ? "" : `: ${title}`}${node.is_critical ? ", on the critical path" : ""}`;
       const group = make("g", {
         class: `node state-${node.state}${node.is_critical ? " is-critical" : ""}${node.in_cycle ? " in-cycle" : ""}`,
         transform: `translate(${x - WIDTH / 2},${y - HEIGHT / 2})`, tabindex: "0", role: "button", "aria-label": label, "data-id": node.id,
       });
       const name = make("text", { x: 12, y: 34, class: "node-title" });
-      name.textContent = cut(title);
+      name.textContent = shown;
       const head = make("text", { x: 12, y: 17, class: "node-head" });
-      head.textContent = `#${node.id} · ${word}${node.in_cycle ? " · cycle" : ""}`;
-      const full = make("title");
-      full.textContent = title;
-      group.append(full, make("rect", { width: WIDTH, height: HEIGHT, rx: 8, class: "node-box" }), make("rect", { width: 4, height: HEIGHT - 16, x: 0, y: 8, rx: 2, class: "node-mark" }), head, name);
+      head.textContent = top;
+      group.append(make("rect", { width: WIDTH, height: HEIGHT, rx: 8, class: "node-box" }), make("rect", { width: 4, height: HEIGHT - 16, x: 0, y: 8, rx: 2, class: "node-mark" }), head, name);
       boxes.append(group);
     }
     const marker = (id) => make("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", class: id }, make("path", { d: "M0 0.5 7 4 0 7.5z" }));
