@@ -90,7 +90,7 @@
       name.textContent = shown;
       const head = make("text", { x: 12, y: 17, class: "node-head" });
       head.textContent = top;
-      group.append(make("rect", { width: WIDTH, height: HEIGHT, rx: 8, class: "node-box" }), make("rect", { width: 4, height: HEIGHT - 16, x: 0, y: 8, rx: 2, class: "node-mark" }), head, name);
+      group.append(make("rect", { width: WIDTH, height: HEIGHT, rx: 8, class: "node-box" }), make("rect", { width: 4, height: HEIGHT - 16, x: 0, y: 8, rx: 2, class: "node-mark" }), head, " ", name);
       boxes.append(group);
     }
     const marker = (id) => make("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", class: id }, make("path", { d: "M0 0.5 7 4 0 7.5z" }));
