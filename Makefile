@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures site lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-trend   check that no call became clearly slower than recorded (1 minute)"
 	@echo "make tokens        measure what tools and answers cost a model, beside other servers (1 minute, node)"
 	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
+	@echo "make browser       test the board in Chromium, with screenshots in .cache/browser/ (5 minutes)"
 	@echo "make captures      run one cycle in each real client, and write it into its page (3 minutes, npm)"
 	@echo "make wheel         build dist/"
 	@echo "make lock          resolve the requirements-*.lock files again (needs uv)"
@@ -117,6 +118,11 @@ tokens: env
 e2e: env
 	$(BIN)/python -m tests.e2e $(HARNESS)
 
+# Chromium comes from the system, axe-core from npm. Screenshots: .cache/browser/.
+browser: env
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check --no-input install --require-hashes -r requirements-browser.lock
+	$(BIN)/python -m tests.browser
+
 # The blocks "A real run" of docs/claude-code.md, codex.md and opencode.md.
 captures: env
 	$(BIN)/python -m tests.e2e.capture $(HARNESS)
@@ -140,6 +146,8 @@ lock:
 	  --constraint requirements-dev.lock --custom-compile-command "make lock" --upgrade --output-file requirements-bench.lock
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --group docs --no-annotate \
 	  --constraint requirements-dev.lock --custom-compile-command "make lock" --upgrade --output-file requirements-docs.lock
+	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --group browser --no-annotate \
+	  --constraint requirements-dev.lock --custom-compile-command "make lock" --upgrade --output-file requirements-browser.lock
 
 clean:
 	rm -rf $(VENV) .venv-* dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -99,4 +99,9 @@ COMMAND = Command(
     (PORT, OPEN, PROJECTS, EXPORT),
     run,
     argument=DIRS,
+    examples=(
+        ("nexus-mcp board", "show the project around you"),
+        ("nexus-mcp board --port 0 ../shop ../api", "show two projects, on any free port"),
+        ("nexus-mcp board --export site", "write the pages as files"),
+    ),
 )

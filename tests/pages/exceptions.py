@@ -23,6 +23,7 @@ NOT_RUN = {
     "chgrp -R team PROJECT": "needs a group called team",
     "nexus-mcp conformance run": SUITE,
     "nexus-mcp conformance compare": SUITE,
+    "nexus-mcp board": "serves until Ctrl-C: tests/board starts and exports it, make browser opens it",
     "pytest ": f"{SUITE}, and tests/conformance runs the plug-in",
 }
 """Beginning of a command line → why it is not run."""
