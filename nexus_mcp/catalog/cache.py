@@ -6,7 +6,8 @@ records its own inode and time, so a cache that came with a repository, or was e
 structure, because every hook does so and a schema would be slower: a damaged or forged cache must never remove a
 canonical capability of an agent.
 
-The cache may be deleted at any time. It is written only when `.nexus/state` exists, because reading creates nothing.
+The cache may be deleted at any time. It is written only when `.nexus/state` exists: reading a catalog must not create
+a folder in the project.
 """
 
 from __future__ import annotations

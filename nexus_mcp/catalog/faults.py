@@ -138,7 +138,7 @@ def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
 
 
 def fault_fields(faults: Faults, shipped: Value) -> Value:
-    """Return the fields beside agents, skills and maps: the warnings, and the parts that faults leave unknown."""
+    """Return the catalog's fields except agents, skills and maps: warnings, and the parts that faults leave unknown."""
     closed, map_fault = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
     return {"told": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: map_fault}
 

@@ -61,7 +61,7 @@ def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[s
             metas[entry] = meta
     names = {kind: {*shipped[kind], *own[kind], *(one.id for one in metas if one.kind == kind)} for kind in KINDS}
     known = Known(vocabulary["tools"], names[AGENTS], names[SKILLS])
-    # Texts of the package: a comment of one line, without control characters.
+    # Name and version are free text of the package: write them as a comment of one line, without control characters.
     words = " ".join((package.name or "a nexus-core package", package.version)).split()
     head = _HEAD.format("".join(filter(str.isprintable, " ".join(words)))[:_HEAD_LENGTH])
     for entry, meta in metas.items():

@@ -49,7 +49,7 @@ def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[
 
 
 def _spellings(path: str) -> list[bytes]:
-    """Return the path as files have it: alone, quoted for a shell, as a URI, and each as a text of JSON."""
+    """Return the forms of the path in a file: plain, quoted for a shell, as a URI, and each of these escaped for JSON."""
     forms = (path, shlex.quote(path), Path(path).as_uri())
     texts = dict.fromkeys(text for one in forms for text in (one, json.dumps(one)[1:-1]))
     return [os.fsencode(text) for text in sorted(texts, key=len, reverse=True)]
@@ -65,7 +65,7 @@ def _content(path: str) -> bytes:
 
 
 def _ignored(root: str, paths: list[str]) -> set[str]:
-    """Return the paths that git neither tracks nor would add: all of them outside of a repository.
+    """Return those of the `paths` that git neither tracks nor would add. Without a repository these are all `paths`.
 
     If git does not answer, no path counts as ignored.
     """

@@ -51,7 +51,7 @@ class Target(ABC):
         self._slow_starts = 0
         self._first: Manner | None = None
         self.manner: Manner | None = None
-        """The manner with which the first session succeeded; later sessions start with it."""
+        """How the first session made its handshake (see Manner); later sessions start in the same way."""
 
     async def open(self, place: Place) -> Session:
         """Connect and return the session. Raise TargetFailure; OSError when a command cannot be started."""

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NAN = math.nan
-"""Each nan of a text: the same object is equal to itself within a table, where two of them would differ."""
+"""The one object for every nan of a text: tables that hold the same nan object are equal, those with two are not."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -65,7 +65,7 @@ class TomlDocument:
     def set(self, path: Path, value: dict[str, Any]) -> list[Path]:
         """Put the table `value` at the path: in the place of the present table, else at the end of the file.
 
-        Return [], the tables above it that were made: a header needs none. Raise Unsuitable for an inline table.
+        Return [], because a header needs no tables above it, so none is made. Raise Unsuitable for an inline table.
         """
         found = self.get(path)
         lines = self._newline.join(table_lines(path, value))

@@ -71,7 +71,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def make_name(text: str, taken: Container[str]) -> str:
-    """Return a name not in `taken`, made from the first words of `text`, or from its checksum without Latin letters."""
+    """Return a name not in `taken`: the first words of `text`, or its checksum if the words have no Latin letter."""
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
@@ -175,7 +175,7 @@ def contains(note: str, text: str) -> bool:
     head, _, rest = note.removeprefix(_BOM).partition("\n")
     own_paragraphs = _paragraphs(rest if index.read_tags(head.encode()) else note.removeprefix(_BOM))
     wanted = _paragraphs(text)
-    # One string search in linear time: no paragraph contains an empty line.
+    # No paragraph contains an empty line, so one search in the paragraphs joined by empty lines finds whole ones only.
     return not wanted or "\n\n".join(["", *wanted, ""]) in "\n\n".join(["", *own_paragraphs, ""])
 
 

@@ -23,8 +23,8 @@ _LEAD = "\n    "
 def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
     """Return a history with these cycles, from either side, and the other fields of `shell`.
 
-    The layout is that of one side; a common prefix with ours is copied unchanged. Raise Undecided when the result is
-    wrong, or too large to be read back.
+    The layout is that of one side; a common prefix with ours is copied unchanged. Raise Undecided when the result would
+    lose or change a cycle or a field, or would be too large to be read back.
     """
     as_is = 0
     while as_is < len(items) and items[as_is] == (ours, as_is):

@@ -14,7 +14,7 @@ PLAIN_TEXT = "errors are plain text without a payload"
 NO_PAYLOAD = "the answer has no JSON payload"
 
 UNSTRUCTURED = "answers are indented text without structuredContent"
-NO_CONTEXT = "there is no tool context"
+NO_CONTEXT = "there is no tool `context`"
 ADD_DEMANDS = "task_add demands acceptance and an owner object"
 START_DEMANDS = "plan_start demands a research_summary that is not blank"
 CLOSE_DEMANDS = "task_close demands completed tasks, or force"

@@ -44,7 +44,7 @@ def bound_faults(raw: Any) -> list[Fault]:
 
 
 def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
-    """Yield every fault of a fixture, as JSON. `state_schemas`: the names of the files that covers may name."""
+    """Yield every fault of a fixture, as JSON. `state_schemas` has the names allowed in `covers.state_schemas`."""
     yield from text_faults(raw, "")
     if not isinstance(raw, dict):
         return

@@ -1,4 +1,4 @@
-"""The table of resource kinds that clients can read beside the tools."""
+"""The table of the kinds of resources that the server offers in addition to its tools."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ RESOURCES = (
     catalogued.AGENTS,
     catalogued.SKILLS,
 )
-"""In the order of the list."""
+"""In the order of the response to `resources/list`."""

@@ -23,7 +23,7 @@ __all__ = ["build_server", "serve_sdk"]
 
 
 def serve_sdk(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
-    """Serve one connection through the SDK; it ends as one of stdio.serve does. Return the exit code, 0."""
+    """Serve one connection through the SDK until the same events that end stdio.serve. Return the exit code, 0."""
 
     def run(source: Source, sink: Sink, stop: Stop) -> None:
         watch = Watch(stop, app.stop)
