@@ -62,9 +62,9 @@ def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
     """Return the map with our own tools in their classes and under `reading`, under every name they may have.
 
     A harness puts a prefix before the name of a tool, which depends on how the server is mounted: the patterns in
-    `nexus_prefixes` match any mount. Under `reading` the patterns are used only for names of several words, and allow
-    no `--tool-prefix`: a tool of another server that writes could have a name that ends with `context`. Names of one
-    word count under `reading` only as `nexus_tools` spells them.
+    `nexus_prefixes` match any mount. The patterns for `reading` are stricter: they match only names of several
+    words, and allow no `--tool-prefix` before the name. Otherwise a tool of another server that writes would count as
+    reading if its name ends with `context`. Names of one word count under `reading` only as `nexus_tools` spells them.
     """
     known = dict(known)
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]
@@ -125,7 +125,10 @@ def _broken(document: Document) -> dict[str, set[str]]:
 
 
 def merge_maps(base: Map, override: Mapping[str, Any]) -> Map:
-    """Return `base` with a project's overrides: each class and parameter alone, `reading` and `nexus_tools` whole."""
+    """Return `base` with a project's overrides.
+
+    Classes and parameters are replaced one by one, `reading` and `nexus_tools` as a whole.
+    """
     return {
         "classes": {**base["classes"], **override.get("classes", {})},
         "reading": override.get("reading", base["reading"]),
@@ -183,7 +186,7 @@ def _clashes(
 
 
 def _clash(tool: str, reading: Mapping[str, int], patterns: list[tuple[str, int]]) -> int | None:
-    """Return the index under reading of the first name that may match the same tool; None without one."""
+    """Return the index in `reading` of the first name that may match the same tool; None without one."""
     found = [place for pattern, place in patterns if matches(pattern, tool)]
     if ANY in tool:
         found += [place for name, place in reading.items() if matches(tool, name)]

@@ -49,7 +49,7 @@ def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[
 
 
 def _spellings(path: str) -> list[bytes]:
-    """Return the forms of the path in a file: plain, quoted for a shell, as a URI, and each of these escaped for JSON."""
+    """Return the forms of the path in a file: plain, quoted for a shell, as a URI; and each of them escaped as JSON."""
     forms = (path, shlex.quote(path), Path(path).as_uri())
     texts = dict.fromkeys(text for one in forms for text in (one, json.dumps(one)[1:-1]))
     return [os.fsencode(text) for text in sorted(texts, key=len, reverse=True)]

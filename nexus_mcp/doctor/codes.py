@@ -217,7 +217,7 @@ CODES = {
     ),
     "busy": Code(
         NOTE,
-        "Other processes were writing during every pass. The report has only findings of several passes.",
+        "Other processes were writing during every pass. The report has only the findings that every pass had.",
         "Nothing, or run doctor again when they are done.",
     ),
     # Git

@@ -2,7 +2,7 @@
 
 Servers may be writing at the same time, so one pass may find a state that lasts for a moment only. If nothing changed
 during a pass and no process held the lock, the findings of that pass are reported. Otherwise several passes are made,
-and only findings of several passes in a row are reported.
+and only the findings that every pass had are reported.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] |
 
 
 def _start_time(ctx: EventContext, agent_id: str, session: str) -> str:
-    """Return when the agent started or was last resumed; "" if unknown or not comparable.
+    """Return the time at which the agent started or was last resumed; "" if unknown or not comparable.
 
     Only files touched since then belong to the run that ends now.
     """

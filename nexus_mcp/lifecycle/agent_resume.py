@@ -26,7 +26,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_hidden(ctx: EventContext, params: dict[str, Any]) -> None:
-    """Mark a completed agent as running, with one more resume, because it uses a tool. Never raise for an error.
+    """Mark a completed agent as running, with one more resume, because it uses a tool. An error becomes a warning.
 
     It serves harnesses that send no event when an agent continues. An agent that is not in the tracker stays unknown.
     """

@@ -291,8 +291,8 @@ def prepare(
     """Write `parts` to a new temporary file, sync it, and return its name. Leaves nothing behind on failure.
 
     A part is bytes, or a function that is called with the descriptor and writes bytes to it.
-    `mode` is the stat of a file whose permissions the new file gets, or the Copy that limits them; None for the usual
-    ones.
+    `mode` decides the permissions of the new file: the stat of a file that has them, or a Copy (folder.py), which sets
+    their limits; None for the usual ones.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, mode)

@@ -46,8 +46,8 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, older: str = "") -> str:
     """Return a temporary name for the file `new`, which will replace the file `name`. `known` is the mark of `name`.
 
-    `older` is the present temporary name of `new`; its random digits are reused. `kind`: whether the checksum is of the
-    WHOLE file or of its END; SAME: of the whole, and both files are equal.
+    `older` is the present temporary name of `new`; its random digits are reused. `kind` says whether the checksum is of
+    the WHOLE file or of its END. SAME is WHOLE for a new file with the same content as the old one.
     """
     mark_of_new = 0 if new is None else _fingerprint(new)
     unique = older[len(atomic.PREFIX) :][:8] or os.urandom(4).hex()

@@ -109,8 +109,8 @@ def build_server(app: App, turns: Turns | None = None, stop: Stop | None = None)
     """Return the SDK's server for the app.
 
     The transport settles each answer in `turns`, and the next call waits for that; without `turns` every answer
-    counts as written. Once `stop` is due no call begins. Before its input ends, the transport calls `subscribing.end`
-    to answer the open requests.
+    counts as written. Once `stop` is due no call begins. The transport calls `subscribing.end` before it closes the
+    SDK's input, to answer the open requests.
     """
     server = NexusServer(app)
     turns = turns or Turns(at_once=True)

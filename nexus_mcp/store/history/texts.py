@@ -147,7 +147,7 @@ def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified)
     """Return the numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
 
     `verified` is the part of the file of texts that was found undamaged (Memory.verified). The second result is its new
-    value, which never covers a file that could be written again within the same clock tick. Raise CorruptTexts.
+    value: UNVERIFIED unless a later write to the file is certain to change its times. Raise CorruptTexts.
     """
     ends, found, after = index.line_ends(), [], 0
     try:

@@ -104,7 +104,7 @@ def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any
 
 
 def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
-    """Record the decision if its question is certain. Raise NexusError."""
+    """Record the decision if it is certain which question it answers. Raise NexusError."""
     target = find_target(ctx.store.plan(), variant, text)  # first without the lock: most often nothing is written
     if target.problem:
         return {"result": FAILED, "next_step": target.problem}
