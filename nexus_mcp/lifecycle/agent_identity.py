@@ -3,7 +3,7 @@
 A call without an agent id and name is the main session's. An agent is known if the tracker has a name for its id in
 this session, or the payload has its name. A name that is not in the catalog counts too, and restricts nothing. With
 several possible names the restrictions of all of them hold. Any other agent is unknown: it is denied everything that
-any agent of the catalog is denied, so that a lost tracker entry grants nothing.
+at least one agent of the catalog is denied, so that a lost tracker entry grants nothing.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     is_first = False
 
     def claim(known: dict[str, Any]) -> dict[str, Any]:
-        # A harness may report one end several times at once, so the state that counts is the one under the lock.
+        # A harness may report one end of a turn several times at once, so the stored state is compared under the lock.
         nonlocal is_first
         is_first = HELD not in known and known.get(STOPPED) != state
         return {STOPPED: state, HELD: "yes"} if is_first else {}

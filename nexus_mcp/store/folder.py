@@ -145,8 +145,8 @@ class Folder:
     def open(self, name: str, flags: int, wanted: os.stat_result | Copy | None = None) -> int:
         """Open the file `name` and return a descriptor. Raise PathRefused, StorageError, OSError.
 
-        With O_CREAT an absent file is created. `wanted` is the stat of a file whose permissions it gets, or the Copy
-        that limits them, or None for the usual ones. An existing file keeps its permissions.
+        With O_CREAT an absent file is created. `wanted` decides its permissions: the stat of a file that has
+        them, or a Copy, which sets their limits; None for the usual ones. An existing file keeps its permissions.
         """
         if not flags & os.O_CREAT:
             return self.open_as(name, flags, 0)

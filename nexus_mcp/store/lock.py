@@ -1,9 +1,9 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
 Where the platform has flock, locking takes 2 µs, and the kernel wakes a waiting process at once. The file stays after
-the release; only a first write that fails removes it, while it holds the lock. After taking a lock, a process checks
-that its file is still the one that other processes open, so a removed file (git clean) never lets two holders in.
-Without flock, `filelock` polls.
+the release. If the first write in a project fails, it removes the file again before the release. After taking a lock, a
+process checks that its file is still the one that other processes open, so a removed file (git clean) never lets two
+holders in. Without flock, `filelock` polls.
 
 Waiting processes are served nearly in order: a free lock goes to the first call that requests it, even while the kernel
 wakes waiting ones. In about one turn of a hundred a later call overtakes an earlier one; no call was seen to starve
@@ -376,7 +376,7 @@ def join_queue(fd: int) -> Waiter:
 
 
 def _remove_waiter(left: list[Waiter], waiter: Waiter | None = None) -> Waiter:
-    """Return `waiter`, or the first of `left`, removed from `left`."""
+    """Remove `waiter`, by default the first one, from `left`, and return it."""
     taken = left.pop(0 if waiter is None else left.index(waiter))
     if not left:
         del _abandoned[taken._file]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 PAUSE = 0.25
 """Seconds between two polls: a change is reported well within a second."""
 MOST_NAMES = 10_000
-"""Most names polled in a folder. For the rest only folder times are compared, which change with its names."""
+"""Most names polled in a folder. Beyond them, only folder times are compared: a new or removed name changes them."""
 NAMES = "//"
-"""Suffix of a folder path: all names below the folder are compared. With one final slash only its own entries are."""
+"""Suffix of a folder path that stands for all names below the folder. A single slash stands for its own entries."""
 
 Mark = object
 

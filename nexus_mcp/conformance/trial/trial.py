@@ -130,7 +130,7 @@ def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion
 
 
 def earlier_faults(answer: Answer) -> list[Assertion]:
-    """Return the fault of an answer that the same step repeats later.
+    """Return the faults of an answer to a request that the same step repeats later.
 
     The step's assertions are for the last answer. An earlier answer is checked only against the tool's output schema,
     and for being an error or not, as the step expects.

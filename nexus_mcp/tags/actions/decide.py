@@ -91,7 +91,10 @@ def preview(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 
 
 def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the fields of a preview for a target without a problem. `issue` is the question that is certain."""
+    """Return the fields of a preview for a target without a problem.
+
+    `issue` is the question that the text certainly answers.
+    """
     would: dict[str, Any] = {"pending": [_line(issue) for issue in target.pending]}
     if target.issue is None:
         return {**would, "next_step": _warning(tasks)}
