@@ -173,7 +173,7 @@ def option(word: str, options: Collection[Option], argument: Argument | None, pr
 def _meant_option(
     word: str, options: Collection[Option], argument: Argument | None, prog: str, names: Collection[str]
 ) -> str:
-    """Return what stands for `word` here, though its name is another one; "" if nothing does."""
+    """Return the option or command that has another name here than `word`; "" if there is none."""
     has_levels = "--log-level" in names
     if word == "-v":
         return f"{_VERSION} or {_LOUD}" if prog == _TOP else _LOUD if has_levels else f"{_TOP} {_VERSION}"

@@ -13,7 +13,7 @@ ROBUSTNESS = "robustness"
 WHOLE_TEXT = "text"
 """The key that stands for the whole text of a file, in place of a JSONPath."""
 StateFiles = dict[str, dict[str, Any] | None]
-"""Path -> None: absent; {}: exists; else JSONPath, or "text", -> expected value."""
+"""Path of a file -> None (the file is absent), {} (it exists), or a dict: JSONPath or "text" -> expected value."""
 
 
 @dataclass(frozen=True)

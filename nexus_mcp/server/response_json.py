@@ -18,7 +18,7 @@ _encode = COMPACT.encode
 
 
 class Rendered:
-    """JSON text in parts (state.rows.encode_line) that replaces its value in a message."""
+    """The JSON text of a value, in parts (state.rows.encode_line). A message may hold it in place of the value."""
 
     __slots__ = ("parts",)
 

@@ -138,5 +138,5 @@ def _quote(text: str) -> str:
 
 
 def _inner_quote(text: str) -> str:
-    """Return `text` between quotes within a condition, which fish reads twice; it has names of options only."""
+    """Return `text`, names of options, between quotes for the inside of a condition, which fish parses twice."""
     return f'"{text}"'

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
 
 MOST = 20_000
-"""Largest number of parts of one message beside its payload."""
+"""Largest number of parts of one message, without those of its payload."""
 _FREE = frozenset(
     ("structuredContent", "inputSchema", "outputSchema", "requestedSchema", "_meta", "arguments", "data", "metadata")
 )

@@ -42,7 +42,7 @@ _warned: set[str] = set()
 class Cache:
     """The cache in the folder `state`, which is opened at first use. Close it.
 
-    `source` is the stat of the history: no more users may read the derived files.
+    `source` is the stat of the history: only its readers may read the derived files.
     """
 
     __slots__ = ("_copy", "_folder", "_source", "_state")
