@@ -39,8 +39,8 @@ _ROW_MARGIN = "\n    "
 _FIRST = b"\n    "  # before the first row
 _LAST = b"\n  "  # after the last row
 _ROW_BEGIN, _ROW_END = b"{\n", b"\n    }"
-# No string holds a newline, and deeper values have a wider margin: so these bytes occur only between two rows, and the
-# name of the rows with the margin of `compose` occurs once.
+# These bytes occur only between two rows, because no string holds a newline, and deeper values have a wider margin. For
+# the same reasons the field with the rows is the only place of its name with the margin that `compose` writes.
 _BETWEEN = b",\n    "
 _CUT = _ROW_END + _BETWEEN + _ROW_BEGIN
 

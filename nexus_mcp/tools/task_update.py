@@ -44,7 +44,7 @@ TOOL = Tool(
     required=("id", "status"),
     output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
-    # The tool changes state and metadata of a task: an agent that lacks either class does not get the tool.
+    # The tool changes state and metadata of a task: an agent that may not use one of the classes may not use the tool.
     classes=(TASK_STATE, TASK_METADATA),
     idempotent=True,
 )

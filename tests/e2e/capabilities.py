@@ -12,7 +12,7 @@ ROWS = {
     "gate-warns": "An edit without a task warns",
     "gate-blocks": "An edit without a task is denied where the gate is `block`",
     "gate-auto": "The default gate is silent without a plan, and denies an edit while a plan has no tasks",
-    "native-limits": "The file of an agent takes tools from it",
+    "native-limits": "The file of an agent denies the agent tools",
     "hook-limits": "The hook denies an agent a tool",
     "tracker": "The tracker follows agents from spawn to completion",
     "report": "A tag in the report of an agent is text",
@@ -36,7 +36,7 @@ INSPECTOR_ROWS = {
 _OWN_STATE = "OpenCode makes a worktree only by an experimental request, outside the project; its state is its own."
 NOT_OFFERED: dict[str, dict[str, str]] = {
     "codex": {
-        "native-limits": "Nothing in the file of a Codex agent takes a tool from it: its `sandbox_mode` and "
+        "native-limits": "The file of a Codex agent cannot deny the agent a tool: its `sandbox_mode` and "
         "`disabled_tools` had no effect. The hook denies the tool instead.",
         "prompts": "Codex never asks a server for its prompts.",
     },
