@@ -27,7 +27,7 @@ from nexus_mcp.cli.status_lines import status_blocks
 from nexus_mcp.cli.terminal import is_terminal
 from nexus_mcp.errors import UsageError
 from nexus_mcp.log import printable
-from nexus_mcp.server.subscriptions.poller import PAUSE, mark
+from nexus_mcp.store.poller import PAUSE, mark
 from nexus_mcp.views.status import status
 from nexus_mcp.workspace import is_harness_id
 

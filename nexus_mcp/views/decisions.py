@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import VERSION
 from nexus_mcp.views.cycles import issues_of, newest_first, tasks_of
@@ -50,6 +52,21 @@ def decisions(
     found = [*present, *_archived(archive, words, since)]
     found = [one for one in found if all(word in _searched(one) for word in words)]
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most]}
+
+
+def newest(archive: Archive, plan: Mapping[str, Any] | None, query: str, most: int) -> dict[str, Any]:
+    """Return `version`, `decisions`, the `most` newest that match `query` as in `decisions`, and `more`, whether there
+    are more. Raise StorageError.
+    """
+    words = query.lower().split()
+    present = iter(()) if plan is None else of_cycle({"plan": plan}, None)
+    found: list[Decision] = []
+    for one in chain(present, _archived(archive, words, "")):
+        if all(word in _searched(one) for word in words):
+            found.append(one)
+            if len(found) > most:
+                break
+    return {"version": VERSION, "decisions": found[:most], "more": len(found) > most}
 
 
 def _archived(archive: Archive, words: Sequence[str], since: str) -> Iterator[Decision]:
