@@ -43,7 +43,7 @@ ENTER = "\x1b[?1049h\x1b[?25l"
 LEAVE = "\x1b[?25h\x1b[?1049l"
 _BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
 """A frame: the terminal shows what stands between both at once, if it knows how to."""
-_NEXT_LINE = "\x1b[K\r\n"
+_END_OF_LINE, _NEXT_LINE = "\x1b[K", "\r\n"
 _KEY = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _QUIT = frozenset((b"q", b"Q"))
 _STEPS = {
@@ -128,7 +128,7 @@ class _Watch:
         """Return the last line: how to end, and how many lines there are below."""
         at = time.strftime("%H:%M:%S", time.localtime(self._updated))
         more = f"{below} more lines, j scrolls · " if below > 0 else ""
-        text = Text(printable(f"q ends · {more}changed {at} · {self._workspace.root}"), style=STYLES[DIM])
+        text = Text(printable(f"q ends · {more}as of {at} · {self._workspace.root}"), style=STYLES[DIM])
         text.truncate(self._terminal.width, overflow="ellipsis")
         return text
 
@@ -136,7 +136,8 @@ class _Watch:
         console = self._terminal.console
         with console.capture() as capture:
             console.print(line, soft_wrap=True, end="")
-        return capture.get()
+        # Behind a full line the cursor still stands on its last character, which would be erased.
+        return capture.get() + (_END_OF_LINE if line.cell_len < self._terminal.width else "")
 
     @contextmanager
     def _whole_terminal(self) -> Iterator[None]:
