@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -172,10 +172,10 @@ async def _asset(request: Request) -> Response:
     folder, _, file = name.rpartition("/")
     if kind is None or folder not in ("", "vendor") or not os.path.isfile(os.path.join(ASSETS, folder, file)):
         return PlainTextResponse("There is no such file.\n", HTTPStatus.NOT_FOUND)
-    data = await to_thread.run_sync(_bytes_of, os.path.join(ASSETS, folder, file))
-    return Response(data, media_type=kind)
+    return Response(_bytes_of(os.path.join(ASSETS, folder, file)), media_type=kind)
 
 
+@lru_cache(maxsize=32)
 def _bytes_of(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import JournalError, NexusError, UsageError
@@ -42,7 +43,7 @@ class Project:
         self._store = ReadOnlyStore(workspace, cache)
         self._ledger = Ledger()
         self._lock = threading.Lock()
-        self.cache = cache
+        self._cache = cache
 
     @property
     def root(self) -> str:
@@ -74,14 +75,19 @@ class Project:
                 return found
             time.sleep(_PAUSE_S)
 
+    def index(self) -> None:
+        """Find the cycles of the history, so that no page waits for that. Never raises NexusError: pages report it."""
+        with suppress(NexusError):
+            self.read(lambda store, _: store.history(len))
+
     def warm_up(self) -> None:
-        """Read a long history before the first page needs it. Never raises NexusError: the page reports it."""
-        try:
-            self.read(
-                lambda store, ledger: store.history(lambda archive: (ledger.update(archive), archive.matches("x")))
-            )
-        except (NexusError, OSError):
-            return
+        """Prepare filters, charts and search of a long history, while pages are shown. Never raises NexusError."""
+        store, ledger = ReadOnlyStore(self.workspace, self._cache), Ledger()
+        with suppress(NexusError):
+            store.history(ledger.update)
+            with self._lock:
+                self._ledger = ledger
+            store.history(lambda archive: archive.matches("x"))  # the texts go into the cache
 
     def paths(self) -> list[str]:
         """Return the paths to poll for changes (store/poller.py)."""

@@ -9,7 +9,8 @@ import signal
 import socket
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8737
 _BACKLOG = 128
+_TICK_S = 1
+_WARM_UP_AFTER_S = 1.0
+"""Seconds after the start: the first page has the processor for itself."""
 _END_S = 1
 """Seconds that open requests have at the end."""
 
@@ -55,6 +59,8 @@ def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> N
     session = Session(listener.getsockname()[1])
     board = Board(projects, session)
     server = _Server(board)
+    for project in projects:
+        project.index()
     _warm_up(projects)
     names = projects[0].root if len(projects) == 1 else f"{len(projects)} projects"
     print(f"The board of {names}, for you alone and read-only:\n\n    {session.address}\n\nCtrl-C ends it.", flush=True)
@@ -68,6 +74,7 @@ class _Server(uvicorn.Server):
 
     def __init__(self, board: Board) -> None:
         self._hub = board.hub
+        self._stopped = asyncio.Event()
         super().__init__(
             uvicorn.Config(
                 make_app(board),
@@ -91,15 +98,23 @@ class _Server(uvicorn.Server):
             loop.add_signal_handler(number, self._stop)
         yield
 
+    async def main_loop(self) -> None:
+        """Wait for the end, and renew the header Date each second. uvicorn's own loop looks ten times a second."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), _TICK_S)
+
     def _stop(self) -> None:
         self.should_exit = True
+        self._stopped.set()
         self._hub.close()
 
 
 def _warm_up(projects: list[Project]) -> None:
-    """Read the long histories in the background. The program does not wait for that at its end."""
+    """Prepare the long histories in the background. The program does not wait for that at its end."""
 
     def read() -> None:
+        time.sleep(_WARM_UP_AFTER_S)
         for project in projects:
             project.warm_up()
 

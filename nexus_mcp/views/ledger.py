@@ -30,10 +30,15 @@ class Ledger:
         self._rows: list[CycleRow] = []
         self._hours: list[float | None] = []
         self._digests: list[bytes] = []
+        self._seen: object = None
 
     def update(self, archive: Archive) -> list[CycleRow]:
         """Return the rows of all cycles of `archive`. Raise StorageError."""
         index = archive.index
+        seen = index.identity, index.tail, len(archive)
+        if index.settled and seen == self._seen:
+            return self._rows
+        self._seen = None  # a cycle that cannot be read leaves the rows incomplete
         digests = [index.digest(number) for number in range(len(archive))]
         same = 0
         for old, new in zip(self._digests, digests, strict=False):
@@ -46,6 +51,7 @@ class Ledger:
             self._rows.append(cycle_row(number + 1, cycle))
             self._hours.append(lead_hours(cycle))
             self._digests.append(digests[number])
+        self._seen = seen
         return self._rows
 
     def rows(

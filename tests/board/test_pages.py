@@ -102,7 +102,7 @@ def test_a_cycle_a_comparison_and_a_past_state_are_shown(typical: Board) -> None
         *(("/p/x/raw/survey.md", 404), ("/p/x/raw/none.png", 404), ("/p/y/", 404), ("/p/x/history/" + "9" * 5000, 404)),
     ],
 )
-def test_what_does_not_exist_is_said_in_a_sentence(typical: Board, path: str, status: int) -> None:
+def test_missing_pages_get_a_plain_sentence(typical: Board, path: str, status: int) -> None:
     """A wrong number, date, name or project is answered with a plain sentence, not with an error of the program."""
     answer = client_of(typical).get(path)
     assert answer.status_code == status, answer.text[-500:]

@@ -106,6 +106,16 @@ def test_the_man_page_is_installed(python: Path) -> None:
     assert installed.read_bytes() == (CHECKOUT / "docs" / "man" / "nexus-mcp.1").read_bytes()
 
 
+def test_the_wheel_has_the_pages_of_the_board(wheel: Path) -> None:
+    """Templates, scripts, styles and the vendored libraries with their licences are in the wheel, byte for byte."""
+    packed = zipfile.ZipFile(wheel)
+    for folder in ("templates", "assets"):
+        files = [path for path in (CHECKOUT / "nexus_mcp/board" / folder).rglob("*") if path.is_file()]
+        assert len(files) > 4
+        for path in files:
+            assert packed.read(path.relative_to(CHECKOUT).as_posix()) == path.read_bytes()
+
+
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     """The wheel has the package, its data, its metadata and the man page; no tests, no caches."""
     names = zipfile.ZipFile(wheel).namelist()
