@@ -40,11 +40,12 @@ PARTS = {
     "harness": (*RULES, "catalog", "lifecycle"),
     "merging": RULES,
     "doctor": (*RULES, "catalog", "knowledge", "tags", "merging", "harness"),
-    "views": RULES,
+    "views": (*RULES, "knowledge"),
     "rendering": (*BASE, "state", "views"),
+    "board": (*RULES, "views", "doctor"),
     "server": TABLES,
     "conformance": ("errors", "packaged", "schemas", "wording"),
-    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "server", "conformance"),
+    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "board", "server", "conformance"),
     "__main__": ("cli",),
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.

@@ -24,7 +24,7 @@ _SETTLE_S = 0.05
 
 
 class Hub:
-    """Who waits for changes of which project. Used in one event loop."""
+    """The streams that wait for changes of each project. Used in one event loop."""
 
     def __init__(self, projects: Iterable[Project]) -> None:
         self._paths = {project.key: project.paths() for project in projects}

@@ -1,4 +1,4 @@
-"""The guard before every page: who may ask, and which headers each answer has, refusals included.
+"""The guard before every page: check each request, and set the headers of each response, refusals included.
 
 Any web page in the same browser, and any user of the machine, can send requests to a port on loopback. So a request
 needs a cookie that only the holder of the token gets, and the right Host: a name of another site that resolves to

@@ -66,6 +66,6 @@ MD = Command(
 COMMAND = Group(
     "export",
     "write plan, tasks and history as files, for a wiki or a review",
-    "Writes what .nexus has as files for people who have no nexus-mcp.",
+    "Writes what .nexus has as files for readers without nexus-mcp.",
     {NAME: lambda: MD},
 )

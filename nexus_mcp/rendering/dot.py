@@ -1,4 +1,4 @@
-"""The graph of tasks in the language of Graphviz, for those who lay it out or style it themselves."""
+"""Write the graph of tasks in the language of Graphviz, for a layout or a style of your own."""
 
 from __future__ import annotations
 

@@ -119,6 +119,7 @@ SUITE = Suite(
     goal=("states", 5_000_000),
     plan=plan,
     work=work,
+    seconds=900.0,  # one piece has 327 000 states: 11 minutes on a busy machine
     mutants=(
         "no-fsync",
         "note-unsynced",
