@@ -6,6 +6,9 @@ Tasks without a dependency would stand in one endless column, so they are placed
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stderr
+
 from nexus_mcp.errors import NexusError
 from nexus_mcp.rendering.graph_labels import node_name
 
@@ -84,7 +87,8 @@ def _graphviz(
         ) from error
     drawing = pygraphviz.AGraph(_source(nodes, pairs))
     try:
-        plain = drawing.draw(format="plain", prog="dot").decode()
+        with redirect_stderr(io.StringIO()):  # where pygraphviz warns about large graphs
+            plain = drawing.draw(format="plain", prog="dot").decode()
     except (ValueError, OSError) as error:
         raise GraphvizMissing(
             "Graphviz could not lay out the graph.", next_step="--format mermaid and dot need no layout."

@@ -42,9 +42,13 @@ def steps(graph: Mapping[str, Any]) -> Steps:
             before[edge["from"]].append(edge["to"])
     hindering = {node["id"] for node in graph["nodes"] if node["state"] == MISSING} if unfinished else set()
     placed = _placed(open_ids, hindering, after, before)
+    by_step: list[list[dict[str, Any]]] = [[] for _ in range(max(placed.values(), default=0))]
+    for id_, node in nodes.items():
+        if id_ in placed:
+            by_step[placed[id_] - 1].append(node)
     return {
         "done": [node for id_, node in nodes.items() if id_ in finished],
-        "steps": [[nodes[id_] for id_ in nodes if placed.get(id_) == step] for step in range(1, _last(placed) + 1)],
+        "steps": by_step,
         "stuck": [node for id_, node in nodes.items() if id_ in open_ids and id_ not in placed],
         "after": after,
         "before": before,
@@ -66,7 +70,3 @@ def _placed(
                 if not waiting[user]:
                     free.append(user)
     return {id_: step[id_] for id_ in free}
-
-
-def _last(placed: Mapping[Id, int]) -> int:
-    return max(placed.values(), default=0)

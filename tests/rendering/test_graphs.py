@@ -187,6 +187,13 @@ def test_tasks_without_dependencies_are_in_a_grid() -> None:
     assert len({x for x, _ in found["cards"]}) == 4
 
 
+def test_a_large_graph_is_laid_out_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    """More than 1000 tasks in pairs are laid out, and nothing is printed."""
+    tasks = [task(id_, deps=[id_ - 1] if id_ % 2 == 0 else []) for id_ in range(1, 1103)]
+    assert len(places.layout(graph_of(tasks))["cards"]) == 1102
+    assert capfd.readouterr() == ("", "")
+
+
 def test_svg_without_graphviz_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pygraphviz the error names the command that installs it, and the formats that need nothing."""
     real = builtins.__import__
