@@ -21,9 +21,8 @@ _INDENT = 2
 
 def run(values: Values) -> int:
     """Print the newest decisions, newest first. Raise UsageError, StateError, PathRefused, StorageError."""
-    from nexus_mcp.cli import cycle_blocks
-    from nexus_mcp.cli.blocks import BLANK
-    from nexus_mcp.views.decisions import decisions
+    from nexus_mcp.cli.blocks import BLANK, DIM, Line
+    from nexus_mcp.views.decisions import decisions, newest
 
     query = " ".join(values.lists[QUERY.name])
     most = parse_count(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
@@ -32,18 +31,21 @@ def run(values: Values) -> int:
     both = store.snapshot()
     plan, tasks = both.plan(), both.tasks()
     present = tasks["tasks"] if tasks else ()
-    view = store.history(
-        lambda archive: decisions(archive, plan, tasks=present, query=query, since=since, most=most),
-    )
     if JSON.name in values:
-        return print_json_view(view)
+        return print_json_view(
+            store.history(
+                lambda archive: decisions(archive, plan, tasks=present, query=query, since=since, most=most),
+            )
+        )
+    view = store.history(lambda archive: newest(archive, plan, query, most, tasks=present, since=since))
     if not view["decisions"]:
         return show(_none(query, since))
     lines: list[Line] = []
     for one in view["decisions"]:
         lines += [*_lines(one), BLANK]
-    more = cycle_blocks.more(len(view["decisions"]), view["total"])
-    return show([*lines, *more] if more else lines[:-1])
+    if not view["more"]:
+        return show(lines[:-1])
+    return show([*lines, Line((f"The newest {most}; -n {2 * most} shows more.", DIM))])
 
 
 def _none(query: str, since: str) -> list[Line]:

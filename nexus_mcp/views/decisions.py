@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import VERSION
@@ -47,26 +47,37 @@ def decisions(
     `tasks` are the present ones. A decision matches if its question, its text, its topic or an advice has each word of
     `query`, ignoring case, and if its cycle was closed from the stamp `since` on. Raise StorageError.
     """
-    words = query.lower().split()
-    present = iter(()) if plan is None else of_cycle({"plan": plan, "tasks": list(tasks)}, None)
-    found = [*present, *_archived(archive, words, since)]
-    found = [one for one in found if all(word in _searched(one) for word in words)]
+    found = list(_matching(archive, plan, tasks, query, since))
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most]}
 
 
-def newest(archive: Archive, plan: Mapping[str, Any] | None, query: str, most: int) -> dict[str, Any]:
-    """Return `version`, `decisions`, the `most` newest that match `query` as in `decisions`, and `more`, whether there
-    are more. Raise StorageError.
+def newest(
+    archive: Archive,
+    plan: Mapping[str, Any] | None,
+    query: str,
+    most: int,
+    *,
+    tasks: Iterable[Mapping[str, Any]] = (),
+    since: str = "",
+) -> dict[str, Any]:
+    """Return `version`, `decisions`, the `most` newest that match as in `decisions`, and `more`: whether there are others.
+
+    Faster in a long history, because no cycle is parsed after them. Raise StorageError.
     """
-    words = query.lower().split()
-    present = iter(()) if plan is None else of_cycle({"plan": plan}, None)
-    found: list[Decision] = []
-    for one in chain(present, _archived(archive, words, "")):
-        if all(word in _searched(one) for word in words):
-            found.append(one)
-            if len(found) > most:
-                break
+    found = list(islice(_matching(archive, plan, tasks, query, since), most + 1))
     return {"version": VERSION, "decisions": found[:most], "more": len(found) > most}
+
+
+def _matching(
+    archive: Archive, plan: Mapping[str, Any] | None, tasks: Iterable[Mapping[str, Any]], query: str, since: str
+) -> Iterator[Decision]:
+    """Yield the decisions that match, those of the present plan first, then the newest."""
+    words = query.lower().split()
+    present = iter(()) if plan is None else of_cycle({"plan": plan, "tasks": list(tasks)}, None)
+    for one in chain(present, _archived(archive, words, since)):
+        text = _searched(one)
+        if all(word in text for word in words):
+            yield one
 
 
 def _archived(archive: Archive, words: Sequence[str], since: str) -> Iterator[Decision]:

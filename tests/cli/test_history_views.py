@@ -136,7 +136,7 @@ def test_decisions_answer_why(example: Project, capsys: Capture) -> None:
         "  engineer advised: Either works; a file can be read in a review.",
     ]
     _, out, _ = run(example, capsys, "decisions", "-n", "1")
-    assert out.splitlines()[2:] == ["  open plan · Version 1.0 · task 1", "", "The newest 1 of 6; -n 6 shows all."]
+    assert out.splitlines()[2:] == ["  open plan · Version 1.0 · task 1", "", "The newest 1; -n 2 shows more."]
     _, out, _ = run(example, capsys, "decisions", "--since", "2026-11-12", "broken")
     assert out.count("cycle") == 1
 
