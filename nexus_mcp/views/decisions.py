@@ -60,7 +60,7 @@ def newest(
     tasks: Iterable[Mapping[str, Any]] = (),
     since: str = "",
 ) -> dict[str, Any]:
-    """Return `version`, `decisions`, the `most` newest that match as in `decisions`, and `more`: whether there are others.
+    """Return `version`, `decisions`, the `most` newest that match as in `decisions`, and `more`: whether others match.
 
     Faster in a long history, because no cycle is parsed after them. Raise StorageError.
     """
