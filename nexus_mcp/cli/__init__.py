@@ -36,6 +36,7 @@ COMMANDS = {
         "package",
         "hook",
         "status",
+        "board",
         "tasks",
         "task",
         "log",
