@@ -169,8 +169,9 @@ def _install(values: Values, name: str) -> int:
     request = _request(values, site, harness, options)
     print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
     if CHECK.name in values or DRY_RUN.name in values:
-        plan = plan_for(site, harness, request, force=CHECK.name in values or FORCE.name in values)
-        if CHECK.name in values:
+        is_check = CHECK.name in values
+        plan = plan_for(site, harness, request, force=is_check or FORCE.name in values, is_report=is_check)
+        if is_check:
             return _print_check(site, plan, missing_commands(site, read_record(site), name))
         _print_states(site, plan)
         print_diff(site, plan)

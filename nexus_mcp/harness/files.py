@@ -41,10 +41,10 @@ class Found:
 
 
 def look(path: str, within: str = "") -> Found:
-    """Read the file at the absolute `path`, which may be missing. Raise InstallRefused unless it can be replaced.
+    """Read the file at the absolute `path`, which may be missing. Raise InstallRefused for what cannot be read.
 
     Links are followed. With `within`, the project folder, links may not lead out of it: a project must not make us
-    change the user's own files.
+    change the user's own files. Before a change call `check_replaceable`.
     """
     real = os.path.realpath(path)
     if within and os.path.commonpath((within, real)) != within:
@@ -58,7 +58,7 @@ def look(path: str, within: str = "") -> Found:
         raise _unusable(path, error) from error
     try:
         info = os.fstat(fd)
-        _check_file(path, info)
+        _check_kind(path, info)
         with os.fdopen(os.dup(fd), "rb") as file:
             data = file.read(LIMIT + 1)
     except OSError as error:
@@ -67,8 +67,17 @@ def look(path: str, within: str = "") -> Found:
         os.close(fd)
     if len(data) > LIMIT:
         raise _refusal(path, f"is larger than {LIMIT >> 20} MiB", "Look at what fills it.")
-    _check_folder(path, os.path.dirname(real))
     return Found(path, real, data, info)
+
+
+def check_replaceable(found: Found) -> None:
+    """Raise InstallRefused if the file may be read, but not replaced or made."""
+    if found.info is not None:
+        _check_owner(found.path, found.info)
+    folder = os.path.dirname(found.real)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    _check_folder(found.path, folder)
 
 
 def read_settings(path: str) -> dict[str, Any]:
@@ -195,11 +204,14 @@ def _compare(folder: Folder, name: str, found: Found) -> None:
         raise Interference(found.path)
 
 
-def _check_file(path: str, info: os.stat_result) -> None:
+def _check_kind(path: str, info: os.stat_result) -> None:
     if stat.S_ISDIR(info.st_mode):
         raise _refusal(path, "is a folder where a file belongs", "Move it away.")
     if not stat.S_ISREG(info.st_mode):
         raise _refusal(path, "is a special file where a plain one belongs", "Move it away.")
+
+
+def _check_owner(path: str, info: os.stat_result) -> None:
     if hasattr(os, "geteuid") and info.st_uid != os.geteuid():
         raise _refusal(path, f"belongs to another user (uid {info.st_uid})", "Run this as that user.")
     if not info.st_mode & stat.S_IWUSR:
@@ -214,7 +226,6 @@ def _check_new(path: str, real: str) -> None:
         above = os.path.dirname(above)
     if not os.path.isdir(above):
         raise _refusal(path, f"cannot be made: {printable(above)} is no folder", "Move that file away.")
-    _check_folder(path, above)
 
 
 def _check_folder(path: str, folder: str) -> None:

@@ -38,11 +38,21 @@ def read_record(site: Site) -> Record:
     return records.decode(files.look(path, site.within).data, site.shown(path))
 
 
-def plan_for(site: Site, harness: Harness, request: Request, *, force: bool = False) -> Plan:
-    """Return the plan of an installation. Write nothing. Raise InstallRefused, EditedByHand."""
+def _check_record(site: Site) -> None:
+    """Raise InstallRefused if the record cannot be replaced."""
+    files.check_replaceable(files.look(os.path.join(site.record_folder, records.NAME), site.within))
+
+
+def plan_for(
+    site: Site, harness: Harness, request: Request, *, force: bool = False, is_report: bool = False
+) -> Plan:
+    """Return the plan of an installation. Write nothing. Raise InstallRefused, EditedByHand.
+
+    `is_report`: the plan is not carried out, so the files need not be replaceable.
+    """
     record = read_record(site)
     rows = harness.rows(site, request, record)
-    return plan_install(site, harness, rows, request.parts, record, force=force)
+    return plan_install(site, harness, rows, request.parts, record, force=force, is_report=is_report)
 
 
 def plan_without(site: Site, harness: Harness, *, force: bool = False) -> Plan:
@@ -58,6 +68,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
     above = files.make_folders(os.path.dirname(site.vault))
 
     def attempt() -> Outcome:
+        _check_record(site)
         plan = plan_for(site, harness, request, force=force)
         vault = Vault(site.vault, harness.id)
         old = vault.read()
@@ -97,6 +108,7 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
     """Take out everything that installations of the harness wrote. Raise InstallRefused, EditedByHand."""
 
     def attempt() -> Outcome:
+        _check_record(site)
         plan = plan_without(site, harness, force=force)
         vault = Vault(site.vault, harness.id)
         copies = vault.copy(plan.copies)

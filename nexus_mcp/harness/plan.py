@@ -76,10 +76,20 @@ def open_document(path: str, data: bytes | None) -> Document:
 
 
 def plan_install(
-    site: Site, harness: Harness, rows: Sequence[Row], parts: Sequence[str], record: Record, *, force: bool
+    site: Site,
+    harness: Harness,
+    rows: Sequence[Row],
+    parts: Sequence[str],
+    record: Record,
+    *,
+    force: bool,
+    is_report: bool = False,
 ) -> Plan:
-    """Return the plan; change `record` to its future content. Raise InstallRefused, EditedByHand with all faults."""
-    work = _Work(site, harness, record, force=force)
+    """Return the plan; change `record` to its future content. Raise InstallRefused, EditedByHand with all faults.
+
+    `is_report`: the plan is not carried out, so the files need not be replaceable.
+    """
+    work = _Work(site, harness, record, force=force, is_report=is_report)
     spliced: dict[str, list[Spliced]] = {}
     for row in rows:
         if isinstance(row, Spliced):
@@ -123,12 +133,13 @@ def plan_removal(
 class _Work:
     """The states, changes and faults collected for one plan."""
 
-    def __init__(self, site: Site, harness: Harness, record: Record, *, force: bool) -> None:
+    def __init__(self, site: Site, harness: Harness, record: Record, *, force: bool, is_report: bool = False) -> None:
         self._site = site
         self._harness = harness.id
         self._recognizes = harness.recognizes
         self._record = record
         self._force = force
+        self._is_report = is_report
         self._states: list[State] = []
         self._changes: list[Change] = []
         self._befores: dict[str, bytes | None] = {}
@@ -181,13 +192,15 @@ class _Work:
     def whole(self, row: Whole) -> None:
         """Plan a generated file."""
         key = self._site.key(row.path)
+        known = self._record.files.get(key)
         try:
             found = files.look(row.path, self._site.within)
+            state = _file_state(found, row.text, known)
+            if state != SAME:
+                self._check(found)
         except InstallRefused as error:
             self._faults += error.faults
             return
-        known = self._record.files.get(key)
-        state = _file_state(found, row.text, known)
         if self._refuses(state, self._site.shown(row.path)):
             return
         self._states.append(State(row.part, row.path, key, state))
@@ -219,6 +232,8 @@ class _Work:
             return
         try:
             found = files.look(path, self._site.within)
+            if found.data is not None:
+                self._check(found)
         except InstallRefused as error:
             self._faults += error.faults
             return
@@ -241,6 +256,7 @@ class _Work:
         try:
             found = files.look(path, self._site.within)
             if before is not None and found.data is not None and marks.digest(found.data) in before[0].split():
+                self._check(found)
                 self._changes.append(Change(found, before[1]))
                 self._states += [
                     State(row["part"], path, pointer, OBSOLETE) for row, pointer in zip(rows, pointers, strict=True)
@@ -371,7 +387,13 @@ class _Work:
         if may_remove and _is_empty(document, text):
             data = None
         if data != (found.data or b""):
+            self._check(found)
             self._changes.append(Change(found, data))
+
+    def _check(self, found: Found) -> None:
+        """Raise InstallRefused if the file is to be changed and cannot be."""
+        if not self._is_report:
+            files.check_replaceable(found)
 
     def _refuses(self, state: str, what: str, step: str = _OF_ENTRY) -> bool:
         """Return whether a row of this state stops the installation, and note why, with the next step."""

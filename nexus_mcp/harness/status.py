@@ -208,12 +208,14 @@ def _may_start(words: list[str], site: Site) -> bool:
 
 
 def _server_words(site: Site, record: Record, harness: str) -> list[str]:
+    """Return the command of the installed server; [] without one."""
     for key, pointer in record.owned_entries(harness):
         if record.entries[key][pointer]["part"] == SERVER:
             value: Any = files.read_settings(site.path(key))
             for name in pointer_of(pointer)[0]:
                 value = value.get(name) if isinstance(value, dict) else None
-            return _words_of(value)
+            if words := _words_of(value):  # another entry of this part may be the `$schema` of a new file
+                return words
     return []
 
 

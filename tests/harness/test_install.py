@@ -373,15 +373,45 @@ def test_a_command_that_is_missing_is_refused(at: Path) -> None:
     assert run("install", "codex", "--command", "no-such-nexus") == 2
 
 
-def test_list_shows_the_installed_parts(at: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_list_shows_the_installed_parts(at: Path, capfdbinary: pytest.CaptureFixture[bytes], name: str) -> None:
     """--list shows the parts of each scope, and whether the server answers."""
-    assert run("install", "codex", "--with", "server,hooks") == 0
+    assert run("install", name, "--with", "server,hooks") == 0
     capfdbinary.readouterr()
-    assert run("install", "codex", "--list", "--json") == 0
+    assert run("install", name, "--list", "--json") == 0
     (found,) = json.loads(capfdbinary.readouterr().out)["harnesses"]
     assert found["scopes"]["project"]["parts"] == ["server", "hooks"]
     assert found["scopes"]["project"]["answers"] is True
-    assert any("trusts 0 of 9 hooks" in notice for notice in found["scopes"]["project"]["notices"])
+    skipped = [notice for notice in found["scopes"]["project"]["notices"] if "trusts 0 of 9 hooks" in notice]
+    assert len(skipped) == (name == "codex")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("is_of_another", [False, True], ids=["read-only", "of-another-user"])
+def test_reports_need_no_permission_to_write(
+    at: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    name: str,
+    is_of_another: bool,
+) -> None:
+    """--check and --list judge files that cannot be replaced, as in a CI job; install and uninstall name them."""
+    assert run("install", name) == 0
+    if is_of_another:
+        monkeypatch.setattr(os, "geteuid", lambda: at.stat().st_uid + 1)
+    else:
+        for path in at.rglob("*"):
+            if path.is_file() and "state" not in path.parts:
+                path.chmod(0o444)
+    assert run("install", name, "--check") == 0
+    capfdbinary.readouterr()
+    assert run("install", name, "--list", "--json") == 0
+    (found,) = json.loads(capfdbinary.readouterr().out)["harnesses"]
+    assert len(found["scopes"]["project"]["parts"]) == 4
+    assert not [one for one in found["scopes"]["project"]["notices"] if "Codex" not in one]
+    assert run("uninstall", name) == 1
+    assert run("install", name, "--gate", "warn") == 1
+    assert ("another user" if is_of_another else "is read-only").encode() in capfdbinary.readouterr().err
 
 
 def test_stored_bytes_are_for_the_owner_only(at: Path) -> None:
