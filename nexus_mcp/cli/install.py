@@ -180,6 +180,8 @@ def _install(values: Values, name: str) -> int:
     _print_states(site, outcome.plan)
     for copy in outcome.copies:
         print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
+    for copy in outcome.leftovers:
+        print(f"  {'moved':10} {printable(copy)}: a temporary file of an installation that was killed")
     if shutil.which(harness.program) is None:
         print(f"\nThe program {harness.program} is not on the PATH: install {harness.title} to use this.")
     if "agents" in request.parts and (note := request.models.warning(request.catalog.agents)):

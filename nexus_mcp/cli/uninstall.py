@@ -51,6 +51,8 @@ def _uninstall(values: Values, name: str) -> int:
         print(f"  {'deleted' if change.data is None else 'restored':10} {site.shown(change.found.path)}")
     for copy in outcome.copies:
         print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
+    for copy in outcome.leftovers:
+        print(f"  {'moved':10} {printable(copy)}: a temporary file of an installation that was killed")
     return exits.OK
 
 

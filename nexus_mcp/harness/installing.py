@@ -14,6 +14,7 @@ from nexus_mcp.harness import record as records
 from nexus_mcp.harness.carry_out import carry_out
 from nexus_mcp.harness.definition import HOOKS, PROJECT, USER, Harness, Request, Site
 from nexus_mcp.harness.files import Interference
+from nexus_mcp.harness.leftovers import remove_leftovers
 from nexus_mcp.harness.plan import ABSENT, FOREIGN, SAME, Change, Plan, plan_install, plan_removal
 from nexus_mcp.harness.vault import Vault
 
@@ -26,10 +27,13 @@ _TRIES = 4
 
 
 class Outcome(NamedTuple):
-    """The result of an installation or removal: the plan, and the copies of edited files."""
+    """The result of an installation or removal: the plan, the copies of edited files, and those of files that a killed
+    installation left.
+    """
 
     plan: Plan
     copies: list[str]
+    leftovers: list[str]
 
 
 def read_record(site: Site) -> Record:
@@ -69,6 +73,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
 
     def attempt() -> Outcome:
         _check_record(site)
+        leftovers = remove_leftovers(site, read_record(site), harness.id)
         plan = plan_for(site, harness, request, force=force)
         vault = Vault(site.vault, harness.id)
         old = vault.read()
@@ -95,7 +100,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
         except BaseException:
             vault.write(old) if old else vault.delete()  # a failed installation must leave no copies of credentials
             raise
-        return Outcome(plan, copies)
+        return Outcome(plan, copies, leftovers)
 
     try:
         return _locked(site, attempt)
@@ -109,6 +114,7 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
 
     def attempt() -> Outcome:
         _check_record(site)
+        leftovers = remove_leftovers(site, read_record(site), harness.id)
         plan = plan_without(site, harness, force=force)
         vault = Vault(site.vault, harness.id)
         copies = vault.copy(plan.copies)
@@ -117,7 +123,7 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
         _finish(site, plan)
         vault.delete()
         files.remove_folders([*folders, *(_above(site) if is_last and site.scope == USER else ())])
-        return Outcome(plan, copies)
+        return Outcome(plan, copies, leftovers)
 
     return _locked(site, attempt)
 
@@ -126,8 +132,10 @@ def forget(site: Site, harness: Harness) -> None:
     """Delete the bytes that a killed installation left, if nothing is installed. Raise InstallRefused."""
     if os.path.isdir(os.path.join(site.vault, harness.id)):
         with _lock(site):
-            if not read_record(site).parts(harness.id):
+            if not (record := read_record(site)).parts(harness.id):
                 Vault(site.vault, harness.id).delete()
+                remove_leftovers(site, record, harness.id)
+                files.remove_folders(_above(site) if site.scope == USER else [])
 
 
 def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:

@@ -6,10 +6,13 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nexus_mcp.harness import HARNESSES, files
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import Folder
 from tests.forks import forked
 from tests.harness.test_install import FOREIGN, put, run, tree
 from tests.support import Project
@@ -77,6 +80,69 @@ def test_uninstall_after_a_kill_gives_replaced_files_back(project: Project, monk
         assert list(forked([number], install_until("claude-code", "--force"), 60.0)) == [(number, None)]
         assert run("uninstall", "claude-code") == 0
         assert tree(project.root) == before
+
+
+def dying(*words: str) -> Callable[[int], int]:
+    """Return a function that runs a command, and kills its process beside the temporary file with a number."""
+
+    def command(number: int) -> int:
+        calls: list[object] = []
+
+        def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any) -> Any:
+                found = function(*arguments)
+                calls.append(found)
+                if len(calls) == number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return found
+
+            return call
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(atomic, "prepare", counted(atomic.prepare))
+            patch.setattr(atomic, "exchange", counted(atomic.exchange))
+            patch.setattr(Folder, "rename", counted(Folder.rename))
+            return run(*words)
+
+    return command
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+@pytest.mark.parametrize("name", tuple(HARNESSES))
+def test_no_temporary_file_of_a_killed_installation_stays(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, scope: str
+) -> None:
+    """A kill beside a temporary file, in install or in uninstall, leaves nothing after the next uninstall."""
+    monkeypatch.chdir(project.root)
+    home = tmp_path / "home"
+    put(project.root, FOREIGN)
+    put(home, {".claude.json": b'{"token": "secret"}', ".codex/config.toml": FOREIGN[".codex/config.toml"]})
+    before = tree(project.root), tree(home)
+    end = ("uninstall", name, "--scope", scope)
+    for number in (1, 2, 3, 4, 5, 9):
+        for killed in (("install", *end[1:]), end):
+            run("install", *end[1:])
+            more = ["--tool-prefix", f"n{number}_"] if killed[0] == "install" else []
+            assert list(forked([number], dying(*killed, *more), 60.0)) == [(number, None)]
+            assert run(*end) == 0
+            assert (tree(project.root), tree(home)) == before
+
+
+def test_bytes_in_a_temporary_file_are_not_lost(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A temporary file may hold what another program saved at the moment of the kill: such bytes move to the vault."""
+    monkeypatch.chdir(project.root)
+    assert run("install", "claude-code") == 0
+    left = project.root / ".claude/.nexus-tmp-0123456789abcdef"
+    left.write_bytes(b'{"saved": "by another program"}')
+    other = project.root / ".claude/.nexus-tmp-notes"
+    other.write_bytes(b"mine")
+    assert run("uninstall", "claude-code") == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  moved")]
+    assert Path(line.split()[1].rstrip(":")).read_bytes() == b'{"saved": "by another program"}'
+    assert not left.exists()
+    assert other.exists()
 
 
 def test_failed_installation_leaves_no_copies(

@@ -1,0 +1,91 @@
+"""Remove the temporary files that a killed installation left in the folders of the user.
+
+Such a file may hold credentials, and no harness would ever remove it. A kill can also leave in it the bytes that another
+program saved at that moment: bytes that are stored nowhere else are moved to the vault.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nexus_mcp.harness import HARNESSES, files, marks
+from nexus_mcp.harness.definition import USER
+from nexus_mcp.harness.plain_read import read_plain
+from nexus_mcp.harness.vault import Vault
+from nexus_mcp.store import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.harness.definition import Site
+    from nexus_mcp.harness.record import Record
+
+_NAME = re.compile(re.escape(atomic.PREFIX) + r"[0-9a-f]{16}\Z")
+
+
+def remove_leftovers(site: Site, record: Record, harness: str) -> list[str]:
+    """Remove the temporary files beside the recorded files; return the copies of those with unknown bytes.
+
+    The caller holds the lock, so no other installation is at work here. Raise InstallRefused.
+    """
+    paths = [os.path.realpath(site.path(key)) for key in (*record.files, *record.entries)]
+    if site.scope == USER:
+        for path in _temporary_files(site.record_folder):  # nobody else writes there
+            _remove(path)
+    folders = dict.fromkeys(map(os.path.dirname, paths))
+    found = [path for folder in folders if _is_ours(site, folder) for path in _temporary_files(folder)]
+    if not found:
+        return []
+    stored = _stored(site) | {marks.digest(data) for path in paths if (data := _read(path))}
+    copies: list[str] = []
+    for path in found:
+        data = _read(path)
+        if data is None:
+            continue
+        is_stored = not data or marks.digest(data) in stored or marks.is_marked(data.decode("utf-8", "replace"))
+        if not is_stored:
+            copies += Vault(site.vault, harness).copy({path: data})
+        _remove(path)
+    return copies
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _is_ours(site: Site, folder: str) -> bool:
+    """Return whether to look into the folder: links of a project may lead to any other."""
+    return not site.within or os.path.commonpath((site.within, folder)) == site.within
+
+
+def _temporary_files(folder: str) -> Iterator[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in filter(_NAME.match, names):
+        path = os.path.join(folder, name)
+        with suppress(OSError):
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                yield path
+
+
+def _stored(site: Site) -> set[str]:
+    """Return the hashes of the bytes in the vault, and of the files as installations left them."""
+    rows = [row for name in HARNESSES for row in Vault(site.vault, name).read().values()]
+    after = {one for hashes, _ in rows for one in hashes.split()}
+    return after | {marks.digest(before) for _, before in rows if before is not None}
+
+
+def _read(path: str) -> bytes | None:
+    """Return the bytes of a file; None if it cannot be read completely."""
+    try:
+        data = read_plain(path, files.LIMIT + 1)
+    except (OSError, ValueError):
+        return None
+    return data if len(data) <= files.LIMIT else None
