@@ -143,12 +143,19 @@ class ClaudeCode:
         ]
 
     def notices(self, site: Site, record: Record) -> list[str]:
+        found = []
         if files.read_settings(_settings(site)).get("disableAllHooks") is True:
-            return [f"{site.shown(_settings(site))} has disableAllHooks: no hook runs, and no status line."]
-        local = os.path.join(site.root, ".claude", "settings.local.json")
-        if STATUS_LINE in record.parts(ID) and _has_other_status(local):
-            return [f"{site.shown(local)} has another status line: Claude Code shows that one."]
-        return []
+            found.append(f"{site.shown(_settings(site))} has disableAllHooks: no hook runs, and no status line.")
+        else:
+            local = os.path.join(site.root, ".claude", "settings.local.json")
+            if STATUS_LINE in record.parts(ID) and _has_other_status(local):
+                found.append(f"{site.shown(local)} has another status line: Claude Code shows that one.")
+        if site.scope == PROJECT and SERVER in record.parts(ID) and (server := _local_server(site)):
+            found.append(
+                f"{site.shown(server)} has a server {SERVER_NAME} for this project, and Claude Code starts that one: "
+                f"run claude mcp remove {SERVER_NAME} -s local."
+            )
+        return found
 
 
 def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:
@@ -248,6 +255,16 @@ def _server_file(site: Site) -> str:
     if site.scope == PROJECT:
         return os.path.join(site.root, ".mcp.json")
     return os.path.join(site.folder("CLAUDE_CONFIG_DIR"), ".claude.json")
+
+
+def _local_server(site: Site) -> str:
+    """Return the file in which `claude mcp add` keeps the servers of a project, if it has one of our name; else ""."""
+    folder = site.find_folder("CLAUDE_CONFIG_DIR")
+    path = os.path.join(folder, ".claude.json") if folder else ""
+    value: Any = files.read_settings(path) if path else {}
+    for name in ("projects", site.root, "mcpServers"):
+        value = value.get(name) if isinstance(value, dict) else None
+    return path if isinstance(value, dict) and SERVER_NAME in value else ""
 
 
 def _settings(site: Site) -> str:

@@ -43,7 +43,7 @@ class Site(NamedTuple):
     @property
     def home(self) -> str:
         """The home folder. Raise InstallRefused when there is none."""
-        home = self.environ.get("HOME") or os.path.expanduser("~")
+        home = self.environ.get("HOME", os.path.expanduser("~"))
         if not os.path.isabs(home) or not os.path.isdir(home):
             raise InstallRefused([f"The home folder {printable(home)} does not exist. Set HOME to one that does."])
         return home

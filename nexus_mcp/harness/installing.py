@@ -47,9 +47,7 @@ def _check_record(site: Site) -> None:
     files.check_replaceable(files.look(os.path.join(site.record_folder, records.NAME), site.within))
 
 
-def plan_for(
-    site: Site, harness: Harness, request: Request, *, force: bool = False, is_report: bool = False
-) -> Plan:
+def plan_for(site: Site, harness: Harness, request: Request, *, force: bool = False, is_report: bool = False) -> Plan:
     """Return the plan of an installation. Write nothing. Raise InstallRefused, EditedByHand.
 
     `is_report`: the plan is not carried out, so the files need not be replaceable.

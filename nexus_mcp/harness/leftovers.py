@@ -1,7 +1,7 @@
 """Remove the temporary files that a killed installation left in the folders of the user.
 
-Such a file may hold credentials, and no harness would ever remove it. A kill can also leave in it the bytes that another
-program saved at that moment: bytes that are stored nowhere else are moved to the vault.
+Such a file may hold credentials, and no harness would ever remove it. A kill can also leave in it the bytes that
+another program saved at that moment: bytes that are stored nowhere else are moved to the vault.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.harness import HARNESSES, files, marks
+from nexus_mcp.harness import HARNESSES, marks
 from nexus_mcp.harness.definition import USER
-from nexus_mcp.harness.plain_read import read_plain
+from nexus_mcp.harness.plain_read import LIMIT, read_plain
 from nexus_mcp.harness.vault import Vault
 from nexus_mcp.store import atomic
 
@@ -85,7 +85,7 @@ def _stored(site: Site) -> set[str]:
 def _read(path: str) -> bytes | None:
     """Return the bytes of a file; None if it cannot be read completely."""
     try:
-        data = read_plain(path, files.LIMIT + 1)
+        data = read_plain(path, LIMIT + 1)
     except (OSError, ValueError):
         return None
-    return data if len(data) <= files.LIMIT else None
+    return data if len(data) <= LIMIT else None

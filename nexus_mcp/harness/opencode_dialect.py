@@ -215,8 +215,11 @@ def _of(session: str) -> Json:
 
 
 def _is_unknown(report: Json) -> bool:
-    """Return whether the plugin could not find out if the session is a subagent's."""
-    return "parent" in report and report["parent"] is None
+    """Return whether the plugin could not find out if the session is a subagent's.
+
+    A newer OpenCode may name a lead in another form than a text: then the session may be a subagent's, too.
+    """
+    return not isinstance(report.get("parent", ""), str)
 
 
 def _split(texts: list[str]) -> tuple[str, list[str]]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.errors import EditedByHand, InstallRefused
 from nexus_mcp.harness import files, marks
-from nexus_mcp.harness.definition import STATUS_LINE, TOML, Harness, Row, Site, Spliced, Whole, pointer_of
+from nexus_mcp.harness.definition import STATUS_LINE, Harness, Row, Site, Spliced, Whole, pointer_of
+from nexus_mcp.harness.documents import Document, is_empty, lines_to_paste, open_document, put_back, replaced
 from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
 from nexus_mcp.harness.jsonc import Unreadable
 from nexus_mcp.harness.record import WHOLE_FILE, Record, hashes
-from nexus_mcp.harness.toml_document import TomlDocument, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,6 @@ _OF_ENTRY = (
     "and uninstall brings it back."
 )
 _OF_STATUS_LINE = "is another program's. Remove it first, or add --force: it replaces it, and uninstall brings it back."
-Document = JsonDocument | TomlDocument
 
 
 class State(NamedTuple):
@@ -64,15 +63,6 @@ class Plan(NamedTuple):
     def has(self, *states: str) -> bool:
         """Return whether a row has one of the states."""
         return any(row.state in states for row in self.states)
-
-
-def open_document(path: str, data: bytes | None) -> Document:
-    """Return the document of a configuration file. Raise Unreadable, Unsuitable."""
-    try:
-        text = (data or b"").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Unreadable(f"is not text in UTF-8 (byte {error.start})") from error
-    return TomlDocument(text) if path.endswith(".toml") else JsonDocument(text)
 
 
 def plan_install(
@@ -183,11 +173,11 @@ class _Work:
                 self._record.forget_entry(key, pointer)
         except InstallRefused as error:
             self._faults += error.faults
-            self._lines |= _lines_to_paste(self._site, rows)
+            self._lines |= lines_to_paste(self._site, rows)
         except (Unreadable, Unsuitable) as error:
             fault = f"{self._site.shown(path)} {error}. Correct it and run this again, or put the lines below into it."
             self._faults.append(fault if rows else f"{self._site.shown(path)} {error}. Correct it and run this again.")
-            self._lines |= _lines_to_paste(self._site, rows)
+            self._lines |= lines_to_paste(self._site, rows)
 
     def whole(self, row: Whole) -> None:
         """Plan a generated file."""
@@ -263,8 +253,9 @@ class _Work:
                 ]
             elif found.data is not None and (before is None or found.data != before[1]):
                 document = open_document(path, found.data)
+                old = replaced(path, pointers, before)
                 for pointer in pointers:
-                    self._take(document, path, pointer, found)
+                    self._take(document, path, pointer, found, old.get(pointer))
                 self._remove_empty(document, path)
                 self._change(found, document, may_remove=WHOLE_FILE in self._record.made.get(key, ()))
         except InstallRefused as error:
@@ -310,8 +301,11 @@ class _Work:
         }
         self._record.add_made(key, made)
 
-    def _take(self, document: Document, path: str, pointer: str, found: Found) -> None:
-        """Take a recorded entry out of the document. An edited one is a fault without --force."""
+    def _take(self, document: Document, path: str, pointer: str, found: Found, former: Any = None) -> None:
+        """Take a recorded entry out of the document. An edited one is a fault without --force.
+
+        `former`: the entry of the user that it replaced, which comes back.
+        """
         known = self._record.entries[self._site.key(path)][pointer]
         parts, is_item = pointer_of(pointer)
         current = document.get(parts)
@@ -334,7 +328,7 @@ class _Work:
         else:
             if marks.value_digest(current) not in hashes(known) and found.data is not None:
                 self._copies[path] = found.data
-            document.remove(parts)
+            put_back(document, parts, former)
         self._states.append(State(known["part"], path, pointer, OBSOLETE))
 
     def _index(self, items: Any, known: dict[str, Any] | None) -> int:
@@ -379,12 +373,12 @@ class _Work:
         self._remove_empty(before, path)
         text = before.finish()
         is_made = WHOLE_FILE in self._record.made.get(self._site.key(path), ())
-        self._befores[path] = None if is_made and _is_empty(before, text) else text.encode()
+        self._befores[path] = None if is_made and is_empty(before, text) else text.encode()
 
     def _change(self, found: Found, document: Document, *, may_remove: bool = False) -> None:
         text = document.finish()
         data: bytes | None = text.encode()
-        if may_remove and _is_empty(document, text):
+        if may_remove and is_empty(document, text):
             data = None
         if data != (found.data or b""):
             self._check(found)
@@ -437,24 +431,3 @@ def _file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
     if marks.is_marked(there):
         return OUTDATED if marks.is_intact(there) else EDITED
     return FOREIGN
-
-
-def _is_empty(document: Document, text: str) -> bool:
-    """Return whether nothing is left but brackets and white space."""
-    return not document.value and text.strip().lstrip("\ufeff") in ("", "{}", "{\n}", "{\r\n}")
-
-
-def _lines_to_paste(site: Site, rows: list[Spliced]) -> dict[str, str]:
-    """Return path → the lines that put the rows into their file by hand."""
-    if not rows:
-        return {}
-    if rows[0].format == TOML:
-        text = "\n".join(line for row in rows for line in table_lines(row.pointer, row.value))
-        return {site.shown(rows[0].path): text}
-    document = JsonDocument("")
-    for row in rows:
-        if row.is_item:
-            document.append(row.pointer, row.value)
-        else:
-            document.set(row.pointer, row.value)
-    return {site.shown(rows[0].path): document.finish().rstrip()}

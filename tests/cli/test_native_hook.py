@@ -257,14 +257,15 @@ def test_new_resident_process_knows_an_agent(project: Project) -> None:
 
 
 def test_session_without_a_known_lead_may_be_an_agents(project: Project) -> None:
-    """Where the plugin found no lead, edits are denied as to an unknown agent, and a tag is text."""
+    """Without a lead, or with one that is no text, edits are denied as to an unknown agent, and a tag is text."""
     project.put("state/tasks.json", tasks(task(1)))
-    denied, message = serve(
+    *denied, message = serve(
         project,
         {"id": 1, "event": "before", "session": "c", "parent": None, **WRITE},
+        {"id": 3, "event": "before", "session": "c", "parent": {"id": "r"}, **WRITE},
         {"id": 2, "event": "message", "session": "c", "parent": None, "prompt": "[m] look"},
     )
-    assert "is unknown" in denied["deny"]
+    assert ["is unknown" in one["deny"] for one in denied] == [True, True]
     assert "tag" not in message.get("context", "")
     assert not (project.nexus / "memory").exists()
 

@@ -1,0 +1,70 @@
+"""Open the configuration files that entries are spliced into, and bring back the entries that ours replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.harness.definition import TOML, pointer_of
+from nexus_mcp.harness.json_document import JsonDocument
+from nexus_mcp.harness.jsonc import Unreadable
+from nexus_mcp.harness.toml_document import TomlDocument, table_lines
+
+if TYPE_CHECKING:
+    from nexus_mcp.harness.definition import Site, Spliced
+
+Document = JsonDocument | TomlDocument
+
+
+def open_document(path: str, data: bytes | None) -> Document:
+    """Return the document of a configuration file. Raise Unreadable, Unsuitable."""
+    try:
+        text = (data or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"is not text in UTF-8 (byte {error.start})") from error
+    return TomlDocument(text) if path.endswith(".toml") else JsonDocument(text)
+
+
+def put_back(document: Document, path: tuple[str, ...], former: Any) -> None:
+    """Put the entry `former` in the place of the present one; without it, remove the present one."""
+    if former is not None and (isinstance(document, JsonDocument) or _is_writable(path, former)):
+        document.set(path, former)
+    else:
+        document.remove(path)
+
+
+def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
+    """Return whether we can write a table: a value such as a date is never one of ours. The vault has a copy then."""
+    try:
+        return bool(TomlDocument("\n".join(table_lines(path, value))).get(path) == value)
+    except (TypeError, Unreadable):
+        return False
+
+
+def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> dict[str, Any]:
+    """Return pointer → the entry of the user that --force replaced by ours."""
+    if before is None or before[1] is None:
+        return {}
+    old = open_document(path, before[1])
+    parts = {pointer: pointer_of(pointer) for pointer in pointers}
+    return {pointer: old.get(names) for pointer, (names, is_item) in parts.items() if not is_item and old.get(names)}
+
+
+def is_empty(document: Document, text: str) -> bool:
+    """Return whether nothing is left but brackets and white space."""
+    return not document.value and text.strip().lstrip("\ufeff") in ("", "{}", "{\n}", "{\r\n}")
+
+
+def lines_to_paste(site: Site, rows: list[Spliced]) -> dict[str, str]:
+    """Return path → the lines that put the rows into their file by hand."""
+    if not rows:
+        return {}
+    if rows[0].format == TOML:
+        text = "\n".join(line for row in rows for line in table_lines(row.pointer, row.value))
+        return {site.shown(rows[0].path): text}
+    document = JsonDocument("")
+    for row in rows:
+        if row.is_item:
+            document.append(row.pointer, row.value)
+        else:
+            document.set(row.pointer, row.value)
+    return {site.shown(rows[0].path): document.finish().rstrip()}
