@@ -27,6 +27,13 @@ def render(template: str, context: dict[str, Any]) -> str:
     return _environment().get_template(template).render(stamp=times.stamp(time.time()), **context)
 
 
+def prepare(*templates: str) -> None:
+    """Compile these templates, all by default: the first page would wait for that."""
+    environment = _environment()
+    for name in templates or environment.list_templates():
+        environment.get_template(name)
+
+
 @lru_cache(maxsize=1)
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(

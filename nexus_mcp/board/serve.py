@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from nexus_mcp.board.app import Board, make_app
+from nexus_mcp.board.render import prepare
 from nexus_mcp.board.security import HOST, Session
 from nexus_mcp.errors import UsageError
 
@@ -59,6 +60,7 @@ def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> N
     session = Session(listener.getsockname()[1])
     board = Board(projects, session)
     server = _Server(board)
+    prepare("enter.html", "overview.html", "now.html", "base.html", "parts.html")
     for project in projects:
         project.index()
     _warm_up(projects)
@@ -115,6 +117,7 @@ def _warm_up(projects: list[Project]) -> None:
 
     def read() -> None:
         time.sleep(_WARM_UP_AFTER_S)
+        prepare()
         for project in projects:
             project.warm_up()
 
