@@ -47,6 +47,25 @@ def json_string(text: str) -> str:
     return "".join(c if c.isprintable() else "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1] for c in written)
 
 
+def escape_invisible(written: str) -> str:
+    """Return JSON in which each control, format, bidirectional and invisible character is an escape of JSON.
+
+    The values stay the same. Outside of strings JSON on one line has none of these characters.
+    """
+    import json
+
+    from nexus_mcp.log import UNSEEN
+
+    if written.isascii() and written.isprintable():
+        return written
+    shown: dict[int, str] = {}
+    for char in set(written):
+        if not char.isprintable() or char in UNSEEN:
+            # JSON leaves DEL as it is, in either mode.
+            shown[ord(char)] = "\\u007f" if char == "\x7f" else json.dumps(char)[1:-1]
+    return written.translate(shown) if shown else written
+
+
 def json_array(texts: Iterable[str]) -> str:
     """Return `texts` as an array that JSON and TOML read alike."""
     return f"[{', '.join(map(json_string, texts))}]"

@@ -157,8 +157,13 @@ def read_message(values: Values) -> str:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print `value` on one line of stdout, as UTF-8 whatever the terminal's encoding is."""
+    """Print `value` on one line of stdout, as UTF-8 whatever the terminal's encoding is.
+
+    A terminal obeys no character of it: stored text in it is escaped as JSON allows.
+    """
+    from nexus_mcp.cli.text_output import escape_invisible
     from nexus_mcp.store.codec import compact, without_surrogates
 
-    sys.stdout.buffer.write(without_surrogates(compact(value)).encode() + b"\n")
+    written = escape_invisible(without_surrogates(compact(value)))
+    sys.stdout.buffer.write(written.encode() + b"\n")
     sys.stdout.buffer.flush()
