@@ -97,7 +97,7 @@ def table(
 
 def _match(match: Match | None) -> Content:
     if match is None:
-        return ("in the name of a field", DIM)
+        return ("in a field that history does not show", DIM)
     return [(f"{match['field']}: ", DIM), match["before"], (match["hit"], STRONG), match["after"]]
 
 

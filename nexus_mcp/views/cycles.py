@@ -13,7 +13,7 @@ from nexus_mcp.views import VERSION, task_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
 
     from nexus_mcp.store.history.archive import Archive
@@ -49,18 +49,27 @@ def cycle_row(number: int, cycle: Mapping[str, Any]) -> CycleRow:
 
 
 def cycle_rows(
-    archive: Archive, *, query: str = "", since: str = "", until: str = "", branch: str = "", most: int | None = None
+    archive: Archive,
+    *,
+    query: str = "",
+    since: str = "",
+    until: str = "",
+    branch: str = "",
+    most: int | None = None,
+    accept: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> dict[str, Any]:
     """Return `version`, `total` (all cycles), `matching` and `cycles`: the `most` newest matching rows, newest first.
 
     A cycle matches if its text has `query`, ignoring case, if it was closed from the stamp `since` on and before the
-    stamp `until`, and if its branch is `branch`; "" accepts all. Raise StorageError.
+    stamp `until`, if its branch is `branch`, and if `accept` returns true for it; "" and None accept all. Raise
+    StorageError.
     """
     rows: list[CycleRow] = []
-    if branch:
+    if branch or accept:
         matching = 0
         found = newest_first(archive, query=query, since=since, until=until, branch=branch)
-        for matching, (number, cycle) in enumerate(found, 1):
+        accepted = (one for one in found if accept is None or accept(one[1]))
+        for matching, (number, cycle) in enumerate(accepted, 1):
             if most is None or matching <= most:
                 rows.append(cycle_row(number, cycle))
     else:  # parse only the cycles that are shown

@@ -21,12 +21,29 @@ _BEFORE, _AFTER = 30, 60
 _TASK_FIELDS = ("title", "context", "approach", "acceptance", "risk", "owner")
 
 
+_NAMES = (
+    '{"cycles":[{"schema_version":"0.5","completed_at":"","branch":"","plan":{"id":1,"topic":"","issues":[{"id":1,'
+    '"title":"","status":"decided","status":"pending","decision":"","how_agents":[],"how_summary":{},'
+    '"how_agent_ids":{}}],"research_summary":"","created_at":""},"tasks":[{"id":1,"title":"","context":"","approach":"",'
+    '"acceptance":"","risk":"","status":"completed","status":"in_progress","deps":[],"owner":"","owner_agent_id":"",'
+    '"owner_reuse_policy":"","plan_issue":1,"created_at":""}],"memory_hints":[]}]}'
+)
+"""What every cycle may have beside texts: names of fields, states, and signs of JSON."""
+
+
+def is_in_names(query: str) -> bool:
+    """Return whether the query is part of a field's name or of a state, so that a hit may be in no text."""
+    return query.lower() in _NAMES
+
+
 def first_match(cycle: Mapping[str, Any], query: str) -> Match | None:
-    """Return where the first text in the cycle has `query`, ignoring case; None if only a name of a field has it."""
+    """Return where the first text in the cycle has `query`, ignoring case; None if no text in it has."""
     wanted = query.lower()
     for field, text in _texts(cycle):
         at = text.lower().find(wanted)
-        if at >= 0 and len(text.lower()) == len(text):  # else the place in `text` is another one
+        if at >= 0 and len(text.lower()) != len(text):  # the place in `text` is another one
+            return {"field": field, "before": text[: _BEFORE + _AFTER], "hit": "", "after": ""}
+        if at >= 0:
             end = at + len(wanted)
             start, stop = max(0, at - _BEFORE), end + _AFTER
             before, hit, after = text[start:at], text[at:end], text[end:stop]
@@ -51,6 +68,8 @@ def _texts(cycle: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for issue in issues_of(cycle):
         advice = issue.get("how_summary")
         found += advice.items() if isinstance(advice, dict) else ()
+        agents = issue.get("how_agents")
+        found += [("agent", agent) for agent in agents] if isinstance(agents, list) else ()
     for task in tasks_of(cycle):
         id_ = task.get("id")
         labels = (f"task {id_}" if name == "title" else f"{name} of task {id_}" for name in _TASK_FIELDS)

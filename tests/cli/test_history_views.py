@@ -235,3 +235,25 @@ def test_hostile_text_is_inert_in_a_pipe(example: Project, capsys: Capture) -> N
         _, out, _ = run(example, capsys, *words)
         assert not {"\x1b", "\x07", "\u202e"} & set(out), words
         assert "<system" not in out, words
+
+
+def test_json_of_hostile_text_has_no_character_that_acts_on_a_terminal(example: Project, capsys: Capture) -> None:
+    """--json escapes C1 controls, DEL, bidirectional and invisible characters; a reader of JSON gets them back."""
+    text = "\x9b2J \x7f \u202eevil\u2066 \u200b\ufeff \U000e0041 한 🔍"
+    issue = {"id": 1, "title": text, "status": "decided", "decision": text}
+    cycle = {"completed_at": "", "branch": text, "plan": {"id": 1, "topic": text, "issues": [issue]}, "tasks": []}
+    example.put("history.json", {"cycles": [cycle, cycle]})
+    for words in EVERY:
+        _, out, _ = run(example, capsys, *words, "--json")
+        assert out.removesuffix("\n").isprintable(), words
+    assert json.loads(run(example, capsys, "history", "show", "1", "--json")[1])["topic"] == text
+
+
+def test_search_finds_texts_and_no_names_of_fields(example: Project, capsys: Capture) -> None:
+    """A word that only names a field or a state of the file is in no cycle; in a text it is found."""
+    for word in ("schema", "issues", "completed_at", "deps", '"id"', "how_agents", "decided"):
+        _, out, _ = run(example, capsys, "history", "search", word)
+        assert out == f"No cycle with {word!r}; there are 3 in all. nexus-mcp history lists them.\n"
+    _, out, _ = run(example, capsys, "history", "search", "decision", "-n", "1")
+    assert "See the decision." in out
+    assert run_json(example, capsys, "history", "history", "search", "schema")["matching"] == 0
