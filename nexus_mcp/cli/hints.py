@@ -61,14 +61,22 @@ _COMMANDS_ELSEWHERE = {
     "skills": ("catalog list",),
     "caps": ("capabilities",),
     "tag": ("route",),
-    "ui": ("board", "log"),
-    "web": ("board", "log"),
+    "ui": ("board", "status"),
+    "web": ("board", "status"),
     "why": ("decisions",),
     "changelog": ("report",),
     "standup": ("report",),
     "deps": ("graph",),
     "cycles": ("history",),
-    "dashboard": ("board", "log"),
+    "dashboard": ("board", "status"),
+    "watch": ("status --watch",),
+    "ready": ("tasks --ready",),
+    "next": ("tasks --ready",),
+    "blocked": ("tasks --blocked",),
+    "find": ("history search",),
+    "svg": ("graph --format svg",),
+    "mermaid": ("graph --format mermaid",),
+    "markdown": ("export md",),
 }
 _OPTIONS_ELSEWHERE = {"--usage": _HELP, "-?": _HELP, "-help": _HELP, "-version": _VERSION}
 _HELP_WORDS = ("help", *(name for name, meant in _OPTIONS_ELSEWHERE.items() if meant == _HELP))
@@ -120,7 +128,8 @@ def _command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[],
     if low in commands:
         return did_you_mean([low])
     if word.startswith("["):
-        return f": a message with a tag follows a command, {_TOP} route or {_TOP} act."
+        advice = [f": a message with a tag follows a command, {_TOP} route or {_TOP} act."]
+        return " ".join(advice + _mistyped_shipped_tags(" ".join((word, *rest))))
     first, blank, _ = word.partition(" ")
     if blank and first in commands:
         return f"; did you mean {word}, without quotation marks?"
@@ -136,10 +145,17 @@ def _command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[],
     return in_help(word, commands, _AT_THE_TOP)
 
 
+def _mistyped_shipped_tags(message: str) -> list[str]:
+    """Return `mistyped_tags` for the shipped vocabulary: there may be no project around this command line."""
+    from nexus_mcp.catalog.load import load
+
+    return mistyped_tags(message, load(None).vocabulary["tags"])
+
+
 def _exists(words: str, commands: Mapping[str, Callable[[], object]]) -> bool:
-    """Return whether there is a command, or a command of a group, with these words."""
+    """Return whether there is a command, or a command of a group, with these words; options are not looked at."""
     first, _, second = words.partition(" ")
-    return first in commands and (not second or second in getattr(commands[first](), "subcommands", ()))
+    return first in commands and (not second or second.startswith("-") or second in getattr(commands[first](), "subcommands", ()))
 
 
 def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:

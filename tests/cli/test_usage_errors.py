@@ -31,8 +31,21 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         (
             ["[pln] x"],
             "There is no command '[pln] x': a message with a tag follows a command, nexus-mcp route or nexus-mcp act. "
+            "[pln] is no tag; did you mean [plan]? See nexus-mcp --help.",
+        ),
+        (
+            ["[pln]"],
+            "There is no command '[pln]': a message with a tag follows a command, nexus-mcp route or nexus-mcp act. "
+            "[pln] is no tag; did you mean [plan]? See nexus-mcp --help.",
+        ),
+        (
+            ["[plan]", "a", "shop"],
+            "There is no command '[plan]': a message with a tag follows a command, nexus-mcp route or nexus-mcp act. "
             "See nexus-mcp --help.",
         ),
+        (["ready"], "There is no command 'ready'; did you mean tasks --ready? See nexus-mcp --help."),
+        (["watch"], "There is no command 'watch'; did you mean status --watch? See nexus-mcp --help."),
+        (["find", "x"], "There is no command 'find'; did you mean history search? See nexus-mcp --help."),
         (["version"], "There is no command 'version'; did you mean --version? See nexus-mcp --help."),
         (
             ["log", "--versoin"],
