@@ -50,7 +50,7 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
         names = find_titles(store, shown, undone)
         found.append(change_table(shown, undone, names, time.time(), width=screen.width))
     else:
-        found.append(Line("No change is recorded yet."))
+        found.append(Line("No change is recorded yet: each change that a tool makes is a line here."))
     if len(lines) > most:
         more = f"{len(lines) - most} more came before these: nexus-mcp log -n {len(lines)}."
         found.append(Line((more, DIM)))
@@ -61,8 +61,10 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
 
 
 def _print_json(lines: list[changes.Line], most: int) -> None:
+    from nexus_mcp.views import VERSION
+
     entries = [entry for _, entry in lines if entry is not None]
-    print_json({"entries": entries[-most:], "unreadable": len(lines) - len(entries)})
+    print_json({"version": VERSION, "entries": entries[-most:], "unreadable": len(lines) - len(entries)})
 
 
 COMMAND = Command(

@@ -6,7 +6,7 @@ import sys
 import time
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.history_views import print_json_view, since_from
+from nexus_mcp.cli.history_views import NONE_YET, print_json_view, since_from
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.workspace_options import JSON, PROJECT, workspace_from
 from nexus_mcp.errors import UsageError
@@ -48,18 +48,31 @@ def run(values: Values) -> int:
     view = store.history(
         lambda archive: report(archive, now, since=since, until=until, branch=values.get(BRANCH.name, "")),
     )
+    code = exits.FAILED if now["faults"] and not until else exits.OK  # the report names the file
     if JSON.name in values:
-        return print_json_view(view)
+        print_json_view(view)
+        return code
+    if not view["cycles"]:
+        print(f"nexus-mcp: {_nothing(values, now['cycles'])}", file=sys.stderr)
     today = times.stamp(time.time())
     if form == HTML:
         from nexus_mcp.rendering.report_html import report_html
 
         print(report_html(view, today), end="")
-        return exits.OK
+        return code
     from nexus_mcp.rendering.report_markdown import report_markdown
 
     print(report_markdown(view, today), end="")
-    return exits.OK
+    return code
+
+
+def _nothing(values: Values, total: int) -> str:
+    """Return why the report has no cycle, and the next step: beside the report, so that it is not in a changelog."""
+    if not total:
+        return NONE_YET
+    branch = " on that branch" if BRANCH.name in values else ""
+    verb = "is" if total == 1 else "are"
+    return f"No cycle was closed in this period{branch}; there {verb} {total} in all. nexus-mcp history lists them."
 
 
 COMMAND = Command(

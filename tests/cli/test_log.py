@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp import schemas
 from nexus_mcp.cli import main
 from nexus_mcp.cli.change_lines import change_table
 from nexus_mcp.cli.terminal import plain_lines
@@ -88,7 +89,9 @@ def test_json_prints_the_entries_of_the_log(capsys: pytest.CaptureFixture[str], 
     some_changes(project, clock)
     ran = nexus("log", "--json", "-n", "2", cwd=project.root, env={"PYTHONIOENCODING": "ascii"})
     assert (ran.code, ran.err) == (0, "")
-    assert json.loads(ran.out) == {"entries": entries(project.root)[-2:], "unreadable": 0}
+    value = json.loads(ran.out)
+    assert value == {"version": 1, "entries": entries(project.root)[-2:], "unreadable": 0}
+    assert schemas.faults(schemas.load("views/log"), value) == []
     assert ran.out.count("\n") == 1
     assert "ä" in ran.out
 
@@ -115,8 +118,8 @@ def test_unreadable_lines_are_counted(capsys: pytest.CaptureFixture[str], projec
 def test_empty_log_creates_nothing(capsys: pytest.CaptureFixture[str], project: Project) -> None:
     """Where nothing was done there is nothing to show, and nothing is made."""
     before = project.snapshot()
-    assert log(capsys, project) == (0, "No change is recorded yet.\n", "")
-    assert json.loads(log(capsys, project, "--json")[1]) == {"entries": [], "unreadable": 0}
+    assert log(capsys, project) == (0, "No change is recorded yet: each change that a tool makes is a line here.\n", "")
+    assert json.loads(log(capsys, project, "--json")[1]) == {"version": 1, "entries": [], "unreadable": 0}
     assert project.snapshot() == before
 
 

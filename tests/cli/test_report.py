@@ -46,9 +46,12 @@ def test_a_report_until_now_ends_with_what_is_open(example: Project, capsys: Cap
 
 
 def test_a_period_without_a_cycle_says_so(example: Project, capsys: Capture) -> None:
-    """An empty period is a report of its own, with exit code 0."""
+    """An empty period is a report of its own, with exit code 0; stderr has the next step."""
     code, out, err = run(example, capsys, "report", "--since", "2020-01-01", "--until", "2020-02-01")
-    assert (code, err) == (0, "")
+    assert (code, err) == (
+        0,
+        "nexus-mcp: No cycle was closed in this period; there are 3 in all. nexus-mcp history lists them.\n",
+    )
     assert out.splitlines()[2:] == [
         "0 cycles closed · 0 decisions · 0 of 0 tasks done",
         "",
@@ -79,11 +82,11 @@ def test_a_page_is_not_printed_on_a_terminal(example: Project) -> None:
 
 
 def test_an_unreadable_file_is_named_and_the_rest_is_there(example: Project, capsys: Capture) -> None:
-    """A task list that cannot be read is a line with its next step; the decisions of the period are reported."""
+    """A task list that cannot be read is a line with its next step; the decisions of the period are reported. Exit 1."""
     example.put("state/tasks.json", '{"secret')
     for form in ("md", "html"):
         code, out, err = run(example, capsys, "report", "--since", "2026-11-01", "--format", form)
-        assert (code, err) == (0, "")
+        assert (code, err) == (1, "")
         assert ".nexus/state/tasks.json" in out
         assert "Where are links stored?" in out
         assert "secret" not in out
