@@ -71,7 +71,8 @@ COMMAND = Command(
     "log",
     "show the last changes of plan, tasks and artifacts",
     "Shows each change with its time, tool and client; the newest change comes last.\n"
-    "nexus-mcp undo takes back the last changes.",
+    "nexus-mcp undo takes back the last changes; it cannot take back one that is\n"
+    "marked with `stays`.",
     (NUMBER, JSON, PROJECT),
     run,
     examples=(
