@@ -22,7 +22,7 @@ from nexus_mcp.log import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
@@ -191,7 +191,7 @@ def _install(values: Values, name: str) -> int:
 
         for warning in warnings(site, outcome.plan.states, request.command[0], _place):
             print(f"\n{warning}")
-    _print_steps(harness.next_steps(site, request))
+    _print_steps(harness.next_steps(site, request), request.parts)
     return exits.OK
 
 
@@ -354,11 +354,15 @@ def _print_check(site: Site, plan: Plan, problems: list[str]) -> int:
     return exits.FAILED if rows or problems else exits.OK
 
 
-def _print_steps(steps: list[str]) -> None:
+def _print_steps(steps: list[str], parts: Sequence[str]) -> None:
     from nexus_mcp.cli.text_output import wrap
+    from nexus_mcp.harness.definition import STATUS_LINE
 
+    last = f"Type {FIRST}"
+    if list(parts) == [STATUS_LINE]:  # the client may not know the tags
+        last = "The next session shows plan and tasks in its status line. nexus-mcp status --line prints it here."
     print("\nNext:")
-    for step in [*steps, f"Type {FIRST}"]:
+    for step in [*steps, last]:
         print("\n".join(wrap(step, "- ", "  ")))
 
 

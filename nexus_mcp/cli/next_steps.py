@@ -21,7 +21,7 @@ def print_steps(values: Values) -> None:
     steps = (
         _first_step(values),
         ["In your client, type [plan] and what you want to do in the project."],
-        ["Type [run] to carry out the tasks. To see what was changed:", command("log")],
+        ["Type [run] to carry out the tasks. To see how far they are:", command("status")],
     )
     print("\nThe next steps:")
     for number, (text, *commands) in enumerate(steps, 1):

@@ -191,7 +191,7 @@ def test_init_ends_with_three_steps(project: Project) -> None:
     assert [shlex.split(line) for line in lines[1:4]] == [[*own, "install", client] for client in CLIENTS]
     assert "[plan]" in lines[4]
     assert "[run]" in lines[5]
-    assert shlex.split(lines[6]) == [*own, "log"]
+    assert shlex.split(lines[6]) == [*own, "status"]
     assert [line for line in lines if len(line) > 79 and not line.startswith("       ")] == []
 
 

@@ -136,3 +136,11 @@ def test_other_harnesses_refuse_the_part(at: Path, capsys: pytest.CaptureFixture
     """Without a setting for a status line, naming the part is a usage error."""
     assert main(["install", name, "--with", "status-line"]) == 2
     assert "status-line is not offered for" in capsys.readouterr().err
+
+
+def test_only_a_status_line_ends_with_what_it_shows(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without server, hooks and skills the client knows no tag, so the next step is not to type one."""
+    assert install("--with", "status-line") == 0
+    out = " ".join(capsys.readouterr().out.partition("Next:")[2].split())
+    assert "shows plan and tasks in its status line" in out
+    assert "[plan]" not in out
