@@ -168,7 +168,9 @@ def _subcommand(word: str, prog: str, known: Iterable[str]) -> str:
     if word in _HELP_WORDS:
         return did_you_mean([f"{prog} {_HELP}"])
     names = list(known)
-    if "show" in names and word[:1].isdigit():
+    if "show" in names and _is_duration(word):
+        return did_you_mean([f"{prog} --since {word}"])
+    if "show" in names and (word[:1].isdigit() or word == "last"):
         return did_you_mean([f"{prog} show {word}"])
     return in_help(word, names, (_HELP,))
 
@@ -222,8 +224,17 @@ def superfluous(word: str, options: Collection[Option], prog: str) -> str:
         return did_you_mean([f"--{word.lower()}"])
     if word == "help":
         return did_you_mean([f"{prog} {_HELP}"])
+    if "--since" in names and (_is_duration(word) or word[:1].isdigit() and "-" in word):
+        return did_you_mean([f"--since {word}"])
+    if "--owner" in names and word.isidentifier():
+        return did_you_mean([f"--owner {word}"])
     meant = _of_number(word, names) or _choice(word.lower(), options) or _harness(word.lower(), names)
     return did_you_mean([meant]) if meant else ": a command comes first, then its options."
+
+
+def _is_duration(word: str) -> bool:
+    """Return whether the word is spelled like `7d`, `12h` or `2w`."""
+    return word[-1:] in ("h", "d", "w") and word[:-1].isascii() and word[:-1].isdigit()
 
 
 def _of_number(word: str, names: Iterable[str]) -> str:

@@ -35,6 +35,11 @@ def run(values: Values) -> int:
         raise UsageError(f"{JSON.name} and {FORMAT.name} exclude each other.", next_step="Use one of them.")
     values.setdefault(SINCE.name, DEFAULT_PERIOD)
     since, until = since_from(values), since_from(values, UNTIL)
+    if not until and since > times.stamp(time.time()):
+        raise UsageError(
+            f"{SINCE.name} is in the future, so the period is empty.",
+            next_step=f"Name an earlier {SINCE.name}; without it the period begins {DEFAULT_PERIOD} ago.",
+        )
     if until and until <= since:
         raise UsageError(
             f"{UNTIL.name} is not after {SINCE.name}, so the period is empty.",

@@ -143,3 +143,10 @@ def test_the_page_says_the_same_as_the_markdown(example: Project, capsys: Captur
     ):
         assert text in shown
     assert out.startswith("<!doctype html>\n")
+
+
+def test_a_period_that_begins_in_the_future_is_refused(example: Project, capsys: Capture) -> None:
+    """No report has its end before its beginning."""
+    code, out, err = run(example, capsys, "report", "--since", "2099-01-01")
+    assert (code, out) == (2, "")
+    assert err.startswith("nexus-mcp: --since is in the future, so the period is empty. Name an earlier --since")

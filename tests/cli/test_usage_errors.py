@@ -43,6 +43,20 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
             "There is no command '[plan]': a message with a tag follows a command, nexus-mcp route or nexus-mcp act. "
             "See nexus-mcp --help.",
         ),
+        (
+            ["history", "7d"],
+            "nexus-mcp history has no command '7d'; did you mean nexus-mcp history --since 7d? "
+            "See nexus-mcp history --help.",
+        ),
+        (
+            ["history", "last"],
+            "nexus-mcp history has no command 'last'; did you mean nexus-mcp history show last? "
+            "See nexus-mcp history --help.",
+        ),
+        (["report", "7d"], "nexus-mcp report takes no argument '7d'; did you mean --since 7d?"),
+        (["report", "2026-11-03"], "nexus-mcp report takes no argument '2026-11-03'; did you mean --since 2026-11-03?"),
+        (["tasks", "engineer"], "nexus-mcp tasks takes no argument 'engineer'; did you mean --owner engineer?"),
+        (["tasks", "ready"], "nexus-mcp tasks takes no argument 'ready'; did you mean --ready?"),
         (["ready"], "There is no command 'ready'; did you mean tasks --ready? See nexus-mcp --help."),
         (["watch"], "There is no command 'watch'; did you mean status --watch? See nexus-mcp --help."),
         (["find", "x"], "There is no command 'find'; did you mean history search? See nexus-mcp --help."),
