@@ -155,7 +155,9 @@ def _mistyped_shipped_tags(message: str) -> list[str]:
 def _exists(words: str, commands: Mapping[str, Callable[[], object]]) -> bool:
     """Return whether there is a command, or a command of a group, with these words; options are not looked at."""
     first, _, second = words.partition(" ")
-    return first in commands and (not second or second.startswith("-") or second in getattr(commands[first](), "subcommands", ()))
+    if first not in commands or not second or second.startswith("-"):
+        return first in commands
+    return second in getattr(commands[first](), "subcommands", ())
 
 
 def no_subcommand(word: str, prog: str, known: Iterable[str]) -> UsageError:
@@ -224,7 +226,7 @@ def superfluous(word: str, options: Collection[Option], prog: str) -> str:
         return did_you_mean([f"--{word.lower()}"])
     if word == "help":
         return did_you_mean([f"{prog} {_HELP}"])
-    if "--since" in names and (_is_duration(word) or word[:1].isdigit() and "-" in word):
+    if "--since" in names and (_is_duration(word) or (word[:1].isdigit() and "-" in word)):
         return did_you_mean([f"--since {word}"])
     if "--owner" in names and word.isidentifier():
         return did_you_mean([f"--owner {word}"])

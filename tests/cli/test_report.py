@@ -82,7 +82,7 @@ def test_a_page_is_not_printed_on_a_terminal(example: Project) -> None:
 
 
 def test_an_unreadable_file_is_named_and_the_rest_is_there(example: Project, capsys: Capture) -> None:
-    """A task list that cannot be read is a line with its next step; the decisions of the period are reported. Exit 1."""
+    """A task list that cannot be read is a line with its next step; the decisions are reported. Exit code 1."""
     example.put("state/tasks.json", '{"secret')
     for form in ("md", "html"):
         code, out, err = run(example, capsys, "report", "--since", "2026-11-01", "--format", form)

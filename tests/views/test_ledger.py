@@ -21,6 +21,7 @@ from tests.browser import samples
 
 if TYPE_CHECKING:
     from pathlib import Path
+from typing import Any
 
     from tests.support import Project
 
@@ -42,7 +43,7 @@ def store(tmp_path: Path) -> ReadOnlyStore:
         {"query": "browsers", "since": "2026-03-01", "until": "2026-05-01"},
     ],
 )
-def test_rows_equal_those_of_a_plain_reading(store: ReadOnlyStore, terms: dict[str, str]) -> None:
+def test_rows_equal_those_of_a_plain_reading(store: ReadOnlyStore, terms: dict[str, Any]) -> None:
     """The ledger gives the same rows and numbers as views/cycles.py."""
     ledger = Ledger()
     plain = store.history(lambda archive: cycles.cycle_rows(archive, **terms, most=2))
