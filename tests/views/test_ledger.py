@@ -21,7 +21,6 @@ from tests.browser import samples
 
 if TYPE_CHECKING:
     from pathlib import Path
-from typing import Any
 
     from tests.support import Project
 
