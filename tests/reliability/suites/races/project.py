@@ -86,6 +86,13 @@ class Ground:
             *(f"{name} appeared beside .nexus" for name in sorted(around)),
         ]
 
+    def move_copies_away(self) -> None:
+        """Remove the kept copies of what was swapped in: where 64 lie beside a file, it is no longer replaced."""
+        for folder, _, names in os.walk(self.project.joinpath(*CHAIN[:3])):
+            for name in names:
+                if name.startswith("conflict-"):
+                    os.unlink(os.path.join(folder, name))
+
     def close(self) -> None:
         for fd in (self._innermost, *(point.fd for point in self.points)):
             os.close(fd)

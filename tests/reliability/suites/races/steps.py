@@ -43,6 +43,7 @@ def attempt(piece: Piece, name: str, part: int, parts: int, whole: bool) -> Tall
                 for back in (*ends, _MOST_CALLS):
                     refused, swaps = _swapped(made, name, {first, back}, partial(swap, point.fd, point.name))
                     point.replant()
+                    made.move_copies_away()
                     tally.counts["writes with swaps at chosen places"] += 1
                     tally.counts["such writes refused"] += refused != ""
                     tally.counts["names exchanged"] += swaps

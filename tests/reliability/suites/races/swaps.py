@@ -30,6 +30,7 @@ def attempt(piece: Piece, how: str, attempts: int) -> Tally:
                 acknowledged = _write(made, piece.rng, range(start, min(start + _BATCH, attempts)), tally)
             tally.counts["names exchanged" if exchange else "names exchanged by renames"] += swapper.swaps
             told = made.trespasses()
+            made.move_copies_away()
             if exchange and acknowledged not in (b"", made.calm()):  # renames may lose a folder with its content
                 told.append(f"{CALM} is not what was last acknowledged")
             told += [
