@@ -93,6 +93,17 @@ class Ground:
                 if name.startswith("conflict-"):
                     os.unlink(os.path.join(folder, name))
 
+    def remove_links(self) -> None:
+        """Remove the links that have the name of an artifact.
+
+        While 64 copies lie beside a file, a link that was swapped in gets its name back. If the other process has
+        exchanged the names in between, the link stays when all swaps have ended.
+        """
+        for name in NAMES:
+            place = self.project.joinpath(*CHAIN[:3], name)
+            if place.is_symlink():
+                place.unlink()
+
     def close(self) -> None:
         for fd in (self._innermost, *(point.fd for point in self.points)):
             os.close(fd)

@@ -31,6 +31,7 @@ def attempt(piece: Piece, how: str, attempts: int) -> Tally:
             tally.counts["names exchanged" if exchange else "names exchanged by renames"] += swapper.swaps
             told = made.trespasses()
             made.move_copies_away()
+            made.remove_links()
             if exchange and acknowledged not in (b"", made.calm()):  # renames may lose a folder with its content
                 told.append(f"{CALM} is not what was last acknowledged")
             told += [
