@@ -47,6 +47,7 @@ COMMANDS = {
         "graph",
         "report",
         "export",
+        "board",
         "catalog",
         "capabilities",
         "resume",
