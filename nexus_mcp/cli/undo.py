@@ -7,7 +7,7 @@ import sys
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.exits import defer_interrupt
 from nexus_mcp.cli.options import Argument, Command, Option, parse_count
-from nexus_mcp.cli.workspace_options import HARNESS_ID, PROJECT, workspace_from
+from nexus_mcp.cli.workspace_options import HARNESS_ID, JSON, PROJECT, print_json, workspace_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +36,14 @@ def run(values: Values) -> int:
     store = Store(workspace)
     # Ctrl-C ends the wait for the lock, but not an undo that has begun: a restored file that is missing in the
     # operation log would block the next undo.
-    names = _titles(store)
+    names = {} if JSON.name in values else _titles(store)
     with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
-        _print_result(done, names, dry=dry)
+        if JSON.name in values:
+            print_json(_view(done, dry=dry))
+        else:
+            _print_result(done, names, dry=dry)
     except OSError:
         if not dry:
             print(NOT_PRINTED, file=sys.stderr)
@@ -61,6 +64,14 @@ def _titles(store: Store) -> dict[str, str]:
     except NexusError:  # undo reports it
         return {}
     return find_titles(store, lines[-_MOST_TITLES:], undone_ids(lines))
+
+
+def _view(done: dict[str, Any], *, dry: bool) -> dict[str, Any]:
+    """Return the result for --json (schemas/views/undo.schema.json)."""
+    from nexus_mcp.views import VERSION
+
+    files = [{"name": name, "is_there": is_there} for name, is_there in done["files"].items()]
+    return {"version": VERSION, "dry_run": dry, "undone": done["undone"][::-1], "files": files}
 
 
 def _print_result(done: dict[str, Any], names: dict[str, str], *, dry: bool) -> None:
@@ -88,7 +99,7 @@ COMMAND = Command(
     "Takes back the last changes that nexus-mcp log shows: all of them, or none if\n"
     "one of them must stay. A closed cycle stays in the history. Undo is refused if\n"
     "another program has changed one of the files since.",
-    (DRY_RUN, PROJECT, HARNESS_ID),
+    (DRY_RUN, JSON, PROJECT, HARNESS_ID),
     run,
     argument=COUNT,
     examples=(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp import schemas
 from nexus_mcp.cli import main
 from nexus_mcp.cli import undo as command
 from nexus_mcp.cli.exits import defer_interrupt
@@ -163,3 +165,18 @@ def test_ignored_sigint_ends_no_wait() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], []], ids=["dry", "done"])
+def test_json_has_the_changes_in_the_order_of_the_log(
+    capsys: pytest.CaptureFixture[str], there: Project, words: list[str]
+) -> None:
+    """--json prints one line that keeps its schema: the changes, the newest last, and the files."""
+    known = entries(there.root)
+    code, out, err = run(capsys, "2", "--json", *words)
+    view = json.loads(out)
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert schemas.faults(schemas.load("views/undo"), view) == []
+    assert (view["dry_run"], view["undone"]) == (bool(words), known[-2:])
+    assert {one["name"]: one["is_there"] for one in view["files"]} == {"artifacts/a.md": True, "tasks.json": False}
+    assert (files(there.root) == {"artifacts/a.md": b"old"}) is not bool(words)
