@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "nexus-export"
 NAME = "md"
+_RESERVED = (".nexus", ".git")
 FOLDER = Argument("[DIR]", f"the folder to make or to bring up to date (default: {DEFAULT})", least=0)
 
 
@@ -37,7 +38,11 @@ def _write(folder: str, values: Values) -> int:
     from nexus_mcp.views import VERSION
     from nexus_mcp.views.cycles import newest_first
 
-    store = Store(workspace_from(values))
+    workspace = workspace_from(values)
+    within = os.path.relpath(os.path.realpath(folder), os.path.realpath(workspace.root)).split(os.sep)
+    if within[0] in _RESERVED:  # nexus-mcp and git own all that is in there
+        raise UsageError(f"{folder} is in {within[0]}.", next_step=f"Name a folder beside it, such as {DEFAULT}.")
+    store = Store(workspace)
     both = store.snapshot()
     plan, tasks = both.plan(), both.tasks()
     files = store.history(lambda archive: export_files(plan, tasks, newest_first(archive)))

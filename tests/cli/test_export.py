@@ -257,3 +257,13 @@ def test_an_export_is_a_command_of_its_own() -> None:
     done = subprocess.run([*COMMAND, "export"], env=environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("nexus-mcp: nexus-mcp export needs a command; there is md.")
+
+
+@pytest.mark.parametrize("name", [".nexus/x", ".git/x", ".git", "a/../.nexus/x"])
+def test_folders_of_nexus_mcp_and_git_are_refused(example: Project, capsys: Capture, name: str) -> None:
+    """An export in .nexus or .git would mix with files that nexus-mcp and git own."""
+    before = example.snapshot()
+    code, out, err = run(example, capsys, "export", "md", f"{example.root}/{name}")
+    assert (code, out) == (2, "")
+    assert err.endswith("Name a folder beside it, such as nexus-export.\n")
+    assert example.snapshot() == before
