@@ -47,7 +47,6 @@ COMMANDS = {
         "graph",
         "report",
         "export",
-        "board",
         "catalog",
         "capabilities",
         "resume",
