@@ -1,0 +1,186 @@
+"""The section `run` of .nexus/config.yml as a model: what a run may do, with which tiers, checks and limits.
+
+Field names are part of the file format. schemas/run/config.schema.json is generated from this model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+Tier = Literal["fast", "standard", "high"]
+Strategy = Literal["test-after", "tdd-lite", "three-session-tdd", "none"]
+Isolation = Literal["worktree", "none"]
+Regression = Literal["each", "end", "none"]
+Trigger = Literal[
+    "security-review",
+    "cost-exceeded",
+    "merge-conflict",
+    "cost-warning",
+    "max-retries",
+    "pre-merge",
+    "human-review",
+    "story-ambiguity",
+    "review-gate",
+]
+Fallback = Literal["escalate", "skip", "continue", "abort"]
+Seconds = Annotated[int, Field(ge=1, le=24 * 3600)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+CommandLine = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+TIERS: tuple[Tier, ...] = ("fast", "standard", "high")
+TRIGGER_FALLBACKS: dict[Trigger, Fallback] = {
+    "security-review": "abort",
+    "cost-exceeded": "abort",
+    "merge-conflict": "abort",
+    "cost-warning": "escalate",
+    "max-retries": "skip",
+    "pre-merge": "escalate",
+    "human-review": "skip",
+    "story-ambiguity": "continue",
+    "review-gate": "continue",
+}
+"""What happens when a question of this trigger gets no answer in time."""
+
+
+class Part(BaseModel):
+    """The base of all models: unknown fields are refused, and values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TierBudget(Part):
+    """How many attempts a task has at a tier."""
+
+    tier: Tier
+    attempts: int = Field(ge=1, le=10)
+
+
+class Strategies(Part):
+    """Which strategy a task gets: by a tag in its texts, else by its owner, else the default."""
+
+    default: Strategy = "test-after"
+    by_owner: dict[Name, Strategy] = {}
+    tags: dict[Name, Strategy] = {}
+
+
+class Guards(Part):
+    """Limits on a running attempt: seconds without an event, and tools before the first and after the last edit."""
+
+    stale_warn_s: int = Field(default=60, ge=10, le=1800)
+    stale_abort_s: int = Field(default=180, ge=10, le=1800)
+    investigation_cap: int = Field(default=15, ge=10, le=18)
+    post_edit_cap: int = Field(default=12, ge=1, le=100)
+
+    @model_validator(mode="after")
+    def _warn_comes_first(self) -> Self:
+        if self.stale_warn_s > self.stale_abort_s:
+            raise ValueError("stale_warn_s is larger than stale_abort_s")
+        return self
+
+
+class Questions(Part):
+    """How long a headless run waits for an answer, and which triggers ask."""
+
+    timeout_s: Seconds = 600
+    fallback: Fallback = "escalate"
+    triggers: dict[Trigger, StrictBool] = {}
+
+
+class UserHook(Part):
+    """A command of the user that runs at an event of the run."""
+
+    command: CommandLine
+    timeout_ms: int = Field(default=5000, ge=100, le=600_000)
+
+
+class Price(Part):
+    """USD per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class DriverTemplate(Part):
+    """A harness that is none of the known ones. `{prompt_file}` in a command stands for a file with the prompt."""
+
+    command: list[CommandLine] = Field(min_length=1, max_length=200)
+    resume: list[CommandLine] = []
+    format: Literal["text", "jsonl"] = "text"
+    done: Annotated[str, Field(max_length=500)] = ""
+
+
+class Sandbox(Part):
+    """A command that wraps each attempt; the attempt's own command follows it."""
+
+    command: list[CommandLine] = Field(min_length=1, max_length=200)
+
+
+class RunConfig(Part):
+    """The section `run`, with the default of each setting."""
+
+    harness: Name | dict[Name, Name] = "claude-code"
+    jobs: int = Field(default=2, ge=1, le=64)
+    isolation: Isolation = "worktree"
+    worktrees: Name = "~/.local/state/nexus-mcp/worktrees"
+    setup: list[CommandLine] = []
+    setup_timeout_s: Seconds = 600
+    link: list[Name] = []
+    checks: dict[Name, CommandLine | None] = {}
+    check_timeout_s: Seconds = 300
+    session_timeout_s: Seconds = 600
+    tiers: list[TierBudget] = Field(
+        default=[TierBudget(tier="standard", attempts=2), TierBudget(tier="high", attempts=1)],
+        min_length=1,
+        max_length=3,
+    )
+    escalate: StrictBool = True
+    mend: int = Field(default=2, ge=0, le=10)
+    strategies: Strategies = Strategies()
+    tests: list[Name] = ["tests/**", "**/*_test.*", "**/*.test.*"]
+    test_writer_may: list[Name] = []
+    review: dict[Name, list[Name]] = {"do": ["tester"], "text": ["reviewer"], "risk": ["reviewer", "tester"]}
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    max_minutes: int | None = Field(default=None, ge=1)
+    max_attempts: int | None = Field(default=None, ge=1)
+    cost_warning: float = Field(default=0.8, gt=0, le=1)
+    guards: dict[Name, Guards] = {"default": Guards()}
+    questions: Questions = Questions()
+    hooks: dict[Literal["on-start", "on-task", "on-pause", "on-complete"], UserHook] = {}
+    strip_env: list[Name] = ["CLAUDECODE", "REPL_ID", "AGENT"]
+    regression: Regression = "each"
+    advisor: StrictBool = True
+    sandbox: Literal["none", "bwrap"] | Sandbox = "none"
+    unsafe: StrictBool = False
+    verifier_fixes: StrictBool = False
+    prices: dict[Name, Price] = {}
+    drivers: dict[Name, DriverTemplate] = {}
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        names = [one.tier for one in self.tiers]
+        if len(set(names)) != len(names):
+            raise ValueError("tiers names a tier twice")
+        if names != sorted(names, key=TIERS.index):
+            raise ValueError("tiers are not in the order fast, standard, high")
+        if self.unsafe and self.sandbox == "none":
+            raise ValueError("unsafe needs a sandbox: bwrap, or a command")
+        if isinstance(self.harness, dict) and "do" not in self.harness:
+            raise ValueError("harness has no `do`")
+        return self
+
+    def harness_for(self, role: str) -> str:
+        """Return the harness of a role: `do` for the work, `check` for reviewers, which falls back to `do`."""
+        return self.harness if isinstance(self.harness, str) else self.harness.get(role, self.harness["do"])
+
+    def active_checks(self) -> dict[str, str]:
+        """Return the name and command line of each check that is not null."""
+        return {name: command for name, command in self.checks.items() if command is not None}
+
+    def guards_for(self, model: str) -> Guards:
+        """Return the guards of a model: the first glob that matches its name, else `default`."""
+        from fnmatch import fnmatchcase
+
+        globs = (guards for glob, guards in self.guards.items() if glob != "default" and fnmatchcase(model, glob))
+        return next(globs, self.guards.get("default", Guards()))

@@ -1,0 +1,352 @@
+"""Events of the run log: one model for each type. The log is the only truth about a run.
+
+Each effect has an event before it (`attempt_planned`, `process_started`, `judged`) and one after it, so a run that was
+killed can find out what was done. schemas/run/event.schema.json is generated from these models.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from nexus_mcp.run.config import Strategy, Tier, Trigger
+from nexus_mcp.run.outcome import Category
+
+RunStatus = Literal["completed", "failed", "stalled", "paused", "interrupted", "limit"]
+Phase = Literal["routing", "setup", "test-write", "implement", "verify", "review", "merge"]
+Role = Literal["owner", "test-writer", "implementer", "verifier", "reviewer", "advisor"]
+
+
+class Event(BaseModel):
+    """The base of all events. `seq` counts from 1, `at` is a stamp, `task` and `attempt` name its subject."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seq: int = Field(default=0, ge=0)
+    at: str = ""
+    task: int | None = None
+    attempt: int | None = None
+
+
+class RunStarted(Event):
+    """The run began, or was taken up again by another process."""
+
+    type: Literal["run_started"] = "run_started"
+    run: str
+    pid: int
+    host: str
+    base: str
+    options: dict[str, Any] = {}
+
+
+class TaskReady(Event):
+    """All dependencies of the task are merged."""
+
+    type: Literal["task_ready"] = "task_ready"
+
+
+class AttemptPlanned(Event):
+    """An attempt will begin. `base` is the commit that it starts from."""
+
+    type: Literal["attempt_planned"] = "attempt_planned"
+    tier: Tier
+    strategy: Strategy
+    harness: str
+    model: str = ""
+    agent: str = ""
+    base: str = ""
+    advise: bool = False
+    findings: list[str] = []
+
+
+class WorktreeMade(Event):
+    """The worktree of the attempt exists, with its branch and the number of its lease."""
+
+    type: Literal["worktree_made"] = "worktree_made"
+    path: str
+    branch: str
+    fence: int
+
+
+class PhaseBegun(Event):
+    """A phase of the attempt began."""
+
+    type: Literal["phase"] = "phase"
+    phase: Phase
+
+
+class ProcessStarted(Event):
+    """A session of a harness was started. The process waits until this event is on disk."""
+
+    type: Literal["process_started"] = "process_started"
+    role: Role
+    agent: str = ""
+    pid: int
+    create_time: float
+
+
+class Session(Event):
+    """The harness named the session, so that it can be resumed."""
+
+    type: Literal["session"] = "session"
+    id: str
+
+
+class Usage(Event):
+    """Tokens and cost of the session so far; the cost is None where the harness does not report it."""
+
+    type: Literal["usage"] = "usage"
+    input: int = 0
+    output: int = 0
+    cost_usd: float | None = None
+
+
+class Guard(Event):
+    """A guard of the attempt was reached."""
+
+    type: Literal["guard"] = "guard"
+    name: Literal["stale_warn", "stale_abort", "investigation_cap", "post_edit_cap", "timeout", "checkout_changed"]
+    value: float | str
+
+
+class ProcessEnded(Event):
+    """The session ended by an exit code or a signal."""
+
+    type: Literal["process_ended"] = "process_ended"
+    code: int | None = None
+    signal: int | None = None
+
+
+class Collected(Event):
+    """The work of the session was committed to the attempt's branch."""
+
+    type: Literal["collected"] = "collected"
+    files: list[str] = []
+    commit: str = ""
+    last_message: str = ""
+
+
+class Check(Event):
+    """One of the project's own checks was run."""
+
+    type: Literal["check"] = "check"
+    name: str
+    ok: bool
+    code: int | None = None
+    seconds: float = 0.0
+    summary: str = ""
+    failures: int | None = None
+    known: bool = False
+
+
+class VerdictGiven(Event):
+    """A verifier or reviewer gave its verdict; None where there was none that could be read."""
+
+    type: Literal["verdict"] = "verdict"
+    agent: str = ""
+    verdict: dict[str, Any] | None = None
+
+
+class Judged(Event):
+    """The outcome of the attempt; a success may be merged from now on."""
+
+    type: Literal["judged"] = "judged"
+    ok: bool
+    category: Category | None = None
+    reason: str = ""
+    failures: int | None = None
+
+
+class Mended(Event):
+    """The session is resumed with these findings."""
+
+    type: Literal["mended"] = "mended"
+    findings: str
+
+
+class Escalated(Event):
+    """The next attempt uses a higher tier."""
+
+    type: Literal["escalated"] = "escalated"
+    before: Tier
+    after: Tier
+    why: str = ""
+
+
+class Downgraded(Event):
+    """The next attempt uses a less strict strategy."""
+
+    type: Literal["downgraded"] = "downgraded"
+    strategy: Strategy
+
+
+class Merged(Event):
+    """The attempt is part of the integration branch, at this commit."""
+
+    type: Literal["merged"] = "merged"
+    commit: str
+
+
+class Conflict(Event):
+    """The merge of the attempt had conflicts in these files."""
+
+    type: Literal["conflict"] = "conflict"
+    files: list[str]
+
+
+class TaskDone(Event):
+    """The task is completed in tasks.json."""
+
+    type: Literal["task_done"] = "task_done"
+    by_hand: bool = False
+
+
+class TaskFailed(Event):
+    """The task failed, and no tier is left."""
+
+    type: Literal["task_failed"] = "task_failed"
+    reason: str
+
+
+class TaskPaused(Event):
+    """A person is needed for the task."""
+
+    type: Literal["task_paused"] = "task_paused"
+    reason: str
+
+
+class TaskBlocked(Event):
+    """A task that it depends on failed, is paused or was skipped."""
+
+    type: Literal["task_blocked"] = "task_blocked"
+    reason: str
+
+
+class TaskSkipped(Event):
+    """A person skipped the task."""
+
+    type: Literal["task_skipped"] = "task_skipped"
+    reason: str = ""
+
+
+class TaskRetried(Event):
+    """A person asked for another attempt of a failed or paused task."""
+
+    type: Literal["task_retried"] = "task_retried"
+    tier: Tier | None = None
+    fresh: bool = False
+
+
+class Question(Event):
+    """A question to a person; see questions/<id>.json."""
+
+    type: Literal["question"] = "question"
+    id: str
+    trigger: Trigger
+    summary: str
+
+
+class Answered(Event):
+    """A question was answered: by a person, or by its fallback."""
+
+    type: Literal["answered"] = "answered"
+    id: str
+    answer: str
+    by: str
+
+
+class Paused(Event):
+    """The run starts nothing new."""
+
+    type: Literal["paused"] = "paused"
+    reason: str = ""
+
+
+class Resumed(Event):
+    """The run goes on; with a task, its attempt goes on after its executor died."""
+
+    type: Literal["resumed"] = "resumed"
+
+
+class CostWarning(Event):
+    """The run has used this share of its cost limit."""
+
+    type: Literal["cost_warning"] = "cost_warning"
+    spent_usd: float
+    limit_usd: float
+
+
+class LimitReached(Event):
+    """Cost, time or the number of attempts is used up."""
+
+    type: Literal["limit"] = "limit"
+    name: Literal["cost", "minutes", "attempts"]
+    value: float
+
+
+class OrphanEnded(Event):
+    """A process of a dead executor was ended."""
+
+    type: Literal["orphan_ended"] = "orphan_ended"
+    pid: int
+
+
+class RunEnded(Event):
+    """The run ended with this status."""
+
+    type: Literal["run_ended"] = "run_ended"
+    status: RunStatus
+    reason: str = ""
+
+
+AnyEvent = Annotated[
+    RunStarted
+    | TaskReady
+    | AttemptPlanned
+    | WorktreeMade
+    | PhaseBegun
+    | ProcessStarted
+    | Session
+    | Usage
+    | Guard
+    | ProcessEnded
+    | Collected
+    | Check
+    | VerdictGiven
+    | Judged
+    | Mended
+    | Escalated
+    | Downgraded
+    | Merged
+    | Conflict
+    | TaskDone
+    | TaskFailed
+    | TaskPaused
+    | TaskBlocked
+    | TaskSkipped
+    | TaskRetried
+    | Question
+    | Answered
+    | Paused
+    | Resumed
+    | CostWarning
+    | LimitReached
+    | OrphanEnded
+    | RunEnded,
+    Field(discriminator="type"),
+]
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+def parse(line: bytes | str) -> AnyEvent | None:
+    """Return the event in a line of the log; None if the line is torn or of another version."""
+    try:
+        return EVENT.validate_json(line)
+    except ValidationError:
+        return None
+
+
+def render(event: Event) -> bytes:
+    """Return the event as one line of the log, with the newline."""
+    return event.model_dump_json(exclude_defaults=False, exclude_none=True).encode() + b"\n"

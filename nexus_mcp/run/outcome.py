@@ -1,0 +1,48 @@
+"""Outcomes of attempts: success, or one of the failure categories, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Category = Literal[
+    "environment",
+    "harness-failure",
+    "session-failure",
+    "blocked",
+    "isolation-violation",
+    "no-change",
+    "no-tests",
+    "tests-failing",
+    "verifier-rejected",
+    "merge-conflict",
+    "regression",
+    "capability-violation",
+    "limit",
+]
+"""In the order in which they are recognised; a regression is a check that fails after the merge."""
+
+JUDGEMENT: frozenset[Category] = frozenset(
+    (
+        *("blocked", "isolation-violation", "no-change", "no-tests"),
+        *("verifier-rejected", "merge-conflict", "regression", "capability-violation"),
+    )
+)
+"""Categories that a person has to judge in the end. A stronger model may cure the others, which end as failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of an attempt, or of one of its sessions. `category` is None for a success.
+
+    `failures` is the number of failing checks or tests, None if it is unknown.
+    """
+
+    category: Category | None = None
+    reason: str = ""
+    failures: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Return whether it is a success."""
+        return self.category is None

@@ -1,0 +1,281 @@
+"""Project the event log to the state of the run: tasks, attempts, cost, questions. Pure: a fold over events.
+
+The same log gives the same state, so a run that was killed goes on from what its log says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.config import Tier
+from nexus_mcp.run.decide import Attempt, Limits
+from nexus_mcp.run.outcome import Outcome
+
+TaskState = Literal["waiting", "ready", "running", "merging", "completed", "failed", "paused", "blocked", "skipped"]
+AUTHORS: frozenset[ev.Role] = frozenset(("owner", "test-writer", "implementer"))
+"""Roles that change files. The others only judge."""
+ENDED: frozenset[TaskState] = frozenset(("completed", "failed", "paused", "blocked", "skipped"))
+"""States in which the run starts nothing for the task until a person does something."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """One session of a harness in the present round of an attempt.
+
+    `is_ended`: its process ended, by `code` or `signal`; `is_collected`: its work is committed.
+    """
+
+    role: ev.Role
+    agent: str
+    pid: int
+    create_time: float
+    id: str = ""
+    is_ended: bool = False
+    code: int | None = None
+    signal: int | None = None
+    is_collected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """An attempt as the log has it: the facts for `decide` in `attempt`, and where its work is.
+
+    A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those of
+    the present round. `author` is the last session that may be resumed with findings, of any round; `findings` of the
+    present round are in `mending`. `commit` is the last commit of its branch.
+    """
+
+    attempt: Attempt
+    harness: str
+    agent: str
+    model: str = ""
+    base: str = ""
+    findings: tuple[str, ...] = ()
+    advise: bool = False
+    worktree: str = ""
+    branch: str = ""
+    fence: int = 0
+    phase: ev.Phase = "routing"
+    sessions: tuple[SessionRecord, ...] = ()
+    checks: tuple[ev.Check, ...] = ()
+    verdicts: tuple[ev.VerdictGiven, ...] = ()
+    author: SessionRecord | None = None
+    mending: str = ""
+    round: int = 0
+    commit: str = ""
+    files: tuple[str, ...] = ()
+    last_message: str = ""
+    cost_usd: float | None = None
+    planned_at: str = ""
+    judged_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """A task as the log has it, with its attempts, oldest first. `reason`: why it ended or paused."""
+
+    id: int
+    state: TaskState = "waiting"
+    attempts: tuple[AttemptRecord, ...] = ()
+    reason: str = ""
+    forced_tier: Tier | None = None
+    fresh: bool = False
+    budget_from: int = 0
+
+    @property
+    def last(self) -> AttemptRecord | None:
+        """Return the last attempt, None without one."""
+        return self.attempts[-1] if self.attempts else None
+
+    def facts(self) -> tuple[Attempt, ...]:
+        """Return the attempts as `decide` takes them: those since a person asked for a retry."""
+        return tuple(record.attempt for record in self.attempts[self.budget_from :])
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The state of a run. `integration` is the commit of the integration branch, "" before the first merge."""
+
+    run: str = ""
+    base: str = ""
+    started_at: str = ""
+    updated_at: str = ""
+    pid: int = 0
+    host: str = ""
+    seq: int = 0
+    tasks: dict[int, TaskRecord] = field(default_factory=dict)
+    integration: str = ""
+    cost_usd: float = 0.0
+    is_cost_known: bool = True
+    is_cost_warned: bool = False
+    questions: dict[str, ev.Question] = field(default_factory=dict)
+    answers: dict[str, ev.Answered] = field(default_factory=dict)
+    paused: str | None = None
+    ended: ev.RunEnded | None = None
+    takeovers: int = 0
+
+    def task(self, id_: int) -> TaskRecord:
+        """Return the record of a task; an empty one for a task that the log does not name."""
+        return self.tasks.get(id_, TaskRecord(id_))
+
+    def spent(self, minutes: float) -> Limits:
+        """Return what the run has used."""
+        attempts = sum(len(task.attempts) for task in self.tasks.values())
+        return Limits(self.cost_usd if self.is_cost_known else None, minutes, attempts)
+
+    def open_questions(self) -> list[ev.Question]:
+        """Return the questions without an answer, oldest first."""
+        return [question for id_, question in self.questions.items() if id_ not in self.answers]
+
+
+def project(log: Iterable[ev.AnyEvent], start: RunRecord | None = None) -> RunRecord:
+    """Return the state after these events, from `start` on."""
+    state = RunRecord() if start is None else start
+    for event in log:
+        state = apply(state, event)
+    return state
+
+
+def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:
+    """Return the state after one more event."""
+    state = replace(state, seq=event.seq, updated_at=event.at)
+    if event.task is not None:
+        task = _task(state.task(event.task), event)
+        state = replace(state, tasks={**state.tasks, event.task: task})
+    match event:
+        case ev.RunStarted():
+            return replace(
+                state,
+                run=event.run,
+                base=state.base or event.base,
+                started_at=state.started_at or event.at,
+                pid=event.pid,
+                host=event.host,
+                ended=None,
+                paused=None,
+                takeovers=state.takeovers + bool(state.run),
+            )
+        case ev.Usage():
+            known = state.is_cost_known and event.cost_usd is not None
+            return replace(state, cost_usd=state.cost_usd + (event.cost_usd or 0.0), is_cost_known=known)
+        case ev.CostWarning():
+            return replace(state, is_cost_warned=True)
+        case ev.Merged():
+            return replace(state, integration=event.commit)
+        case ev.Question():
+            return replace(state, questions={**state.questions, event.id: event})
+        case ev.Answered():
+            return replace(state, answers={**state.answers, event.id: event})
+        case ev.Paused():
+            return replace(state, paused=event.reason)
+        case ev.Resumed():
+            return replace(state, paused=None)
+        case ev.RunEnded():
+            return replace(state, ended=event)
+    return state
+
+
+def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
+    match event:
+        case ev.TaskReady():
+            return replace(task, state="ready", reason="")
+        case ev.AttemptPlanned():
+            return replace(
+                task, state="running", attempts=(*task.attempts, _planned(event)), forced_tier=None, fresh=False
+            )
+        case ev.TaskDone():
+            return replace(task, state="completed", reason="by hand" if event.by_hand else "")
+        case ev.TaskFailed():
+            return replace(task, state="failed", reason=event.reason)
+        case ev.TaskPaused():
+            return replace(task, state="paused", reason=event.reason)
+        case ev.TaskBlocked():
+            return replace(task, state="blocked", reason=event.reason)
+        case ev.TaskSkipped():
+            return replace(task, state="skipped", reason=event.reason)
+        case ev.TaskRetried():
+            return replace(
+                task,
+                state="ready",
+                reason="",
+                forced_tier=event.tier,
+                fresh=event.fresh,
+                budget_from=len(task.attempts),
+            )
+    if not task.attempts or event.attempt != task.attempts[-1].attempt.number:
+        return task
+    last = _attempt(task.attempts[-1], event)
+    state = task.state
+    if isinstance(event, ev.Judged):
+        state = "merging" if event.ok else "running"
+    elif isinstance(event, ev.Mended):
+        state = "running"
+    return replace(task, state=state, attempts=(*task.attempts[:-1], last))
+
+
+def _planned(event: ev.AttemptPlanned) -> AttemptRecord:
+    assert event.attempt is not None
+    return AttemptRecord(
+        Attempt(event.attempt, event.tier, event.strategy),
+        event.harness,
+        event.agent,
+        event.model,
+        event.base,
+        tuple(event.findings),
+        event.advise,
+        planned_at=event.at,
+    )
+
+
+def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noqa: PLR0912 - a case for each event
+    facts = record.attempt
+    match event:
+        case ev.WorktreeMade():
+            return replace(record, worktree=event.path, branch=event.branch, fence=event.fence)
+        case ev.PhaseBegun():
+            return replace(record, phase=event.phase)
+        case ev.ProcessStarted():
+            session = SessionRecord(event.role, event.agent, event.pid, event.create_time)
+            return replace(record, sessions=(*record.sessions, session))
+        case ev.ProcessEnded():
+            return _session(record, is_ended=True, code=event.code, signal=event.signal)
+        case ev.Session():
+            return _session(record, id=event.id)
+        case ev.Check():
+            return replace(record, checks=(*record.checks, event))
+        case ev.VerdictGiven():
+            return replace(record, verdicts=(*record.verdicts, event))
+        case ev.Usage():
+            return replace(
+                record, cost_usd=(record.cost_usd or 0.0) + event.cost_usd if event.cost_usd else record.cost_usd
+            )
+        case ev.Collected():
+            files = tuple(dict.fromkeys((*record.files, *event.files)))
+            message = event.last_message or record.last_message
+            record = replace(record, files=files, commit=event.commit or record.commit, last_message=message)
+            return _session(record, is_collected=True)
+        case ev.Judged():
+            outcome = Outcome(event.category, event.reason, event.failures)
+            return replace(record, attempt=replace(facts, outcome=outcome), judged_seq=event.seq)
+        case ev.Mended():
+            assert facts.outcome is not None
+            mended = replace(facts, mends=(*facts.mends, facts.outcome), outcome=None, answer=None)
+            record = replace(record, attempt=mended, mending=event.findings, round=record.round + 1)
+            return replace(record, sessions=(), checks=(), verdicts=())
+        case ev.Answered():
+            return replace(record, attempt=replace(facts, answer=event.answer))
+        case ev.Merged():
+            return replace(record, attempt=replace(facts, is_merged=True))
+    return record
+
+
+def _session(record: AttemptRecord, **changes: Any) -> AttemptRecord:
+    """Return the record with its last session changed; a session that writes becomes the author."""
+    if not record.sessions:
+        return record
+    last = replace(record.sessions[-1], **changes)
+    author = last if last.role in AUTHORS else record.author
+    return replace(record, sessions=(*record.sessions[:-1], last), author=author)

@@ -1,0 +1,121 @@
+"""Which tasks may start now: pure, from the task list, the state of the run, and the files of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nexus_mcp.run.projection import ENDED, RunRecord, TaskState
+from nexus_mcp.state.tasks import COMPLETED
+
+_RUNNING: frozenset[TaskState] = frozenset(("running", "merging"))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the run knows of the task list now: `ready` ids in file order, `blocked` id -> reason, `circle` ids."""
+
+    ready: tuple[int, ...]
+    blocked: dict[int, str]
+    waiting: tuple[int, ...]
+
+
+def plan(
+    tasks: Sequence[Mapping[str, Any]],
+    run: RunRecord,
+    files: Mapping[int, Collection[str]],
+    *,
+    chosen: Collection[int] | None,
+    is_isolated: bool,
+) -> Plan:
+    """Return the tasks that may start, and those that cannot.
+
+    `tasks` are those of tasks.json, `files` the paths that each is about (a folder ends with `/`), and `chosen` the ids
+    that the run works on, None for all. A task may start if all its dependencies are completed, those that this run did
+    also merged, and if no running task is about the same files. A task without files runs alone unless each attempt has
+    its own worktree (`is_isolated`).
+    """
+    status = {task["id"]: task.get("status") for task in tasks}
+    busy = [task["id"] for task in tasks if run.task(task["id"]).state in _RUNNING]
+    ready: list[int] = []
+    waiting: list[int] = []
+    blocked: dict[int, str] = {}
+    for task in tasks:
+        id_ = task["id"]
+        record = run.task(id_)
+        if (
+            (chosen is not None and id_ not in chosen)
+            or status[id_] == COMPLETED
+            or record.state in ENDED - {"blocked"}
+        ):
+            continue
+        if record.state in _RUNNING:
+            continue
+        reason = _blocked(task, status, run, chosen)
+        if reason:
+            blocked[id_] = reason
+        elif all(_is_merged(dep, status, run) for dep in task.get("deps", ())):
+            at_work = [*busy, *ready]
+            if _may_run(id_, at_work, files, is_isolated=is_isolated):
+                ready.append(id_)
+            else:
+                waiting.append(id_)
+        else:
+            waiting.append(id_)
+    return Plan(tuple(ready), blocked, tuple(waiting))
+
+
+def waves(tasks: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """Return the ids of the unfinished tasks in groups, each of which can start when the groups before it are done.
+
+    Tasks that wait for a missing task or for each other are in no group.
+    """
+    done = {task["id"] for task in tasks if task.get("status") == COMPLETED}
+    left = [task for task in tasks if task["id"] not in done]
+    found: list[list[int]] = []
+    while now := [task["id"] for task in left if done.issuperset(task.get("deps", ()))]:
+        found.append(now)
+        done.update(now)
+        left = [task for task in left if task["id"] not in done]
+    return found
+
+
+def overlap(one: Collection[str], other: Collection[str]) -> bool:
+    """Return whether two sets of paths have a path in common; a path that ends with `/` is a folder."""
+    return any(_covers(a, b) or _covers(b, a) for a in one for b in other)
+
+
+def _covers(target: str, path: str) -> bool:
+    return path == target or (target.endswith("/") and path.startswith(target))
+
+
+def _blocked(task: Mapping[str, Any], status: Mapping[Any, Any], run: RunRecord, chosen: Collection[int] | None) -> str:
+    for dep in task.get("deps", ()):
+        if dep not in status:
+            return f"it depends on task {dep}, which does not exist"
+        state = run.task(dep).state
+        if status[dep] != COMPLETED and state in ENDED:
+            return f"task {dep} is {state}"
+        if status[dep] != COMPLETED and chosen is not None and dep not in chosen:
+            return f"task {dep} is not completed and not part of this run"
+    return ""
+
+
+def _is_merged(dep: int, status: Mapping[Any, Any], run: RunRecord) -> bool:
+    """Return whether a dependency is completed, and merged if this run did it."""
+    if status.get(dep) != COMPLETED:
+        return False
+    last = run.task(dep).last
+    return last is None or run.task(dep).reason == "by hand" or last.attempt.is_merged
+
+
+def _may_run(id_: int, at_work: Collection[int], files: Mapping[int, Collection[str]], *, is_isolated: bool) -> bool:
+    own = files.get(id_, ())
+    if not own:
+        return is_isolated or not at_work
+    for other in at_work:
+        theirs = files.get(other, ())
+        if (not theirs and not is_isolated) or overlap(own, theirs):
+            return False
+    return True

@@ -1,0 +1,147 @@
+"""The verdict of a verifier, and what it means for the attempt.
+
+Member names are those of nax's verdict file, so that its users' tools work (specification v0.10.1); the optional
+members at the end are ours. schemas/run/verdict.schema.json is generated from this model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
+
+from nexus_mcp.run.outcome import Category, Outcome
+
+MAX_BYTES = 1 << 20
+"""A larger verdict counts as none."""
+_Text = Annotated[str, Field(max_length=20_000)]
+_Number = Annotated[int, Field(ge=0, strict=True)]
+
+
+class _Part(BaseModel):
+    # A verdict comes from a model: members that we do not know are accepted, and values are not converted.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Tests(_Part):
+    """What the verifier saw of the tests."""
+
+    allPassing: StrictBool
+    passCount: _Number = 0
+    failCount: _Number = 0
+
+
+class TestModifications(_Part):
+    """Whether tests were changed, and whether that was legitimate."""
+
+    detected: StrictBool = False
+    files: list[_Text] = []
+    legitimate: StrictBool = True
+    reasoning: _Text = ""
+
+
+class Criterion(_Part):
+    """One acceptance criterion."""
+
+    criterion: _Text
+    met: StrictBool
+    note: _Text = ""
+
+
+class AcceptanceCriteria(_Part):
+    """Whether all acceptance criteria are met."""
+
+    allMet: StrictBool = True
+    criteria: list[Criterion] = []
+
+
+class Quality(_Part):
+    """How good the code is."""
+
+    rating: Literal["good", "acceptable", "poor"] = "acceptable"
+    issues: list[_Text] = []
+
+
+class Finding(_Part):
+    """One finding of a reviewer."""
+
+    severity: Literal["must", "should", "could"]
+    place: _Text = ""
+    what: _Text
+    how: _Text = ""
+    want: _Text = ""
+
+
+class Evidence(_Part):
+    """A command that shows that a criterion is met, and its output."""
+
+    criterion: _Text = ""
+    command: _Text
+    output: _Text = ""
+
+
+class Verdict(_Part):
+    """A verdict, version 1. `version`, `approved` and `tests` are required: without them it counts as none."""
+
+    version: Literal[1]
+    approved: StrictBool
+    tests: Tests
+    testModifications: TestModifications = TestModifications()
+    acceptanceCriteria: AcceptanceCriteria = AcceptanceCriteria()
+    quality: Quality = Quality()
+    fixes: list[_Text] = []
+    reasoning: _Text = ""
+    findings: list[Finding] = []
+    evidence: list[Evidence] = []
+    agent: str | None = None
+    agent_id: str | None = None
+
+
+def read(text: str | bytes) -> Verdict | None:
+    """Return the verdict in a text, None if it is too long, no JSON, or lacks a required member."""
+    if len(text) > MAX_BYTES:
+        return None
+    try:
+        return Verdict.model_validate_json(text)
+    except (ValidationError, RecursionError):
+        return None
+
+
+def categorize(verdict: Verdict | None, *, checks_ok: bool) -> Outcome:
+    """Return the outcome of an attempt whose sessions ended well, from the verdict and from our own checks.
+
+    Our own checks are the ground truth: without a passing run of them nothing succeeds. The order of the rules and the
+    reason texts are nax's.
+    """
+    if verdict is None:
+        return (
+            _success() if checks_ok else _failure("tests-failing", "Tests failing after all sessions (no verdict file)")
+        )
+    if verdict.approved:
+        return (
+            _success()
+            if checks_ok
+            else _failure("tests-failing", "Tests failing: the verdict approves, our checks fail")
+        )
+    changes = verdict.testModifications
+    if changes.detected and not changes.legitimate:
+        files = ", ".join(changes.files)
+        reason = f"Verifier rejected: illegitimate test modifications in {files}. {changes.reasoning}"
+        return _failure("verifier-rejected", reason)
+    if not verdict.tests.allPassing:
+        reason = f"Tests failing: {verdict.tests.failCount} failures. {verdict.reasoning}"
+        return _failure("tests-failing", reason, failures=verdict.tests.failCount)
+    if not verdict.acceptanceCriteria.allMet:
+        unmet = "; ".join(one.criterion for one in verdict.acceptanceCriteria.criteria if not one.met)
+        return _failure("verifier-rejected", f"Acceptance criteria not met: {unmet}")
+    if verdict.quality.rating == "poor":
+        return _failure("verifier-rejected", f"Poor code quality: {'; '.join(verdict.quality.issues)}")
+    return _failure("verifier-rejected", verdict.reasoning or "Verifier rejected without specific reason")
+
+
+def _success() -> Outcome:
+    return Outcome()
+
+
+def _failure(category: Category, reason: str, failures: int | None = None) -> Outcome:
+    return Outcome(category=category, reason=reason.strip(), failures=failures)

@@ -1,0 +1,1 @@
+"""Tests of nexus_mcp/run: tasks done by real agents."""
