@@ -43,9 +43,9 @@ class SessionRecord:
 class AttemptRecord:
     """An attempt as the log has it: the facts for `decide` in `attempt`, and where its work is.
 
-    A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those of
-    the present round. `author` is the last session that may be resumed with findings, of any round; `findings` of the
-    present round are in `mending`. `commit` is the last commit of its branch.
+    A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
+    of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
+    the findings of the present round. `commit` is the last commit of its branch.
     """
 
     attempt: Attempt

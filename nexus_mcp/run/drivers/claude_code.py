@@ -1,0 +1,123 @@
+"""Claude Code as a driver: `claude -p` with stream-json output."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, probe_program
+
+_EDITING = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_NOT_LOGGED_IN = ("invalid api key", "please run /login", "not logged in", "oauth token", "authentication_error")
+_LIMITED = ("usage limit reached", "rate_limit_error", "credit balance is too low")
+
+
+class ClaudeCode:
+    """The driver of Claude Code. A resumed session gets role and restrictions again: it does not keep them."""
+
+    id = "claude-code"
+    format: Literal["jsonl", "text"] = "jsonl"
+    can_resume = True
+
+    def probe(self) -> Probe:
+        return probe_program("claude", has_cost=True)
+
+    def command(self, request: SessionRequest) -> Command:
+        files: dict[str, str] = {}
+        words = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
+        words += ["--resume", request.resume] if request.resume else ["--session-id", request.session]
+        words += ["--append-system-prompt", request.role_text] if request.role_text else []
+        words += ["--model", request.model] if request.model else []
+        mode = (
+            "bypassPermissions"
+            if request.unsafe
+            else "plan"
+            if request.read_only and not request.serve
+            else "acceptEdits"
+        )
+        words += ["--permission-mode", mode]
+        if request.forbidden:
+            words += ["--disallowedTools", ",".join(request.forbidden)]
+        if request.serve:
+            path = os.path.join(request.scratch, "mcp.json")
+            first, *rest = request.serve
+            files[path] = json.dumps({"mcpServers": {"nexus": {"type": "stdio", "command": first, "args": rest}}})
+            words += ["--mcp-config", path, "--strict-mcp-config", "--allowedTools", "mcp__nexus"]
+        if request.hook:
+            path = os.path.join(request.scratch, "settings.json")
+            files[path] = json.dumps({"hooks": _hooks(request.hook)})
+            words += ["--settings", path]
+        words += ["--json-schema", json.dumps(request.schema)] if request.schema else []
+        words += ["--max-budget-usd", f"{request.max_cost_usd:.4f}"] if request.max_cost_usd else []
+        return Command(tuple(words), request.prompt.encode(), request.environ, files)
+
+    def outputs(self, line: bytes) -> Iterable[Output]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return ()
+        return tuple(_outputs(value)) if isinstance(value, dict) else ()
+
+    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
+        text = stderr.lower()
+        if any(sign in text for sign in _LIMITED):
+            return "limit"
+        return "environment" if code == 127 or any(sign in text for sign in _NOT_LOGGED_IN) else None
+
+
+def _hooks(words: tuple[str, ...]) -> dict[str, Any]:
+    import shlex
+
+    hook = {"type": "command", "command": shlex.join(words), "timeout": 10}
+    events = ("SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop")
+    return {event: [{"hooks": [hook]}] for event in events}
+
+
+def _outputs(value: dict[str, Any]) -> Iterator[Output]:
+    kind = value.get("type")
+    if kind == "system" and value.get("subtype") == "init" and isinstance(value.get("session_id"), str):
+        yield Output("session", value["session_id"])
+    elif kind in ("assistant", "user"):
+        message = value.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict):
+                yield from _block(block)
+    elif kind == "result":
+        usage = value.get("usage")
+        number = usage if isinstance(usage, dict) else {}
+        cost = value.get("total_cost_usd")
+        yield Output(
+            "usage",
+            input=_int(number.get("input_tokens")),
+            output=_int(number.get("output_tokens")),
+            cost_usd=float(cost) if isinstance(cost, int | float) else None,
+        )
+        text = value.get("result")
+        structured = value.get("structured_output")
+        yield Output(
+            "result", json.dumps(structured) if structured is not None else text if isinstance(text, str) else ""
+        )
+        yield Output("error", str(text)[:2000]) if value.get("is_error") else Output("done")
+
+
+def _block(block: dict[str, Any]) -> Iterator[Output]:
+    kind = block.get("type")
+    if kind == "text" and isinstance(block.get("text"), str):
+        yield Output("text", block["text"])
+    elif kind == "tool_use" and isinstance(block.get("name"), str):
+        given = block.get("input")
+        path = given.get("file_path") or given.get("notebook_path") if isinstance(given, dict) else ""
+        name = block["name"]
+        yield Output("tool_start", name, file=path if isinstance(path, str) else "", is_edit=name in _EDITING)
+    elif kind == "tool_result":
+        yield Output("tool_end")
+
+
+def _int(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+DRIVER = ClaudeCode()

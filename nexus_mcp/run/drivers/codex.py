@@ -1,0 +1,106 @@
+"""Codex as a driver: `codex exec --json`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, probe_program
+
+_NOT_LOGGED_IN = ("not logged in", "401 unauthorized", "run codex login", "missing environment variable")
+_LIMITED = ("usage limit", "rate limit", "quota exceeded")
+_EDITS = ("file_change", "patch_apply")
+
+
+class Codex:
+    """The driver of Codex. The role is the beginning of the prompt: Codex has no option for it."""
+
+    id = "codex"
+    format: Literal["jsonl", "text"] = "jsonl"
+    can_resume = True
+
+    def probe(self) -> Probe:
+        return probe_program("codex")
+
+    def command(self, request: SessionRequest) -> Command:
+        files: dict[str, str] = {}
+        last = os.path.join(request.scratch, "last_message.md")
+        sandbox = "danger-full-access" if request.unsafe else "read-only" if request.read_only else "workspace-write"
+        words = ["codex", "exec", "--json", "--skip-git-repo-check", "-C", request.folder, "-s", sandbox, "-o", last]
+        words += ["-m", request.model] if request.model else []
+        for key, value in _settings(request).items():
+            words += ["-c", f"{key}={json.dumps(value)}"]
+        if request.schema:
+            path = os.path.join(request.scratch, "schema.json")
+            files[path] = json.dumps(request.schema)
+            words += ["--output-schema", path]
+        words += ["resume", request.resume] if request.resume else []
+        prompt = f"{request.role_text}\n\n{request.prompt}" if request.role_text else request.prompt
+        return Command((*words, "-"), prompt.encode(), request.environ, files)
+
+    def outputs(self, line: bytes) -> Iterable[Output]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return ()
+        return tuple(_outputs(value)) if isinstance(value, dict) else ()
+
+    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
+        text = stderr.lower()
+        if any(sign in text for sign in _LIMITED):
+            return "limit"
+        return "environment" if code == 127 or any(sign in text for sign in _NOT_LOGGED_IN) else None
+
+
+def _settings(request: SessionRequest) -> dict[str, Any]:
+    if not request.serve:
+        return {}
+    first, *rest = request.serve
+    return {
+        "mcp_servers.nexus.command": first,
+        "mcp_servers.nexus.args": rest,
+        "mcp_servers.nexus.required": True,
+        "mcp_servers.nexus.default_tools_approval_mode": "approve",
+    }
+
+
+def _outputs(value: dict[str, Any]) -> Iterator[Output]:
+    kind, item = value.get("type"), value.get("item")
+    if kind == "thread.started" and isinstance(value.get("thread_id"), str):
+        yield Output("session", value["thread_id"])
+    elif kind in ("item.started", "item.completed") and isinstance(item, dict):
+        yield from _item(item, is_end=kind == "item.completed")
+    elif kind == "turn.completed":
+        usage = value.get("usage") if isinstance(value.get("usage"), dict) else {}
+        number = usage if isinstance(usage, dict) else {}
+        yield Output("usage", input=_int(number.get("input_tokens")), output=_int(number.get("output_tokens")))
+        yield Output("done")
+    elif kind in ("turn.failed", "error"):
+        error = value.get("error")
+        text = error.get("message") if isinstance(error, dict) else value.get("message")
+        yield Output("error", str(text)[:2000])
+
+
+def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
+    kind = item.get("type")
+    if kind == "agent_message":
+        if is_end and isinstance(item.get("text"), str):
+            yield Output("text", item["text"])
+            yield Output("result", item["text"])
+    elif kind not in ("reasoning", "todo_list", "error"):
+        if is_end:
+            yield Output("tool_end")
+        else:
+            yield Output("tool_start", str(item.get("tool") or kind), is_edit=kind in _EDITS)
+        if is_end and kind in _EDITS:
+            yield Output("tool_start", str(kind), is_edit=True)
+            yield Output("tool_end")
+
+
+def _int(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+DRIVER = Codex()

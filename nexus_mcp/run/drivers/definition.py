@@ -1,0 +1,122 @@
+"""A driver: how one harness is started for a session, and what its output means."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from nexus_mcp.run.events import Role
+
+PROBE_TIMEOUT_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """A session to start or to resume.
+
+    `prompt` goes to stdin. `role_text` is the text of the agent, given again at each resume. `resume` is the id of the
+    session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
+    not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema of
+    the last message, None for free text. `serve` are the words that start our server, `hook` the words of our hook.
+    """
+
+    role: Role
+    agent: str
+    prompt: str
+    role_text: str
+    model: str
+    folder: str
+    scratch: str
+    session: str
+    resume: str = ""
+    forbidden: tuple[str, ...] = ()
+    read_only: bool = False
+    schema: Mapping[str, object] | None = None
+    serve: tuple[str, ...] = ()
+    hook: tuple[str, ...] = ()
+    max_cost_usd: float | None = None
+    unsafe: bool = False
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What starts a session. `files` maps absolute paths in the scratch folder to their texts, written before."""
+
+    words: tuple[str, ...]
+    stdin: bytes = b""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One event in the output of a harness.
+
+    `kind`: `session` (`text` is its id), `text` (of the agent), `tool_start` and `tool_end` (`text` is the tool's name,
+    `file` the file of an edit), `usage`, `error`, `done` (the session came to its own end), `result` (the last message).
+    """
+
+    kind: Literal["session", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
+    text: str = ""
+    file: str = ""
+    is_edit: bool = False
+    input: int = 0
+    output: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found of a harness. `path` is "" if its program is absent; `problem` says why it cannot be used."""
+
+    path: str = ""
+    version: str = ""
+    can_resume: bool = True
+    has_cost: bool = False
+    problem: str = ""
+
+
+class Driver(Protocol):
+    """One harness. `format` is `text` where its output has no events, so that silence says nothing."""
+
+    id: str
+    format: Literal["jsonl", "text"]
+    can_resume: bool
+
+    def probe(self) -> Probe:
+        """Return what is found of the harness on this machine."""
+
+    def command(self, request: SessionRequest) -> Command:
+        """Return what starts the session."""
+
+    def outputs(self, line: bytes) -> Iterable[Output]:
+        """Return the events in one line of stdout; a line that is none has none."""
+
+    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
+        """Return why a session failed, where its exit or stderr tells: not logged in, or a limit of the account."""
+
+
+def probe_program(program: str, words: Sequence[str] = ("--version",), *, has_cost: bool = False) -> Probe:
+    """Return the path and version of a program in PATH. It gets no stdin, and PROBE_TIMEOUT_S seconds."""
+    path = shutil.which(program)
+    if path is None:
+        return Probe(problem=f"{program} is not in PATH")
+    try:
+        done = subprocess.run(  # noqa: S603
+            [path, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_TIMEOUT_S,
+            check=False,
+            text=True,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Probe(path, problem=f"{program} --version did not answer: {type(error).__name__}")
+    if done.returncode:
+        return Probe(path, problem=f"{program} --version ended with {done.returncode}")
+    return Probe(os.path.abspath(path), done.stdout.strip().split("\n")[0][:100], has_cost=has_cost)

@@ -1,0 +1,70 @@
+"""Run git for the executor: no hooks or config of an attempt, no environment that points elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nexus_mcp.errors import NexusError
+
+_DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
+_LONGEST = 2000
+
+
+class GitFailed(NexusError):
+    """A command of git failed. `output` is the end of what it printed."""
+
+    def __init__(self, words: Sequence[str], code: int, output: str) -> None:
+        super().__init__(f"git {' '.join(words[:2])} failed ({code}): {output.strip()[:_LONGEST]}")
+        self.code = code
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """git in one folder. With `hooks` False no hook of the repository runs."""
+
+    folder: str
+    hooks: bool = False
+
+    async def run(
+        self, *words: str, stdin: bytes | None = None, environ: Mapping[str, str] | None = None, check: bool = True
+    ) -> tuple[int, str]:
+        """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0."""
+        options = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0"]
+        options += [] if self.hooks else ["-c", f"core.hooksPath={os.devnull}"]
+        process = await asyncio.create_subprocess_exec(
+            *("git", *options, *words),
+            cwd=self.folder,
+            env={**environment(), **(environ or {})},
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            out, err = await process.communicate(stdin)
+        except BaseException:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            raise
+        code = process.returncode or 0
+        if check and code:
+            raise GitFailed(words, code, (err or out).decode(errors="replace"))
+        return code, out.decode(errors="surrogateescape")
+
+    async def out(self, *words: str) -> str:
+        """Return the output of `git WORDS` without its last newline. Raise GitFailed."""
+        return (await self.run(*words))[1].removesuffix("\n")
+
+    async def names(self, *words: str) -> list[str]:
+        """Return the paths that `git WORDS -z` prints. Raise GitFailed."""
+        return [name for name in (await self.run(*words, "-z"))[1].split("\0") if name]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment for git: without variables that lead to another repository, and without prompts."""
+    kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}

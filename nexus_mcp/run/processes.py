@@ -1,0 +1,148 @@
+"""Processes of attempts: start them behind a gate, read their output, end their whole group, and find orphans.
+
+A process waits on a pipe until its start is in the log, and ends if the pipe closes: so no kill of the executor leaves a
+process that the log does not name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Self
+
+import psutil
+
+TERM_WAIT_S = 5.0
+MAX_LINE = 16 << 20
+"""Bytes of a line of output; a longer one is cut."""
+_CHUNK = 1 << 16
+# The shell reads one line from descriptor 3, closes it and becomes the command; without the line it exits.
+_GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; exec "$@"'
+
+
+class Started:
+    """A process of an attempt, in a session and process group of its own. `release` lets it begin."""
+
+    def __init__(self, process: asyncio.subprocess.Process, gate: int) -> None:
+        self._process = process
+        self._gate = gate
+        self.pid = process.pid
+        try:
+            self.create_time = psutil.Process(process.pid).create_time()
+        except psutil.Error:
+            self.create_time = 0.0
+
+    @classmethod
+    async def start(cls, words: Sequence[str], folder: str, environ: Mapping[str, str], stderr: int) -> Self:
+        """Start `words` in `folder`, waiting at the gate. `stderr` is a descriptor. Raise OSError."""
+        read, write = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *("/bin/sh", "-c", _GATE, "nexus-gate", *words),
+                cwd=folder,
+                env=dict(environ),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
+                limit=_CHUNK,
+                start_new_session=True,
+                pass_fds=(3,),
+                preexec_fn=_as_third(read),
+            )
+        except BaseException:
+            os.close(write)
+            raise
+        finally:
+            os.close(read)
+        return cls(process, write)
+
+    def release(self) -> None:
+        """Let the process begin: its start is in the log."""
+        if self._gate >= 0:
+            with suppress(OSError):
+                os.write(self._gate, b"\n")
+            os.close(self._gate)
+            self._gate = -1
+
+    async def feed(self, data: bytes) -> None:
+        """Write `data` to stdin, and close it. A process that does not read it is no fault."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        with suppress(OSError):
+            stdin.write(data)
+            await stdin.drain()
+        stdin.close()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Yield the lines of stdout without their newline, a long line cut to MAX_LINE bytes."""
+        stdout = self._process.stdout
+        assert stdout is not None
+        rest = b""
+        is_cut = False
+        while chunk := await stdout.read(_CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                if not is_cut:
+                    yield line
+                is_cut = False
+            if len(rest) > MAX_LINE:
+                if not is_cut:
+                    yield rest[:MAX_LINE]
+                is_cut, rest = True, b""
+        if rest and not is_cut:
+            yield rest
+
+    async def wait(self) -> tuple[int | None, int | None]:
+        """Return (exit code, signal) once the process ended; one of them is None."""
+        code = await self._process.wait()
+        return (None, -code) if code < 0 else (code, None)
+
+    async def end(self, wait_s: float = TERM_WAIT_S) -> None:
+        """End the whole group: SIGTERM, then SIGKILL after `wait_s` seconds. Processes that left the group stay."""
+        self._close_gate()
+        _signal(self.pid, signal.SIGTERM)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), wait_s)
+        _signal(self.pid, signal.SIGKILL)
+        await self._process.wait()
+
+    def _close_gate(self) -> None:
+        """Close the gate: a process that still waits there ends."""
+        if self._gate >= 0:
+            os.close(self._gate)
+            self._gate = -1
+
+
+def _as_third(read: int) -> Callable[[], None]:
+    """Return a function that the child calls before the command: descriptor 3 becomes the gate."""
+    return lambda: os.dup2(read, 3) and None
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def is_alive(pid: int, create_time: float) -> bool:
+    """Return whether this very process is alive: the pid may belong to another one by now."""
+    try:
+        process = psutil.Process(pid)
+        return abs(process.create_time() - create_time) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+async def end_orphan(pid: int, create_time: float, wait_s: float = TERM_WAIT_S) -> bool:
+    """End the group of a process that a dead executor started; return whether it was alive."""
+    if not is_alive(pid, create_time):
+        return False
+    _signal(pid, signal.SIGTERM)
+    waited = 0.0
+    while is_alive(pid, create_time) and waited < wait_s:
+        await asyncio.sleep(0.05)
+        waited += 0.05
+    _signal(pid, signal.SIGKILL)
+    return True

@@ -1,0 +1,236 @@
+"""The files of runs below `.nexus/state`: the lock, the event log of each run, and the small files beside it.
+
+Every open goes through store/folder.py, so no link leads out of the project. Files are private to the user: they hold
+prompts, transcripts and diffs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
+
+import psutil
+
+from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.run.events import AnyEvent, Event, parse, render
+from nexus_mcp.state import times
+from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "run.lock"
+RUNS = "runs"
+LOG = "events.jsonl"
+HEADER = "run.json"
+STATUS = "status.json"
+LOG_LIMIT = 256 << 20
+_SMALL = 16 << 20
+_UNSYNCED = frozenset(("usage", "session", "phase", "guard"))
+"""Events that describe no effect: a power cut may take them."""
+
+
+class RunBusy(NexusError):
+    """Another run of this project holds the lock."""
+
+
+class Holder(NamedTuple):
+    """The process that holds the lock, as far as it wrote it down."""
+
+    run: str
+    pid: int
+    host: str
+    since: str
+    create_time: float = 0.0
+
+    def describe(self) -> str:
+        """Return the holder for messages."""
+        return (
+            f"run {self.run or '(starting)'}, process {self.pid} on {self.host or 'this machine'}, since {self.since}"
+        )
+
+
+class RunLock:
+    """The lock of all runs of a project, held while the object is open. The kernel's lock counts, not the content."""
+
+    def __init__(self, state: Folder) -> None:
+        """Take the lock in `.nexus/state`. Raise RunBusy if another process has it, StorageError, PathRefused."""
+        if fcntl is None:
+            raise StorageError(state.show(LOCK), "lock", "this system has no flock")
+        try:
+            self._fd = state.open(LOCK, os.O_RDWR | os.O_CREAT, PRIVATE)
+        except OSError as error:
+            raise StorageError(state.show(LOCK), "open", reason(error)) from error
+        self._shown = state.show(LOCK)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = _holder(self._fd)
+            self.close()
+            held = holder.describe() if holder else "another process"
+            raise RunBusy(
+                f"Another run works on this project: {held}.",
+                next_step="nexus-mcp run status shows it; nexus-mcp run stop ends it.",
+            ) from None
+
+    def name(self, run: str) -> None:
+        """Write the holder into the lock file, for messages of others."""
+        me = psutil.Process()
+        told = {"run": run, "pid": me.pid, "create_time": me.create_time(), "host": socket.gethostname()}
+        data = json.dumps({**told, "since": times.stamp(time.time())}).encode()
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, data, 0)
+
+    def close(self) -> None:
+        """Release the lock."""
+        if self._fd >= 0:
+            close_fd(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def holder(state: Folder) -> Holder | None:
+    """Return the process that holds the lock now, None if it is free. Raise PathRefused, StorageError."""
+    if fcntl is None or not state.check_plain(LOCK):
+        return None
+    try:
+        fd = state.open(LOCK, os.O_RDWR)
+    except OSError as error:
+        raise StorageError(state.show(LOCK), "open", reason(error)) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _holder(fd) or Holder("", 0, "", "")
+    else:
+        return None
+    finally:
+        close_fd(fd)
+
+
+def _holder(fd: int) -> Holder | None:
+    try:
+        value = json.loads(os.pread(fd, 4096, 0))
+        return Holder(
+            str(value["run"]), int(value["pid"]), str(value["host"]), str(value["since"]), value["create_time"]
+        )
+    except (ValueError, KeyError, TypeError, OSError):
+        return None
+
+
+class EventLog:
+    """The log of one run, open to append. `append` returns when the event is on disk, unless it describes no effect."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Open the log in the folder of the run. Raise StorageError, PathRefused."""
+        self._shown = folder.show(LOG)
+        self.events, self.torn = read_log(folder)
+        self._seq = self.events[-1].seq if self.events else 0
+        try:
+            self._fd = folder.open(LOG, os.O_RDWR | os.O_APPEND | os.O_CREAT, PRIVATE)
+            size = os.fstat(self._fd).st_size
+            if size and atomic.read_up_to(self._fd, size - 1, 1) != b"\n":
+                atomic.write_all(self._fd, b"\n")  # a torn line of a killed writer ends here
+            folder.sync()
+        except OSError as error:
+            raise StorageError(self._shown, "open", reason(error)) from error
+
+    def append(self, event: Event) -> AnyEvent:
+        """Add the event with the next number and the present time; return it. Raise StorageError."""
+        self._seq += 1
+        made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
+        try:
+            atomic.write_all(self._fd, render(made))
+            if getattr(made, "type", "") not in _UNSYNCED:
+                os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        except OSError as error:
+            raise StorageError(self._shown, "write", reason(error)) from error
+        self.events.append(made)  # type: ignore[arg-type]
+        return made  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """Close the file."""
+        close_fd(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_log(folder: Folder) -> tuple[list[AnyEvent], int]:
+    """Return (the events, the number of lines that are none). Raise StateError, StorageError, PathRefused."""
+    data = folder.read(LOG, LOG_LIMIT) or b""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    events = [event for event in map(parse, lines) if event is not None]
+    return events, len(lines) - len(events)
+
+
+def run_id(now: float) -> str:
+    """Return the id of a run that starts now: `run-2026-02-25T10-00-00-000Z`."""
+    return f"run-{times.stamp(now).replace(':', '-').replace('.', '-')}"
+
+
+def is_run_id(name: str) -> bool:
+    """Return whether the name is the id of a run, and so a safe name of its folder."""
+    return name.startswith("run-") and name.replace("-", "").isalnum() and name.isascii() and len(name) < 60
+
+
+def run_ids(state: Folder) -> list[str]:
+    """Return the ids of all runs of the project, oldest first. Raise PathRefused, StorageError."""
+    runs = state.child(RUNS)
+    if runs is None:
+        return []
+    with runs:
+        return sorted(name for name in runs.names() if is_run_id(name))
+
+
+@contextmanager
+def run_folder(state: Folder, run: str, *, create: bool = False) -> Iterator[Folder | None]:
+    """Open the folder of a run, None if absent; with `create` it is made. Raise PathRefused, StorageError."""
+    runs = state.make(RUNS)[0] if create else state.child(RUNS)
+    if runs is None:
+        yield None
+        return
+    with runs:
+        folder = runs.make(run)[0] if create else runs.child(run)
+        if folder is None:
+            yield None
+            return
+        with folder:
+            yield folder
+
+
+def write_json(folder: Folder, name: str, value: Any) -> None:
+    """Write a small JSON file, whole or not at all. Raise StorageError."""
+    data = (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "backslashreplace")
+    write_file(folder, name, data)
+
+
+def write_file(folder: Folder, name: str, data: bytes) -> None:
+    """Write a small private file, whole or not at all. Raise StorageError."""
+    atomic.put(folder, name, data)
+
+
+def read_json(folder: Folder, name: str) -> Any:
+    """Return the value of a JSON file; None if it is absent or no JSON. Raise StorageError, PathRefused."""
+    data = folder.read(name, _SMALL)
+    if data is None:
+        return None
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,187 @@
+"""Worktrees and branches of a run: make, collect, merge, remove. The user's checkout is never touched.
+
+Each attempt has the branch `nexus/<run>/<task>-<n>` in a worktree of its own; accepted attempts are merged into
+`nexus/<run>/integration`. No work is thrown away: a worktree is removed only after its tree was committed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nexus_mcp.run.git import Git, GitFailed
+
+LEASE = "nexus-lease"
+VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
+_ZERO = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The user's repository at `root`, and the folder `worktrees` for those of the run `run`."""
+
+    root: str
+    run: str
+    worktrees: str
+
+    @property
+    def git(self) -> Git:
+        """Return git in the user's checkout; it only reads there, and writes refs below nexus/."""
+        return Git(self.root)
+
+    @property
+    def integration(self) -> str:
+        """Return the integration branch."""
+        return f"nexus/{self.run}/integration"
+
+    def branch(self, task: int, attempt: int) -> str:
+        """Return the branch of an attempt."""
+        return f"nexus/{self.run}/{task}-{attempt}"
+
+    def path(self, name: str) -> str:
+        """Return the folder of a worktree of this run."""
+        return os.path.join(self.worktrees, self.run, name)
+
+    async def head(self, ref: str) -> str:
+        """Return the commit of a ref, "" if there is none."""
+        code, out = await self.git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", check=False)
+        return out.strip() if code == 0 else ""
+
+    async def add(self, task: int, attempt: int, base: str, links: Sequence[str] = ()) -> str:
+        """Make the worktree of an attempt at the commit `base`, and return its folder. Raise GitFailed.
+
+        A worktree and a branch that an interrupted call left are used as they are. `links` are paths of the user's
+        checkout that the worktree gets as symbolic links, if they exist.
+        """
+        path, branch = self.path(f"{task}-{attempt}"), self.branch(task, attempt)
+        if not os.path.exists(os.path.join(path, ".git")):
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            await self.git.run("worktree", "prune")
+            if await self.head(f"refs/heads/{branch}"):
+                await self.git.run("worktree", "add", "--quiet", "--force", path, branch)
+            else:
+                await self.git.run("worktree", "add", "--quiet", "-b", branch, path, base)
+        for link in links:
+            self._link(path, link)
+        return path
+
+    def _link(self, path: str, link: str) -> None:
+        target, place = os.path.join(self.root, link), os.path.join(path, link)
+        if os.path.lexists(place) or not os.path.exists(target):
+            return
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.symlink(target, place)
+
+    async def collect(
+        self, path: str, message: str, links: Sequence[str] = (), *, hooks: bool = True
+    ) -> tuple[str, str]:
+        """Commit everything in the worktree, and return (its commit, the output of a commit hook that refused, or "").
+
+        Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted; without `hooks` none
+        runs. Raise GitFailed.
+        """
+        git = Git(path, hooks=hooks)
+        left_out = [f":(exclude,top,literal){name}" for name in (*VERDICT_FILES, *links)]
+        await git.run("add", "--all", "--", ":/", *left_out)
+        code, _ = await git.run("diff", "--cached", "--quiet", check=False)
+        if code:
+            try:
+                await git.run(
+                    "commit",
+                    "--quiet",
+                    "--no-gpg-sign",
+                    *([] if hooks else ["--no-verify"]),
+                    "-F",
+                    "-",
+                    stdin=message.encode(),
+                )
+            except GitFailed as error:
+                return await git.out("rev-parse", "HEAD"), error.output or "the commit was refused"
+        return await git.out("rev-parse", "HEAD"), ""
+
+    async def changed(self, base: str, commit: str) -> list[str]:
+        """Return the paths that differ between two commits. Raise GitFailed."""
+        return await self.git.names("diff", "--name-only", "--no-renames", base, commit)
+
+    async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
+        """Merge the commit into the integration branch's worktree, detached; return (the new commit, []).
+
+        With conflicts nothing is changed: return ("", the files in conflict). The branch itself is not moved yet:
+        `publish` does that, after the checks. Raise GitFailed.
+        """
+        path = await self.integration_worktree()
+        git = Git(path)
+        head = await self.head(f"refs/heads/{self.integration}")
+        await git.run("reset", "--quiet", "--hard", head)
+        code, _ = await git.run("merge-base", "--is-ancestor", commit, head, check=False)
+        if code == 0:
+            return head, []
+        code, _ = await git.run("merge", "--no-ff", "--no-verify", "--quiet", "-m", message, commit, check=False)
+        if code:
+            files = await git.names("diff", "--name-only", "--diff-filter=U")
+            await git.run("merge", "--abort", check=False)
+            await git.run("reset", "--quiet", "--hard", head)
+            return "", files or ["(the merge failed without a conflict)"]
+        return await git.out("rev-parse", "HEAD"), []
+
+    async def publish(self, old: str, new: str) -> None:
+        """Move the integration branch from `old` to `new`. Raise GitFailed if it is elsewhere."""
+        await self.git.run("update-ref", f"refs/heads/{self.integration}", new, old or _ZERO)
+
+    async def integration_worktree(self) -> str:
+        """Make the integration worktree at the integration branch, detached, and return its folder. Raise GitFailed."""
+        path = self.path("integration")
+        if not os.path.exists(os.path.join(path, ".git")):
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            await self.git.run("worktree", "prune")
+            await self.git.run("worktree", "add", "--quiet", "--force", "--detach", path, self.integration)
+        return path
+
+    async def remove(self, path: str) -> None:
+        """Remove a worktree whose work is committed; its branch stays. Raise GitFailed."""
+        await self.git.run("worktree", "remove", "--force", path, check=False)
+        if os.path.isdir(path) and path.startswith(os.path.join(self.worktrees, self.run, "")):
+            shutil.rmtree(path, ignore_errors=True)
+        await self.git.run("worktree", "prune")
+
+    async def is_ancestor(self, commit: str, of: str) -> bool:
+        """Return whether a commit is part of another one's history."""
+        return (
+            bool(commit and of) and (await self.git.run("merge-base", "--is-ancestor", commit, of, check=False))[0] == 0
+        )
+
+    async def fingerprint(self) -> dict[str, str]:
+        """Return what an attempt must not change in the user's checkout: HEAD, index, refs, config and hooks.
+
+        Refs below refs/heads/nexus/ are left out.
+        """
+        refs = await self.git.out("for-each-ref", "--format=%(refname) %(objectname)")
+        common = os.path.join(self.root, await self.git.out("rev-parse", "--git-common-dir"))
+        own = os.path.join(self.root, await self.git.out("rev-parse", "--git-dir"))
+        return {
+            "refs": "\n".join(line for line in refs.split("\n") if not line.startswith("refs/heads/nexus/")),
+            "HEAD": _text(os.path.join(own, "HEAD")),
+            "index": await self.git.out("ls-files", "--stage"),
+            "config": _text(os.path.join(common, "config")),
+            "hooks": _listing(os.path.join(common, "hooks")),
+        }
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+
+
+def _listing(folder: str) -> str:
+    """Return the names, sizes, modes and times of the files in a folder."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return ""
+    infos = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+    return "\n".join(f"{name} {info.st_size} {info.st_mode} {info.st_mtime_ns}" for name, info in infos)
