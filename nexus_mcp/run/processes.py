@@ -1,7 +1,7 @@
 """Processes of attempts: start them behind a gate, read their output, end their whole group, and find orphans.
 
-A process waits on a pipe until its start is in the log, and ends if the pipe closes: so no kill of the executor leaves a
-process that the log does not name.
+A process waits on a pipe until its start is in the log, and ends if the pipe closes: so no kill of the executor leaves
+a process that the log does not name.
 """
 
 from __future__ import annotations
@@ -118,7 +118,11 @@ class Started:
 
 def _as_third(read: int) -> Callable[[], None]:
     """Return a function that the child calls before the command: descriptor 3 becomes the gate."""
-    return lambda: os.dup2(read, 3) and None
+
+    def prepare() -> None:
+        os.dup2(read, 3)
+
+    return prepare
 
 
 def _signal(group: int, number: signal.Signals) -> None:

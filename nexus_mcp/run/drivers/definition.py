@@ -20,8 +20,8 @@ class SessionRequest:
 
     `prompt` goes to stdin. `role_text` is the text of the agent, given again at each resume. `resume` is the id of the
     session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
-    not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema of
-    the last message, None for free text. `serve` are the words that start our server, `hook` the words of our hook.
+    not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema
+    of the last message, None for free text. `serve` are the words that start our server, `hook` those of our hook.
     """
 
     role: Role
@@ -58,7 +58,7 @@ class Output:
     """One event in the output of a harness.
 
     `kind`: `session` (`text` is its id), `text` (of the agent), `tool_start` and `tool_end` (`text` is the tool's name,
-    `file` the file of an edit), `usage`, `error`, `done` (the session came to its own end), `result` (the last message).
+    `file` the file of an edit), `usage`, `error`, `done` (the session ended by itself), `result` (the last message).
     """
 
     kind: Literal["session", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]

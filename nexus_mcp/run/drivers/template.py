@@ -56,7 +56,7 @@ class TemplateDriver:
             found.append(Output("done"))
         return found
 
-    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
+    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:  # noqa: ARG002
         return "environment" if code in (126, 127) else None
 
 

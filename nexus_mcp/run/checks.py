@@ -1,0 +1,86 @@
+"""Run the project's own checks: the ground truth of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+_SHOWN = 8000
+"""Characters of the output of a failing check that are kept, from its end."""
+_READ = 1 << 20
+_FAILURES = re.compile(rb"(\d{1,6}) (?:failed|failures?|failing|errors?)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check. `code` is None when it was ended after its time; `failures` is None if unknown."""
+
+    name: str
+    ok: bool
+    code: int | None
+    seconds: float
+    output: str
+    failures: int | None = None
+
+
+async def run_check(name: str, command: str, folder: str, environ: Mapping[str, str], timeout_s: float) -> CheckResult:
+    """Run a check in a shell, in a process group of its own, and return its result. Its output is read to the end."""
+    began = time.monotonic()
+    process = await asyncio.create_subprocess_exec(
+        *("/bin/sh", "-c", command),
+        cwd=folder,
+        env=dict(environ),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    kept = bytearray()
+    code: int | None = None
+    try:
+        async with asyncio.timeout(timeout_s):
+            assert process.stdout is not None
+            while chunk := await process.stdout.read(1 << 16):
+                kept += chunk
+                del kept[:-_READ]
+            code = await process.wait()
+    except TimeoutError:
+        kept += f"\n(ended after {timeout_s:.0f} seconds)".encode()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    text = bytes(kept).decode(errors="replace")
+    return CheckResult(
+        name, code == 0, code, round(time.monotonic() - began, 3), text[-_SHOWN:], count_failures(bytes(kept))
+    )
+
+
+def count_failures(output: bytes) -> int | None:
+    """Return the largest number of failures that the output names, None if it names none."""
+    return max((int(found[1]) for found in _FAILURES.finditer(output)), default=None)
+
+
+def is_new(result: CheckResult, base: CheckResult | None) -> bool:
+    """Return whether a failing check is worse than at the base commit: it passed there, or fewer tests failed."""
+    if result.ok or base is None or base.ok:
+        return not result.ok
+    if result.failures is None or base.failures is None:
+        return False
+    return result.failures > base.failures
+
+
+def environment(strip: tuple[str, ...] = (), **more: str) -> dict[str, str]:
+    """Return the environment of checks, setup and sessions.
+
+    Without `strip`, NEXUS_PROJECT_ROOT and inherited GIT_* variables, which would lead to the user's checkout.
+    """
+    dropped = {*strip, "NEXUS_PROJECT_ROOT", "CLAUDE_PROJECT_DIR"}
+    kept = {name: value for name, value in os.environ.items() if name not in dropped and not name.startswith("GIT_")}
+    return {**kept, **more}

@@ -1,0 +1,282 @@
+"""Run one session of a harness: start it, follow its output, keep its guards, and record what it did.
+
+The raw output, a neutral transcript and the last message go into the folder of the attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from nexus_mcp.errors import StorageError
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.config import Guards
+from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest
+from nexus_mcp.run.processes import Started
+from nexus_mcp.run.run_folder import write_file, write_json
+from nexus_mcp.state import times
+from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
+
+RAW_LIMIT = 64 << 20
+"""Bytes of raw output that are kept of a session; the rest is counted."""
+_MESSAGE_LIMIT = 200_000
+_STDERR_SHOWN = 4000
+_TICK_S = 0.25
+
+
+@dataclass(slots=True)
+class Result:
+    """What a session came to. `guard` names the guard that ended it, "" for none; `error` is its own report."""
+
+    code: int | None = None
+    signal: int | None = None
+    session: str = ""
+    is_done: bool = False
+    last_message: str = ""
+    error: str = ""
+    stderr: str = ""
+    guard: str = ""
+    edits: list[str] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+    unread_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for."""
+
+    driver: Driver
+    request: SessionRequest
+    folder: Folder
+    task: int
+    attempt: int
+    guards: Guards
+    timeout_s: float
+    environ: dict[str, str]
+
+
+async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
+    """Run the session to its end, and return the result. Events go to `emit`; `stop` ends it at once.
+
+    The process begins only after its start is in the log. Raise StorageError, OSError for a program that cannot start.
+    """
+    command = place.driver.command(place.request)
+    os.makedirs(place.request.scratch, mode=0o700, exist_ok=True)
+    for path, text in command.files.items():
+        _write_private(path, text)
+    write_json(place.folder, "command.json", {"words": list(command.words), "files": sorted(command.files)})
+    about = {"task": place.task, "attempt": place.attempt}
+    stderr = _opened(place.folder, "stderr.txt")
+    try:
+        process = await Started.start(command.words, place.request.folder, {**place.environ, **command.environ}, stderr)
+    finally:
+        close_fd(stderr)
+    role, agent = place.request.role, place.request.agent
+    emit(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time, **about))
+    process.release()
+    following = _Following(place, emit)
+    try:
+        feeding = asyncio.create_task(process.feed(command.stdin))
+        await _follow(process, following, stop)
+        await feeding
+    except asyncio.CancelledError:
+        await process.end()
+        raise
+    finally:
+        following.close()
+    result = following.result
+    result.code, result.signal = await process.wait()
+    await process.end()  # what it left in its group
+    result.stderr = _end_of(place.folder, "stderr.txt")
+    write_file(place.folder, "last_message.md", result.last_message.encode("utf-8", "backslashreplace"))
+    emit(ev.ProcessEnded(code=result.code, signal=result.signal, **about))
+    return result
+
+
+async def _follow(process: Started, following: _Following, stop: asyncio.Event) -> None:
+    """Read the output until it ends; end the process when a guard is reached or `stop` is set."""
+    reading = asyncio.create_task(_read(process, following))
+    started = time.monotonic()
+    try:
+        while not reading.done():
+            await asyncio.wait({reading}, timeout=_TICK_S)
+            guard = "stopped" if stop.is_set() else following.guard(time.monotonic() - started)
+            if guard and not reading.done():
+                following.result.guard = guard
+                await process.end()
+        await reading
+    finally:
+        reading.cancel()
+        with suppress(asyncio.CancelledError):
+            await reading
+
+
+async def _read(process: Started, following: _Following) -> None:
+    async for line in process.lines():
+        following.take(line)
+
+
+class _Following:
+    """What is known of a session that runs: its events, its silence, and the tools it used."""
+
+    def __init__(self, place: Place, emit: Callable[[ev.Event], object]) -> None:
+        self._place = place
+        self._emit = emit
+        self._about = {"task": place.task, "attempt": place.attempt}
+        self._raw = _opened(place.folder, "stdout.raw")
+        self._transcript = _Transcript(place)
+        self._written = 0
+        self._last_event = time.monotonic()
+        self._in_tool = False
+        self._is_warned = False
+        self._before_edit = 0
+        self._after_edit = -1
+        self._capped: set[str] = set()
+        self.result = Result()
+
+    def close(self) -> None:
+        """Close the files."""
+        close_fd(self._raw)
+        self._transcript.close()
+
+    def take(self, line: bytes) -> None:
+        """Take one line of output."""
+        self._last_event = time.monotonic()
+        self._is_warned = False
+        if self._written + len(line) < RAW_LIMIT:
+            os.write(self._raw, line + b"\n")
+            self._written += len(line) + 1
+        else:
+            self.result.unread_bytes += len(line)
+        for output in self._place.driver.outputs(line):
+            self._output(output)
+
+    def guard(self, seconds: float) -> str:
+        """Return the guard that ends the session now, "" for none; warn once where one is near."""
+        if seconds > self._place.timeout_s:
+            self._emit(ev.Guard(name="timeout", value=round(seconds), **self._about))
+            return "timeout"
+        if self._in_tool or self._place.driver.format == "text":
+            return ""
+        guards, silent = self._place.guards, time.monotonic() - self._last_event
+        if silent > guards.stale_abort_s:
+            self._emit(ev.Guard(name="stale_abort", value=round(silent), **self._about))
+            return "stale_abort"
+        if silent > guards.stale_warn_s and not self._is_warned:
+            self._is_warned = True
+            self._emit(ev.Guard(name="stale_warn", value=round(silent), **self._about))
+        return ""
+
+    def _output(self, output: Output) -> None:
+        result = self.result
+        self._transcript.add(output)
+        match output.kind:
+            case "session":
+                if output.text and output.text != result.session:
+                    result.session = output.text
+                    self._emit(ev.Session(id=output.text, **self._about))
+            case "text" | "result":
+                result.last_message = output.text[-_MESSAGE_LIMIT:] or result.last_message
+            case "tool_start":
+                self._in_tool = True
+                self._tool(output)
+            case "tool_end":
+                self._in_tool = False
+            case "usage":
+                usage = ev.Usage(input=output.input, output=output.output, cost_usd=output.cost_usd, **self._about)
+                self._emit(usage)
+            case "error":
+                result.error = output.text
+            case "done":
+                result.is_done = True
+
+    def _tool(self, output: Output) -> None:
+        self.result.tools.append(output.text)
+        guards = self._place.guards
+        if output.is_edit:
+            self._after_edit = 0
+            if output.file:
+                self.result.edits.append(output.file)
+            return
+        if self._after_edit < 0:
+            self._before_edit += 1
+            self._cap("investigation_cap", self._before_edit, guards.investigation_cap)
+        else:
+            self._after_edit += 1
+            self._cap("post_edit_cap", self._after_edit, guards.post_edit_cap)
+
+    def _cap(self, name: str, value: int, most: int) -> None:
+        if value > most and name not in self._capped and self._place.request.role in ("owner", "implementer"):
+            self._capped.add(name)
+            self._emit(ev.Guard(name=name, value=value, **self._about))  # type: ignore[arg-type]
+
+
+class _Transcript:
+    """transcript.jsonl of an attempt: one neutral form for all harnesses, to which each session adds its entries."""
+
+    def __init__(self, place: Place) -> None:
+        self._fd = _opened(place.folder, "transcript.jsonl")
+        self._parent: str | None = None
+        self._put(
+            {
+                "type": "session",
+                "id": place.request.resume or place.request.session,
+                "version": 3,
+                "timestamp": times.stamp(time.time()),
+                "cwd": place.request.folder,
+                "harness": place.driver.id,
+                "agent": place.request.agent,
+                "task": place.task,
+            }
+        )
+        self._entry("message", role="user", content=place.request.prompt)
+
+    def add(self, output: Output) -> None:
+        """Add the entry of an event of the harness, if it has one."""
+        if output.kind == "text":
+            self._entry("message", role="assistant", content=output.text)
+        elif output.kind == "tool_start":
+            self._entry("message", role="assistant", content=[{"type": "toolCall", "name": output.text}])
+        elif output.kind in ("error", "done"):
+            self._entry("custom", kind=output.kind, content=output.text)
+
+    def _entry(self, kind: str, **fields: object) -> None:
+        id_ = secrets.token_hex(4)
+        self._put({"type": kind, "id": id_, "parentId": self._parent, "timestamp": times.stamp(time.time()), **fields})
+        self._parent = id_
+
+    def _put(self, entry: dict[str, object]) -> None:
+        os.write(self._fd, json.dumps(entry, ensure_ascii=True).encode() + b"\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        close_fd(self._fd)
+
+
+def _opened(folder: Folder, name: str) -> int:
+    """Open a private file to append. Raise StorageError."""
+    try:
+        return folder.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
+    except OSError as error:
+        raise StorageError(folder.show(name), "open", reason(error)) from error
+
+
+def _write_private(path: str, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+
+
+def _end_of(folder: Folder, name: str) -> str:
+    fd = folder.open(name, os.O_RDONLY)
+    try:
+        size = os.fstat(fd).st_size
+        return os.pread(fd, _STDERR_SHOWN, max(0, size - _STDERR_SHOWN)).decode(errors="replace")
+    finally:
+        close_fd(fd)
