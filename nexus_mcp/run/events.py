@@ -111,20 +111,28 @@ class Guard(Event):
 
 
 class ProcessEnded(Event):
-    """The session ended by an exit code or a signal."""
+    """The session ended by an exit code or a signal.
+
+    `done`: the harness reported its own end. `guard` is the guard that ended it, `failure` the driver's reason.
+    """
 
     type: Literal["process_ended"] = "process_ended"
     code: int | None = None
     signal: int | None = None
+    done: bool = False
+    guard: str = ""
+    failure: Literal["", "environment", "limit"] = ""
+    error: str = ""
 
 
 class Collected(Event):
-    """The work of the session was committed to the attempt's branch."""
+    """The work of the session was committed. `refused` is the output of a commit hook that refused it."""
 
     type: Literal["collected"] = "collected"
     files: list[str] = []
     commit: str = ""
     last_message: str = ""
+    refused: str = ""
 
 
 class Check(Event):

@@ -36,7 +36,14 @@ class SessionRecord:
     is_ended: bool = False
     code: int | None = None
     signal: int | None = None
+    is_done: bool = False
+    guard: str = ""
+    failure: str = ""
+    error: str = ""
     is_collected: bool = False
+    files: tuple[str, ...] = ()
+    last_message: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,8 @@ class AttemptRecord:
 
     A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
     of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
-    the findings of the present round. `commit` is the last commit of its branch.
+    the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if unknown) of a
+    session whose executor died. `commit` is the last commit of its branch.
     """
 
     attempt: Attempt
@@ -64,6 +72,8 @@ class AttemptRecord:
     verdicts: tuple[ev.VerdictGiven, ...] = ()
     author: SessionRecord | None = None
     mending: str = ""
+    mending_why: str = ""
+    interrupted: str | None = None
     round: int = 0
     commit: str = ""
     files: tuple[str, ...] = ()
@@ -239,9 +249,13 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
             return replace(record, phase=event.phase)
         case ev.ProcessStarted():
             session = SessionRecord(event.role, event.agent, event.pid, event.create_time)
-            return replace(record, sessions=(*record.sessions, session))
+            return replace(record, sessions=(*record.sessions, session), interrupted=None)
         case ev.ProcessEnded():
-            return _session(record, is_ended=True, code=event.code, signal=event.signal)
+            return _session(
+                record,
+                **{"is_ended": True, "code": event.code, "signal": event.signal, "is_done": event.done},
+                **{"guard": event.guard, "failure": event.failure, "error": event.error},
+            )
         case ev.Session():
             return _session(record, id=event.id)
         case ev.Check():
@@ -256,14 +270,25 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
             files = tuple(dict.fromkeys((*record.files, *event.files)))
             message = event.last_message or record.last_message
             record = replace(record, files=files, commit=event.commit or record.commit, last_message=message)
-            return _session(record, is_collected=True)
+            return _session(
+                record,
+                is_collected=True,
+                files=tuple(event.files),
+                last_message=event.last_message,
+                refused=event.refused,
+            )
+        case ev.Resumed():
+            last = record.sessions[-1] if record.sessions else None
+            interrupted = last.id if last is not None else None
+            return replace(record, sessions=record.sessions[:-1], interrupted=interrupted)
         case ev.Judged():
             outcome = Outcome(event.category, event.reason, event.failures)
             return replace(record, attempt=replace(facts, outcome=outcome), judged_seq=event.seq)
         case ev.Mended():
             assert facts.outcome is not None
             mended = replace(facts, mends=(*facts.mends, facts.outcome), outcome=None, answer=None)
-            record = replace(record, attempt=mended, mending=event.findings, round=record.round + 1)
+            why = facts.outcome.category or ""
+            record = replace(record, attempt=mended, mending=event.findings, mending_why=why, round=record.round + 1)
             return replace(record, sessions=(), checks=(), verdicts=())
         case ev.Answered():
             return replace(record, attempt=replace(facts, answer=event.answer))

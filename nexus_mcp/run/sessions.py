@@ -27,6 +27,7 @@ RAW_LIMIT = 64 << 20
 """Bytes of raw output that are kept of a session; the rest is counted."""
 _MESSAGE_LIMIT = 200_000
 _STDERR_SHOWN = 4000
+_SHOWN = 1000
 _TICK_S = 0.25
 
 
@@ -71,16 +72,19 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     for path, text in command.files.items():
         _write_private(path, text)
     write_json(place.folder, "command.json", {"words": list(command.words), "files": sorted(command.files)})
-    about = {"task": place.task, "attempt": place.attempt}
+
+    def tell(event: ev.Event) -> None:
+        emit(event.model_copy(update={"task": place.task, "attempt": place.attempt}))
+
     stderr = _opened(place.folder, "stderr.txt")
     try:
         process = await Started.start(command.words, place.request.folder, {**place.environ, **command.environ}, stderr)
     finally:
         close_fd(stderr)
     role, agent = place.request.role, place.request.agent
-    emit(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time, **about))
+    tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
     process.release()
-    following = _Following(place, emit)
+    following = _Following(place, tell)
     try:
         feeding = asyncio.create_task(process.feed(command.stdin))
         await _follow(process, following, stop)
@@ -95,7 +99,17 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     await process.end()  # what it left in its group
     result.stderr = _end_of(place.folder, "stderr.txt")
     write_file(place.folder, "last_message.md", result.last_message.encode("utf-8", "backslashreplace"))
-    emit(ev.ProcessEnded(code=result.code, signal=result.signal, **about))
+    failure = place.driver.failure(result.code, f"{result.error}\n{result.stderr}") if result.code != 0 else None
+    tell(
+        ev.ProcessEnded(
+            code=result.code,
+            signal=result.signal,
+            done=result.is_done,
+            guard=result.guard,
+            failure=failure or "",
+            error=(result.error or result.stderr)[-_SHOWN:],
+        )
+    )
     return result
 
 
@@ -128,7 +142,6 @@ class _Following:
     def __init__(self, place: Place, emit: Callable[[ev.Event], object]) -> None:
         self._place = place
         self._emit = emit
-        self._about = {"task": place.task, "attempt": place.attempt}
         self._raw = _opened(place.folder, "stdout.raw")
         self._transcript = _Transcript(place)
         self._written = 0
@@ -160,17 +173,17 @@ class _Following:
     def guard(self, seconds: float) -> str:
         """Return the guard that ends the session now, "" for none; warn once where one is near."""
         if seconds > self._place.timeout_s:
-            self._emit(ev.Guard(name="timeout", value=round(seconds), **self._about))
+            self._emit(ev.Guard(name="timeout", value=round(seconds)))
             return "timeout"
         if self._in_tool or self._place.driver.format == "text":
             return ""
         guards, silent = self._place.guards, time.monotonic() - self._last_event
         if silent > guards.stale_abort_s:
-            self._emit(ev.Guard(name="stale_abort", value=round(silent), **self._about))
+            self._emit(ev.Guard(name="stale_abort", value=round(silent)))
             return "stale_abort"
         if silent > guards.stale_warn_s and not self._is_warned:
             self._is_warned = True
-            self._emit(ev.Guard(name="stale_warn", value=round(silent), **self._about))
+            self._emit(ev.Guard(name="stale_warn", value=round(silent)))
         return ""
 
     def _output(self, output: Output) -> None:
@@ -180,7 +193,7 @@ class _Following:
             case "session":
                 if output.text and output.text != result.session:
                     result.session = output.text
-                    self._emit(ev.Session(id=output.text, **self._about))
+                    self._emit(ev.Session(id=output.text))
             case "text" | "result":
                 result.last_message = output.text[-_MESSAGE_LIMIT:] or result.last_message
             case "tool_start":
@@ -189,7 +202,7 @@ class _Following:
             case "tool_end":
                 self._in_tool = False
             case "usage":
-                usage = ev.Usage(input=output.input, output=output.output, cost_usd=output.cost_usd, **self._about)
+                usage = ev.Usage(input=output.input, output=output.output, cost_usd=output.cost_usd)
                 self._emit(usage)
             case "error":
                 result.error = output.text
@@ -214,7 +227,7 @@ class _Following:
     def _cap(self, name: str, value: int, most: int) -> None:
         if value > most and name not in self._capped and self._place.request.role in ("owner", "implementer"):
             self._capped.add(name)
-            self._emit(ev.Guard(name=name, value=value, **self._about))  # type: ignore[arg-type]
+            self._emit(ev.Guard(name=name, value=value))  # type: ignore[arg-type]
 
 
 class _Transcript:
@@ -244,7 +257,7 @@ class _Transcript:
         elif output.kind == "tool_start":
             self._entry("message", role="assistant", content=[{"type": "toolCall", "name": output.text}])
         elif output.kind in ("error", "done"):
-            self._entry("custom", kind=output.kind, content=output.text)
+            self._entry("custom", name=output.kind, content=output.text)
 
     def _entry(self, kind: str, **fields: object) -> None:
         id_ = secrets.token_hex(4)

@@ -57,7 +57,7 @@ def next_stage(record: AttemptRecord, reviewers: Sequence[str], *, has_checks: b
     done = sum(session.role in AUTHORS for session in record.sessions)
     if done < len(authors):
         resume = record.author.id if record.round and record.author is not None else ""
-        return Stage("session", authors[done], resume=resume)
+        return Stage("session", authors[done], resume=record.interrupted or resume)
     if has_checks and not record.checks:
         return Stage("checks")
     if all(check.ok or check.known for check in record.checks):
@@ -88,4 +88,8 @@ def _pending_session(record: AttemptRecord) -> Stage | None:
 def _has_failed(record: AttemptRecord) -> bool:
     """Return whether the last session that changes files ended badly: then nothing else of this round runs."""
     last = record.sessions[-1] if record.sessions else None
-    return last is not None and last.role in AUTHORS and (last.signal is not None or last.code != 0)
+    return (
+        last is not None
+        and last.role in AUTHORS
+        and (last.signal is not None or last.code != 0 or not last.is_done or bool(last.refused))
+    )

@@ -14,6 +14,8 @@ from nexus_mcp.run.outcome import Category, Outcome
 
 MAX_BYTES = 1 << 20
 """A larger verdict counts as none."""
+_LONGEST_REASON = 4000
+_WORDS = {"pass": True, "accept": True, "fail": False, "accept after musts": False, "reject": False}
 _Text = Annotated[str, Field(max_length=20_000)]
 _Number = Annotated[int, Field(ge=0, strict=True)]
 
@@ -105,6 +107,26 @@ def read(text: str | bytes) -> Verdict | None:
         return Verdict.model_validate_json(text)
     except (ValidationError, RecursionError):
         return None
+
+
+def in_message(message: str) -> Verdict | None:
+    """Return the verdict in a last message: JSON, alone or in a fence, or the fixed form `VERDICT: pass`; else None.
+
+    The fixed form of our testers and reviewers has `pass`, `fail` or `cannot tell`, or `accept`, `accept after musts`
+    or `reject`; `cannot tell` is no verdict.
+    """
+    start, end = message.find("{"), message.rfind("}")
+    found = read(message[start : end + 1]) if 0 <= start < end else None
+    if found is not None:
+        return found
+    for line in message.splitlines():
+        head, colon, rest = line.strip().lstrip("*").partition(":")
+        word = rest.strip().strip("*.").casefold()
+        if colon and head.strip("* ").casefold() == "verdict" and word in _WORDS:
+            approved = _WORDS[word]
+            reasoning = "" if approved else message[:_LONGEST_REASON]
+            return Verdict(version=1, approved=approved, tests=Tests(allPassing=True), reasoning=reasoning)
+    return None
 
 
 def categorize(verdict: Verdict | None, *, checks_ok: bool) -> Outcome:

@@ -101,6 +101,10 @@ class Repository:
                 return await git.out("rev-parse", "HEAD"), error.output or "the commit was refused"
         return await git.out("rev-parse", "HEAD"), ""
 
+    async def head_of(self, path: str) -> str:
+        """Return the commit that a worktree is at. Raise GitFailed."""
+        return await Git(path).out("rev-parse", "HEAD")
+
     async def changed(self, base: str, commit: str) -> list[str]:
         """Return the paths that differ between two commits. Raise GitFailed."""
         return await self.git.names("diff", "--name-only", "--no-renames", base, commit)

@@ -1,0 +1,318 @@
+"""Carry out an attempt stage by stage: worktree, sessions, checks, reviews, judgement."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools
+from nexus_mcp.run import briefs, routing, verdict
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
+from nexus_mcp.run.drivers.definition import SessionRequest
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.judging import SETUP, Facts, judge
+from nexus_mcp.run.outcome import Outcome
+from nexus_mcp.run.processes import end_orphan
+from nexus_mcp.run.projection import AttemptRecord
+from nexus_mcp.run.sessions import Place, Result, run_session
+from nexus_mcp.run.setup import Run
+from nexus_mcp.run.stages import Stage, next_stage
+from nexus_mcp.run.worktrees import LEASE, VERDICT_FILES
+from nexus_mcp.store.folder import Folder
+
+_PHASES: dict[str, ev.Phase] = {"worktree": "setup", "checks": "verify", "review": "review", "judge": "verify"}
+_ROLE_PHASES: dict[ev.Role, ev.Phase] = {"test-writer": "test-write", "verifier": "verify", "reviewer": "review"}
+_DIFF_SHOWN = 20_000
+_ADVICE_SHOWN = 8000
+_NO_EDIT = "no_file_edit"
+
+
+class Attempts:
+    """The attempts of one task in a run."""
+
+    def __init__(self, run: Run, task: dict[str, Any]) -> None:
+        self.run = run
+        self.task = task
+        self.id: int = task["id"]
+        self.owner = task.get("owner") if isinstance(task.get("owner"), str) else ""
+        agent = run.catalog.agents.get(self.owner or "")
+        self.category = str(agent["category"]) if agent else "do"
+        self.may_edit = agent is None or _NO_EDIT not in all_capabilities(agent)
+
+    @property
+    def record(self) -> AttemptRecord:
+        """Return the record of the last attempt."""
+        last = self.run.state.task(self.id).last
+        assert last is not None
+        return last
+
+    def reviewers(self, record: AttemptRecord) -> tuple[str, ...]:
+        """Return the agents that judge the work of an attempt."""
+        chosen = record.attempt.strategy
+        if not self.run.options.has_review:
+            return ("tester",) if chosen == "three-session-tdd" else ()
+        return routing.reviewers(self.task, self.category, self.run.config, chosen)
+
+    def has_checks(self, record: AttemptRecord) -> bool:
+        """Return whether the project's checks judge the attempt."""
+        return bool(self.run.config.active_checks()) and record.attempt.strategy != "none"
+
+    async def carry_out(self) -> Outcome | str:
+        """Bring the last attempt to its outcome, which is in the log then; a text where a person has to judge.
+
+        Raise StorageError, GitFailed; asyncio.CancelledError leaves the attempt as the log has it.
+        """
+        while True:
+            record = self.record
+            stage = next_stage(record, self.reviewers(record), has_checks=self.has_checks(record))
+            phase = _ROLE_PHASES.get(stage.role) if stage.name in ("session", "review") else None
+            phase = phase or _PHASES.get(stage.name) or ("implement" if stage.name == "session" else record.phase)
+            if phase != record.phase:
+                self._emit(ev.PhaseBegun(phase=phase))
+            if stage.name == "judge":
+                outcome = judge(record, self._facts(record), self.run.config)
+                if isinstance(outcome, Outcome):
+                    self._emit(judged(outcome))
+                return outcome
+            await self._perform(record, stage)
+
+    async def _perform(self, record: AttemptRecord, stage: Stage) -> None:
+        match stage.name:
+            case "worktree":
+                await self._worktree(record)
+            case "await":
+                await self._interrupted(record)
+            case "advise":
+                await self._advise(record)
+            case "session":
+                await self._session(record, stage)
+            case "collect":
+                await self._collect(record, stage)
+            case "checks":
+                await self._checks(record)
+            case "review":
+                await self._review(record, stage)
+
+    def _facts(self, record: AttemptRecord) -> Facts:
+        is_work = self.category == "do" and record.attempt.strategy != "none"
+        return Facts(is_work=is_work, may_edit=self.may_edit, has_reviewers=bool(self.reviewers(record)))
+
+    def _emit(self, event: ev.Event) -> None:
+        number = self.record.attempt.number
+        self.run.emit(event.model_copy(update={"task": self.id, "attempt": number}))
+
+    async def _worktree(self, record: AttemptRecord) -> None:
+        run, number = self.run, record.attempt.number
+        repository = run.repository
+        path = await repository.add(self.id, number, record.base, run.config.link)
+        fence = run.state.seq
+        admin = await Git(path).out("rev-parse", "--absolute-git-dir")
+        lease = {"run": run.state.run, "task": self.id, "attempt": number, "fence": fence}
+        with open(os.path.join(admin, LEASE), "w", encoding="utf-8") as file:
+            json.dump(lease, file)
+        for command in run.config.setup:
+            environ = environment(tuple(run.config.strip_env), **self._variables(path))
+            result = await run_check(SETUP, command, path, environ, run.config.setup_timeout_s)
+            if not result.ok:
+                self._emit(_check_event(result, known=False))
+                break
+        self._emit(ev.WorktreeMade(path=path, branch=repository.branch(self.id, number), fence=fence))
+
+    async def _interrupted(self, record: AttemptRecord) -> None:
+        """End a session whose executor died, keep its work, and let the session go on."""
+        session = record.sessions[-1]
+        if await end_orphan(session.pid, session.create_time):
+            self._emit(ev.OrphanEnded(pid=session.pid))
+        await self.run.repository.collect(
+            record.worktree, self._message("interrupted"), self.run.config.link, hooks=False
+        )
+        self._emit(ev.Resumed())
+
+    async def _advise(self, record: AttemptRecord) -> None:
+        stage = Stage("session", "advisor", agent=routing.advisor(self.owner or ""))
+        result = await self._started(record, self._request(record, stage, ""))
+        self._emit(ev.Collected(last_message=result.last_message[-_ADVICE_SHOWN:]))
+
+    async def _session(self, record: AttemptRecord, stage: Stage) -> None:
+        is_resumed = bool(stage.resume) and self.run.driver(record.harness).can_resume
+        prompt = ""
+        if is_resumed and record.interrupted:
+            prompt = "Your session was interrupted. Its changes are in the tree. Go on with the task."
+        elif is_resumed:
+            prompt = briefs.mend_prompt(record.mending, record.mending_why)
+        request = self._request(record, stage, prompt, resume=stage.resume if is_resumed else "")
+        await self._started(record, request)
+
+    async def _started(self, record: AttemptRecord, request: SessionRequest) -> Result:
+        run = self.run
+        environ = environment(tuple(run.config.strip_env), **self._variables(request.folder), **request.environ)
+        with self._folder() as folder:
+            place = Place(
+                *(run.driver(record.harness), request, folder, self.id, record.attempt.number),
+                *(run.config.guards_for(request.model), run.config.session_timeout_s, environ),
+            )
+            try:
+                return await run_session(place, run.emit, run.stop)
+            except OSError as error:
+                self._emit(ev.ProcessStarted(role=request.role, agent=request.agent, pid=0, create_time=0.0))
+                self._emit(ev.ProcessEnded(code=127, failure="environment", error=f"{error.strerror}"))
+                return Result(code=127)
+
+    async def _collect(self, record: AttemptRecord, stage: Stage) -> None:
+        """Commit the work of the session, unless another attempt has the worktree by now."""
+        repository = self.run.repository
+        before = record.commit or record.base
+        with self._folder() as folder:
+            message = (folder.read("last_message.md", 1 << 20) or b"").decode(errors="replace")
+        commit, refused = await repository.collect(record.worktree, self._message(stage.role), self.run.config.link)
+        files = await repository.changed(before, commit)
+        self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
+
+    async def _checks(self, record: AttemptRecord) -> None:
+        results = await self.check(record.worktree)
+        for result, known in results:
+            self._emit(_check_event(result, known=known))
+
+    async def check(self, folder: str) -> list[tuple[CheckResult, bool]]:
+        """Run the project's checks in a folder; return each result, and whether its failure is known from the base."""
+        run = self.run
+        environ = environment(tuple(run.config.strip_env), **self._variables(folder))
+        found = []
+        for name, command in run.config.active_checks().items():
+            result = await run_check(name, command, folder, environ, run.config.check_timeout_s)
+            found.append((result, not result.ok and not is_new(result, run.baseline.get(name))))
+        return found
+
+    async def _review(self, record: AttemptRecord, stage: Stage) -> None:
+        """Let an agent judge the work; a review without a verdict, or that changed files, is repeated once."""
+        repository = self.run.repository
+        diff = await Git(record.worktree).out("diff", "--stat", record.base, record.commit)
+        for _ in range(2):
+            request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
+            result = await self._started(record, request)
+            found = self._verdict(record.worktree, result)
+            is_dirty = await Git(record.worktree).out("status", "--porcelain")
+            head = await repository.head_of(record.worktree)
+            if is_dirty or head != record.commit:
+                await self._set_aside(record, stage.agent)
+                found = None
+            if self.run.stop.is_set():
+                raise asyncio.CancelledError
+            if found is not None:
+                break
+        given = None if found is None else found.model_dump(mode="json")
+        self._emit(ev.VerdictGiven(agent=stage.agent, verdict=given))
+
+    async def _set_aside(self, record: AttemptRecord, agent: str) -> None:
+        """Keep what a reviewer changed on a branch of its own, and restore the tree of the attempt."""
+        repository = self.run.repository
+        commit, _ = await repository.collect(record.worktree, self._message(f"changes of {agent}"), hooks=False)
+        await repository.git.run("update-ref", f"refs/heads/{record.branch}-{agent}", commit)
+        await Git(record.worktree).run("reset", "--quiet", "--hard", record.commit)
+
+    def _verdict(self, folder: str, result: Result) -> verdict.Verdict | None:
+        """Return the verdict of a review: the file in the worktree, which is removed, else the last message."""
+        for name in VERDICT_FILES:
+            path = os.path.join(folder, name)
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError:
+                continue
+            with os.fdopen(fd, "rb") as file:
+                data = file.read(verdict.MAX_BYTES + 1)
+            os.unlink(path)
+            found = verdict.read(data)
+            if found is not None:
+                return found
+        return verdict.in_message(result.last_message)
+
+    def _request(
+        self, record: AttemptRecord, stage: Stage, prompt: str, *, resume: str = "", diff: str = ""
+    ) -> SessionRequest:
+        run, harness = self.run, record.harness
+        agent = stage.agent or self.owner or ""
+        paths = routing.allowed_paths(stage.role, record.attempt.strategy, run.config)
+        if not prompt:
+            advice = [session.last_message for session in record.sessions if session.role == "advisor"]
+            prompt = briefs.prompt(
+                *(run.catalog, self.task, run.tasks(), run.store.plan()),
+                role=stage.role,
+                agent=agent,
+                harness=harness,
+                paths=paths,
+                diff=diff,
+                findings=[text for text in (*record.findings, record.mending, *advice) if text],
+            )
+        is_judge = stage.role in ("verifier", "reviewer")
+        scratch = os.path.join(run.folder.path, "attempts", f"{self.id}-{record.attempt.number}", "files")
+        return SessionRequest(
+            role=stage.role,
+            agent=agent,
+            prompt=prompt,
+            role_text=briefs.role_text(run.catalog, agent, harness),
+            model=run.model(harness, agent, record.attempt.tier),
+            folder=record.worktree,
+            scratch=scratch,
+            session=str(uuid.uuid4()),
+            resume=resume,
+            forbidden=self._forbidden(agent, harness),
+            read_only=is_judge or stage.role == "advisor",
+            schema=verdict.Verdict.model_json_schema() if is_judge else None,
+            serve=tuple(run.serve(harness)),
+            hook=tuple(run.hook(harness)),
+            unsafe=run.config.unsafe,
+            environ={"NEXUS_AGENT": agent},
+        )
+
+    def _forbidden(self, agent: str, harness: str) -> tuple[str, ...]:
+        if agent not in self.run.catalog.agents:
+            return ()
+        return tuple(name for name in forbidden_tools(self.run.catalog, agent, harness) if "*" not in name)
+
+    def _variables(self, folder: str) -> dict[str, str]:
+        return {
+            "NEXUS_RUN": self.run.state.run,
+            "NEXUS_TASK": str(self.id),
+            "NEXUS_ATTEMPT": str(self.record.attempt.number),
+            "NEXUS_WORKTREE": folder,
+        }
+
+    def _message(self, part: str) -> str:
+        title = " ".join(str(self.task.get("title", "")).split())[:60]
+        head = f"nexus: task {self.id}, attempt {self.record.attempt.number}: {title}"
+        return f"{head}\n\nSession: {part}\n\nNexus-Run: {self.run.state.run}\n"
+
+    def _folder(self) -> Folder:
+        """Open the folder of the attempt, created if absent."""
+        name = f"{self.id}-{self.record.attempt.number}"
+        with self.run.folder.make("attempts")[0] as attempts:
+            return attempts.make(name)[0]
+
+
+def judged(outcome: Outcome) -> ev.Judged:
+    """Return the event of an outcome."""
+    return ev.Judged(ok=outcome.ok, category=outcome.category, reason=outcome.reason, failures=outcome.failures)
+
+
+def _check_event(result: CheckResult, *, known: bool) -> ev.Check:
+    return ev.Check(
+        name=result.name,
+        ok=result.ok,
+        code=result.code,
+        seconds=result.seconds,
+        summary="" if result.ok else result.output,
+        failures=result.failures,
+        known=known,
+    )
+
+
+def files_of(tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str) -> dict[int, list[str]]:
+    """Return the paths that each task is about: those in its texts, and those that the extension file adds."""
+    from nexus_mcp.catalog.target_files import of_task
+
+    return {task["id"]: [*of_task(task, root), *extension.get(task["id"], ())] for task in tasks}

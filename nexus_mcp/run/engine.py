@@ -1,0 +1,311 @@
+"""The engine of a run: start what is ready, carry each task to its end, obey control files, until nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any, Protocol
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.run import events as ev
+from nexus_mcp.run import routing
+from nexus_mcp.run.attempts import Attempts, files_of
+from nexus_mcp.run.decide import Ask, Complete, Fail, Mend, Merge, Pause, Start, Task, decide
+from nexus_mcp.run.merging import merge, take_integration
+from nexus_mcp.run.outcome import Outcome
+from nexus_mcp.run.projection import TaskRecord
+from nexus_mcp.run.questions import Questions
+from nexus_mcp.run.ready import plan
+from nexus_mcp.run.run_folder import STATUS, write_file
+from nexus_mcp.run.setup import CLIENT, Run
+from nexus_mcp.run.status import milliseconds, status_file
+from nexus_mcp.state import times
+from nexus_mcp.state.oplog import By
+from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, PENDING
+from nexus_mcp.tools import task_update
+from nexus_mcp.tools.definition import ToolContext
+
+POLL_S = 0.2
+HEARTBEAT_S = 60.0
+_REASON_SHOWN = 500
+
+
+class Engine(Protocol):
+    """What carries out a run. A later engine may do so on several machines, with the same log and functions."""
+
+    async def work(self) -> ev.RunStatus:
+        """Work until nothing is left to do, and return the status of the run."""
+
+
+class LocalEngine:
+    """The engine of this machine: sessions are child processes."""
+
+    def __init__(self, run: Run, has_tests: bool) -> None:  # noqa: FBT001
+        self.run = run
+        self._has_tests = has_tests
+        self._working: dict[int, asyncio.Task[None]] = {}
+        self._questions = Questions(run)
+        self._is_over = False
+        self._last_status = 0.0
+        self._fault: BaseException | None = None
+        run.listeners.append(lambda _: self._write_status())
+
+    async def work(self) -> ev.RunStatus:
+        """Work until nothing is ready and nothing runs, and return the status. Raise NexusError as the store does."""
+        run = self.run
+        try:
+            while True:
+                self._control()
+                if not (run.state.paused is not None or self._is_over or run.stop.is_set()):
+                    self._start_ready()
+                if not self._working:
+                    break
+                await asyncio.wait(self._working.values(), timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
+                self._reap()
+                self._see_hand_edits()
+                if time.monotonic() - self._last_status > HEARTBEAT_S:
+                    self._write_status()
+        finally:
+            await self._end_all()
+        if self._fault is not None:
+            raise self._fault
+        return self._status()
+
+    def _start_ready(self) -> None:
+        run = self.run
+        document = run.tasks()
+        found = plan(
+            document["tasks"],
+            run.state,
+            files_of(document["tasks"], {}, run.workspace.root),
+            chosen=run.options.tasks,
+            is_isolated=run.config.isolation == "worktree",
+        )
+        for id_, reason in found.blocked.items():
+            if run.state.task(id_).state != "blocked":
+                run.emit(ev.TaskBlocked(task=id_, reason=reason))
+        interrupted = [id_ for id_, task in run.state.tasks.items() if task.state in ("running", "merging")]
+        for id_ in (*interrupted, *found.ready):
+            if len(self._working) >= run.config.jobs:
+                return
+            if id_ not in self._working:
+                if run.state.task(id_).state not in ("ready", "running", "merging"):
+                    run.emit(ev.TaskReady(task=id_))
+                self._working[id_] = asyncio.create_task(self._task(id_))
+
+    async def _task(self, id_: int) -> None:  # noqa: PLR0912 - a case for each action
+        """Carry one task to its end: completed, failed, paused or skipped."""
+        run = self.run
+        while not run.stop.is_set():
+            task = run.task(id_)
+            if task is None:
+                run.emit(ev.TaskSkipped(task=id_, reason="the task is gone from tasks.json"))
+                return
+            attempts = Attempts(run, task)
+            record = run.state.task(id_)
+            action = decide(self._facts(attempts, record), record.facts(), run.config, self._spent())
+            match action:
+                case None:
+                    outcome = await attempts.carry_out()
+                    if not isinstance(outcome, Outcome):
+                        self._pause(id_, outcome)
+                        return
+                case Start():
+                    await self._begin(attempts, record, action)
+                case Mend():
+                    await self._mend(attempts, action)
+                case Merge():
+                    await merge(attempts)
+                case Complete():
+                    self._complete(id_)
+                    await self._clean(attempts)
+                    return
+                case Pause():
+                    self._pause(id_, action.reason)
+                    if action.scope == "run":
+                        run.emit(ev.Paused(reason=action.reason))
+                    return
+                case Fail():
+                    run.emit(ev.TaskFailed(task=id_, reason=action.reason))
+                    self._set_status(id_, PENDING)
+                    return
+                case Ask():
+                    if not await self._ask(attempts, action):
+                        return
+
+    def _facts(self, attempts: Attempts, record: TaskRecord) -> Task:
+        run = self.run
+        chosen = routing.strategy(attempts.task, run.config, has_tests=self._has_tests, override=run.options.strategy)
+        harness = record.last.harness if record.last is not None else run.config.harness_for("do")
+        can_resume = run.driver(harness).can_resume
+        return Task(attempts.id, chosen, attempts.category == "do" and chosen != "none", can_resume)
+
+    def _spent(self) -> Any:
+        return self.run.state.spent(milliseconds(self.run.state.started_at, times.stamp(time.time())) / 60_000)
+
+    async def _begin(self, attempts: Attempts, record: TaskRecord, action: Start) -> None:
+        """Plan an attempt, and set the task in progress."""
+        run, last = self.run, record.last
+        tier = record.forced_tier or action.tier
+        number = action.number + record.budget_from
+
+        def emit(event: ev.Event) -> None:
+            run.emit(event.model_copy(update={"task": attempts.id, "attempt": number}))
+
+        if last is not None and last.attempt.tier != tier:
+            why = last.attempt.outcome.reason if last.attempt.outcome is not None else ""
+            emit(ev.Escalated(before=last.attempt.tier, after=tier, why=why[:_REASON_SHOWN]))
+        if last is not None and last.attempt.strategy != action.strategy:
+            emit(ev.Downgraded(strategy=action.strategy))
+        self._set_status(attempts.id, IN_PROGRESS)
+        repository = run.repository
+        base = await repository.head(f"refs/heads/{repository.integration}")
+        if action.base == "previous" and last is not None and last.commit and not record.fresh:
+            base = last.commit
+        harness = run.config.harness_for("do")
+        emit(
+            ev.AttemptPlanned(
+                tier=tier,
+                strategy=action.strategy,
+                harness=harness,
+                model=run.model(harness, attempts.owner or "", tier),
+                agent=attempts.owner or "",
+                base=base,
+                advise=action.advise,
+                findings=list(action.findings),
+            )
+        )
+
+    async def _mend(self, attempts: Attempts, action: Mend) -> None:
+        if action.why in ("merge-conflict", "regression"):
+            await take_integration(attempts)
+        number = attempts.record.attempt.number
+        self.run.emit(ev.Mended(findings=action.findings, task=attempts.id, attempt=number))
+
+    def _complete(self, id_: int) -> None:
+        self._set_status(id_, COMPLETED)
+        self.run.emit(ev.TaskDone(task=id_))
+
+    async def _clean(self, attempts: Attempts) -> None:
+        """Remove the worktrees of a task whose work is merged; their branches stay."""
+        for record in self.run.state.task(attempts.id).attempts:
+            if record.worktree and (record is attempts.record or record.attempt.is_merged):
+                await self.run.repository.remove(record.worktree)
+
+    def _pause(self, id_: int, reason: str) -> None:
+        self.run.emit(ev.TaskPaused(task=id_, reason=reason or "A person is needed."))
+        self._set_status(id_, PENDING)
+
+    async def _ask(self, attempts: Attempts, action: Ask) -> bool:
+        """Ask a person; return whether the task goes on."""
+        answer = await self._questions.ask(action, attempts.id, self._number(attempts.id))
+        if action.trigger == "cost-exceeded":
+            self.run.emit(ev.Paused(reason=action.question))
+            self._is_over = True
+            return False
+        if answer is None:
+            self._pause(attempts.id, action.question)
+            return False
+        return True
+
+    def _number(self, id_: int) -> int | None:
+        last = self.run.state.task(id_).last
+        return None if last is None else last.attempt.number
+
+    def _set_status(self, id_: int, status: str) -> None:
+        """Change the status of a task through the same code as the tool, so that hooks, log and undo see it."""
+        task = self.run.task(id_)
+        if task is None or task["status"] == status:
+            return
+        workspace = self.run.workspace
+        context = ToolContext(workspace, self.run.store, By(task_update.TOOL.name, workspace.harness_id, CLIENT))
+        task_update.TOOL.run(context, {"id": id_, "status": status})
+
+    def _see_hand_edits(self) -> None:
+        """End the attempt of a task that a person completed, and skip one that is gone."""
+        for id_, working in list(self._working.items()):
+            task = self.run.task(id_)
+            record = self.run.state.task(id_)
+            if task is not None and task["status"] == COMPLETED and record.state == "running":
+                working.cancel()
+                self.run.emit(ev.TaskDone(task=id_, by_hand=True))
+
+    def _reap(self) -> None:
+        for id_, working in list(self._working.items()):
+            if working.done():
+                del self._working[id_]
+                if not working.cancelled() and working.exception() is not None:
+                    self._stumbled(id_, working.exception())
+
+    def _stumbled(self, id_: int, error: BaseException | None) -> None:
+        """Pause a task whose attempt met a fault of git or of the disk; any other exception ends the run."""
+        if isinstance(error, NexusError):
+            self._pause(id_, str(error))
+        elif error is not None:
+            self._fault = error
+            self.run.stop.set()
+
+    async def _end_all(self) -> None:
+        for working in self._working.values():
+            working.cancel()
+        await asyncio.gather(*self._working.values(), return_exceptions=True)
+        self._working.clear()
+
+    def _control(self) -> None:
+        """Obey the files in control/: pause, resume, stop, skip, retry, answer. Remove each once it is in the log."""
+        with self.run.folder.make("control")[0] as folder:
+            for name in sorted(folder.names()):
+                data = folder.read(name, 1 << 20) or b""
+                try:
+                    value = json.loads(data)
+                except ValueError:
+                    continue  # still being written
+                self._obey(value)
+                folder.unlink(name)
+
+    def _obey(self, value: dict[str, Any]) -> None:
+        run, kind, id_ = self.run, value.get("command"), value.get("task")
+        if kind == "pause":
+            run.emit(ev.Paused(reason="a person paused the run"))
+        elif kind == "resume":
+            run.emit(ev.Resumed())
+        elif kind == "stop":
+            run.stop.set()
+        elif kind == "skip" and isinstance(id_, int):
+            if id_ in self._working:
+                self._working[id_].cancel()
+            run.emit(ev.TaskSkipped(task=id_, reason="a person skipped it"))
+            self._set_status(id_, PENDING)
+        elif kind == "retry" and isinstance(id_, int):
+            run.emit(ev.TaskRetried(task=id_, tier=value.get("tier"), fresh=bool(value.get("fresh"))))
+        elif kind == "answer":
+            self._questions.answered(str(value.get("id")), str(value.get("text")), str(value.get("by", "person")))
+
+    def _status(self) -> ev.RunStatus:
+        """Return the status of a run in which nothing runs and nothing is ready."""
+        state = self.run.state
+        if self.run.stop.is_set():
+            return "interrupted"
+        if self._is_over:
+            return "limit"
+        if state.paused is not None:
+            return "paused"
+        tasks = [task for task in self.run.tasks()["tasks"] if self._is_chosen(task["id"])]
+        left = [task["id"] for task in tasks if task["status"] != COMPLETED]
+        if not left:
+            return "completed"
+        states = [state.task(id_).state for id_ in left]
+        if "failed" in states:
+            return "failed"
+        return "paused" if "paused" in states else "stalled"
+
+    def _is_chosen(self, id_: int) -> bool:
+        return self.run.options.tasks is None or id_ in self.run.options.tasks
+
+    def _write_status(self) -> None:
+        self._last_status = time.monotonic()
+        document = self.run.tasks()
+        tasks = [task for task in document["tasks"] if self._is_chosen(task["id"])]
+        made = status_file(self.run.state, tasks, self.run.config, times.stamp(time.time()), feature=document["goal"])
+        write_file(self.run.folder, STATUS, made.model_dump_json(indent=2).encode() + b"\n")

@@ -1,0 +1,105 @@
+"""Judge an attempt from its record: the failure categories in the order in which they are recognised. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nexus_mcp.run import briefs, routing, verdict
+from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.outcome import Category, Outcome
+from nexus_mcp.run.projection import AUTHORS, AttemptRecord, SessionRecord
+
+SETUP = "setup"
+"""The name of the check event of the setup commands."""
+NO_VERDICT = "The review gave no verdict twice, so nobody has judged the work."
+UNVERIFIED = "The project has no checks and the task no reviewer, so nothing can verify the work."
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What judging needs beside the record: whether the task has to change files, and whether its owner may.
+
+    `has_reviewers`: agents judge the work beside the checks.
+    """
+
+    is_work: bool
+    may_edit: bool
+    has_reviewers: bool
+
+
+def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | str:
+    """Return the outcome of the present round; a text where a person has to judge, because nothing else can."""
+    setup = [check for check in record.checks if check.name == SETUP and not check.ok]
+    if setup:
+        return _failed("environment", f"Setup failed: {setup[-1].summary}")
+    last = next((session for session in reversed(record.sessions) if session.role in AUTHORS), None)
+    ended = _session_outcome(last) if last is not None else None
+    if ended is not None:
+        return ended
+    return _work_outcome(record, facts, config) or _checks_outcome(record, facts)
+
+
+def _session_outcome(last: SessionRecord) -> Outcome | None:
+    """Return the failure of the last session that changed files; None if it ended well."""
+    if last.failure == "environment":
+        return _failed("environment", last.error or "The harness cannot work here: is it logged in?")
+    if last.failure == "limit":
+        return _failed("limit", last.error or "The account of the harness has reached a limit.")
+    if last.guard or last.signal is not None or last.code != 0:
+        how = last.guard or (f"signal {last.signal}" if last.signal is not None else f"exit code {last.code}")
+        return _failed("session-failure", f"The session ended by {how}. {last.error}")
+    if not last.is_done:
+        return _failed("harness-failure", "The harness ended without reporting the end of its session.")
+    question = briefs.question_in(last.last_message)
+    return None if question is None else _failed("blocked", question)
+
+
+def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | None:
+    """Return the failure of what the sessions changed; None if they changed what they had to and no more."""
+    chosen = record.attempt.strategy
+    for session in record.sessions:
+        wrong = routing.violations(session.files, session.role, chosen, config)
+        if wrong:
+            return _failed(
+                "isolation-violation", f"The session {session.role} changed files that it may not: {_list(wrong)}"
+            )
+    if record.files and not facts.may_edit:
+        return _failed("capability-violation", f"The agent may not edit files, and changed {_list(record.files)}")
+    if facts.is_work and not record.files:
+        return _failed("no-change", "No file was changed, and the acceptance of the task asks for a change.")
+    writers = [session for session in record.sessions if session.role == "test-writer"]
+    if writers and not record.round and not any(routing.has_tests(session.files, config) for session in writers):
+        return _failed("no-tests", "The test session made no test file.")
+    refused = next((session.refused for session in record.sessions if session.refused), "")
+    return _failed("tests-failing", f"A commit hook refused the work: {refused}") if refused else None
+
+
+def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
+    failing = [check for check in record.checks if not check.ok and not check.known]
+    if failing:
+        numbers = [check.failures for check in failing if check.failures is not None]
+        reason = "\n\n".join(f"{check.name} fails:\n{check.summary}" for check in failing)
+        return Outcome("tests-failing", reason, sum(numbers) if len(numbers) == len(failing) else len(failing))
+    if facts.has_reviewers:
+        return _verdict_outcome(record)
+    return Outcome() if record.checks else UNVERIFIED
+
+
+def _verdict_outcome(record: AttemptRecord) -> Outcome | str:
+    is_verifier = record.attempt.strategy == "three-session-tdd"
+    for given in record.verdicts:
+        found = verdict.Verdict.model_validate(given.verdict) if given.verdict is not None else None
+        if found is None and not (is_verifier and record.checks):
+            return NO_VERDICT
+        outcome = verdict.categorize(found, checks_ok=True)
+        if not outcome.ok:
+            return outcome
+    return Outcome()
+
+
+def _failed(category: Category, reason: str) -> Outcome:
+    return Outcome(category, reason.strip())
+
+
+def _list(files: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(files[:20]) + (f" and {len(files) - 20} more" if len(files) > 20 else "")

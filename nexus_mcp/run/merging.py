@@ -1,0 +1,64 @@
+"""Merge accepted attempts into the integration branch, one at a time, and check the result before it counts."""
+
+from __future__ import annotations
+
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.attempts import Attempts, judged
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.outcome import Outcome
+from nexus_mcp.run.projection import AttemptRecord
+
+
+async def merge(attempts: Attempts) -> None:
+    """Merge the last attempt of a task, and record it as merged, or as failed by a conflict or a regression.
+
+    The integration branch moves only after the checks passed on the merged tree. A merge that an earlier executor made
+    is recognised. Raise GitFailed, StorageError.
+    """
+    run, record = attempts.run, attempts.record
+    repository = run.repository
+    about = {"task": attempts.id, "attempt": record.attempt.number}
+
+    def emit(event: ev.Event) -> None:
+        run.emit(event.model_copy(update=about))
+
+    async with run.merging:
+        old = await repository.head(f"refs/heads/{repository.integration}")
+        if await repository.is_ancestor(record.commit, old):
+            emit(ev.Merged(commit=old))
+            return
+        if record.phase != "merge":
+            emit(ev.PhaseBegun(phase="merge"))
+        new, files = await repository.merge(record.commit, _message(attempts, record))
+        if files:
+            emit(ev.Conflict(files=files))
+            reason = f"The merge into the integration branch conflicts in {', '.join(files[:20])}."
+            emit(judged(Outcome("merge-conflict", reason)))
+            return
+        if run.config.regression == "each" and attempts.has_checks(record):
+            results = await attempts.check(await repository.integration_worktree())
+            failing = [result for result, known in results if not result.ok and not known]
+            if failing:
+                reason = "\n\n".join(f"{one.name} fails after the merge:\n{one.output}" for one in failing)
+                emit(judged(Outcome("regression", reason)))
+                return
+        await repository.publish(old, new)
+        emit(ev.Merged(commit=new))
+
+
+async def take_integration(attempts: Attempts) -> list[str]:
+    """Merge the integration branch into the attempt's worktree, so that its owner sees conflicts and regressions.
+
+    Return the files in conflict; they hold conflict markers. Raise GitFailed.
+    """
+    repository, record = attempts.run.repository, attempts.record
+    git = Git(record.worktree)
+    head = await repository.head(f"refs/heads/{repository.integration}")
+    code, _ = await git.run("merge", "--no-ff", "--no-verify", "--quiet", "--no-edit", head, check=False)
+    return await git.names("diff", "--name-only", "--diff-filter=U") if code else []
+
+
+def _message(attempts: Attempts, record: AttemptRecord) -> str:
+    title = " ".join(str(attempts.task.get("title", "")).split())[:60]
+    head = f"nexus: merge task {attempts.id}, attempt {record.attempt.number}: {title}"
+    return f"{head}\n\nNexus-Run: {attempts.run.state.run}\n"

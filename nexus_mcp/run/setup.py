@@ -1,0 +1,91 @@
+"""What a run works with: the project, its repository, the configuration, the log, and the options of the command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.checks import CheckResult
+from nexus_mcp.run.config import RunConfig, Strategy
+from nexus_mcp.run.drivers import driver
+from nexus_mcp.run.projection import RunRecord, apply, project
+
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.run.drivers.definition import Driver
+    from nexus_mcp.run.run_folder import EventLog
+    from nexus_mcp.run.worktrees import Repository
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.workspace import Workspace
+
+CLIENT = "nexus-mcp run"
+MergeMode = Literal["ask", "auto", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `nexus-mcp run` that are no part of the configuration. `tasks` is None for all tasks."""
+
+    tasks: tuple[int, ...] | None = None
+    merge: MergeMode = "ask"
+    strategy: Strategy | None = None
+    is_headless: bool = False
+    has_review: bool = True
+
+
+@dataclass(slots=True)
+class Run:
+    """One run: what it works with, and its state, which follows from its log alone.
+
+    `listeners` get each event after it is in the log. `models` maps a harness to the function that returns the model of
+    (agent, tier). `serve` and `hook` return the words that start our server and our hook for a harness.
+    """
+
+    workspace: Workspace
+    store: Store
+    repository: Repository
+    config: RunConfig
+    options: Options
+    folder: Folder
+    log: EventLog
+    catalog: Catalog
+    models: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)
+    serve: Callable[[str], Sequence[str]] = lambda _: ()
+    hook: Callable[[str], Sequence[str]] = lambda _: ()
+    listeners: list[Callable[[ev.AnyEvent], object]] = field(default_factory=list)
+    baseline: dict[str, CheckResult] = field(default_factory=dict)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    merging: asyncio.Lock = field(default_factory=asyncio.Lock)
+    state: RunRecord = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state = project(self.log.events)
+
+    def emit(self, event: ev.Event) -> ev.AnyEvent:
+        """Add an event to the log, and to the state. Raise StorageError with nothing done."""
+        made = self.log.append(event)
+        self.state = apply(self.state, made)
+        for listener in self.listeners:
+            listener(made)
+        return made
+
+    def tasks(self) -> dict[str, Any]:
+        """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError."""
+        return self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}
+
+    def task(self, id_: int) -> dict[str, Any] | None:
+        """Return a task of tasks.json, None if it is gone."""
+        return next((task for task in self.tasks()["tasks"] if task["id"] == id_), None)
+
+    def driver(self, harness: str) -> Driver:
+        """Return the driver of a harness. Raise UsageError."""
+        return driver(harness, self.config)
+
+    def model(self, harness: str, agent: str, tier: str) -> str:
+        """Return the model of an agent at a tier; "" where the harness chooses."""
+        choose = self.models.get(harness)
+        return "" if choose is None else choose(agent, tier)
