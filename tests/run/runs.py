@@ -34,6 +34,11 @@ def git(where: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+def _there(folder: Folder | None) -> Folder:
+    assert folder is not None
+    return folder
+
+
 class Ground:
     """A repository in a folder, with tasks and a script for the fake harness."""
 
@@ -63,6 +68,14 @@ class Ground:
         self.worktrees = folder / "worktrees"
         self.run_id = ""
 
+    @classmethod
+    def at(cls, folder: Path, run: str) -> Ground:
+        """Return the ground that another process made in `folder`, with its run."""
+        found = cls.__new__(cls)
+        found.root, found.script, found.worktrees = folder / "project", folder / "script.json", folder / "worktrees"
+        found.run_id = run
+        return found
+
     def config(self, **values: Any) -> RunConfig:
         command = [sys.executable, str(ROOT / "tests" / "run" / "fake_harness.py"), str(self.script)]
         fake = {"command": command, "resume": command, "format": "jsonl"}
@@ -85,28 +98,27 @@ class Ground:
     async def _run(self, config: RunConfig, options: Options, before: Callable[[Run], object] | None) -> RunRecord:
         workspace = Workspace(str(self.root))
         store = Store(workspace)
-        is_new = not self.run_id
         self.run_id = self.run_id or run_id(time.time())
         with store.locked_state():
             pass
-        with Folder.root(str(self.root)) as top, top.child(".nexus") as nexus, nexus.child("state") as state:  # type: ignore[union-attr]
-            with run_folder(state, self.run_id, create=True) as folder:
-                assert folder is not None
-                with EventLog(folder) as log:
-                    repository = Repository(str(self.root), self.run_id, str(self.worktrees))
-                    base = await repository.head("HEAD")
-                    if is_new:
-                        await repository.publish("", base)
-                    run = Run(workspace, store, repository, config, options, folder, log, load(str(self.root)))
-                    for name, command in config.active_checks().items():
-                        found = await run_check(name, command, str(self.root), environment(), 60)
-                        run.baseline[name] = found
-                    run.emit(ev.RunStarted(run=self.run_id, pid=1, host="h", base=base))
-                    if before is not None:
-                        before(run)
-                    status = await LocalEngine(run, has_tests=True).work()
-                    run.emit(ev.RunEnded(status=status))
-                    return run.state
+        with (
+            Folder.root(str(self.root / ".nexus" / "state")) as state,
+            run_folder(state, self.run_id, create=True) as folder,
+            EventLog(_there(folder)) as log,
+        ):
+            repository = Repository(str(self.root), self.run_id, str(self.worktrees))
+            base = await repository.head("HEAD")
+            if not await repository.head(f"refs/heads/{repository.integration}"):
+                await repository.publish("", base)
+            run = Run(workspace, store, repository, config, options, _there(folder), log, load(str(self.root)))
+            for name, command in config.active_checks().items():
+                run.baseline[name] = await run_check(name, command, str(self.root), environment(), 60)
+            run.emit(ev.RunStarted(run=self.run_id, pid=1, host="h", base=base))
+            if before is not None:
+                before(run)
+            status = await LocalEngine(run, has_tests=True).work()
+            run.emit(ev.RunEnded(status=status))
+            return run.state
 
     def tree(self) -> dict[str, str]:
         """Return path -> content of the integration branch."""
