@@ -1,6 +1,6 @@
 """Go on with a run, and kill this process at an event: `python -m tests.run.killed_run FOLDER RUN SEQ`.
 
-The process is killed as by SIGKILL right after the event with this number is on disk. Exit code 0: the run ended before.
+SIGKILL comes right after the event with this number is on disk. Exit code 0: the run ended before.
 """
 
 from __future__ import annotations

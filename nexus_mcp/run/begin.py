@@ -1,0 +1,149 @@
+"""Begin a run, or take up the unfinished one of the project: its header, log, integration branch and baseline."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.checks import environment, run_check
+from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.projection import RunRecord, project
+from nexus_mcp.run.run_folder import (
+    HEADER,
+    EventLog,
+    RunLock,
+    read_json,
+    read_log,
+    run_folder,
+    run_id,
+    run_ids,
+    write_json,
+)
+from nexus_mcp.run.setup import Options, Run
+from nexus_mcp.run.worktrees import Repository
+from nexus_mcp.state import times
+
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.workspace import Workspace
+
+VERSION = 1
+
+
+def unfinished(state: Folder) -> str:
+    """Return the id of the newest run without an end that counts, "" without one.
+
+    A run that was completed or failed is finished; one that was interrupted, paused or stalled goes on. Raise
+    PathRefused, StorageError.
+    """
+    for run in reversed(run_ids(state)):
+        with run_folder(state, run) as folder:
+            if folder is None or read_json(folder, HEADER) is None:
+                continue
+            record = project(read_log(folder)[0])
+        is_over = record.ended is not None and record.ended.status in ("completed", "failed")
+        return "" if is_over else run
+    return ""
+
+
+@asynccontextmanager
+async def begun(
+    *, workspace: Workspace, store: Store, config: RunConfig, options: Options, catalog: Catalog, is_new: bool = False
+) -> AsyncIterator[Run]:
+    """Hold the lock of runs and open a run: the unfinished one unless `is_new`, else a new one from HEAD.
+
+    Raise RunBusy if another run holds the lock, UsageError if the unfinished run works on other tasks, GitFailed,
+    StateError, StorageError, PathRefused.
+    """
+    async with AsyncExitStack() as stack:
+        with store.locked_state():
+            pass  # makes the folders
+        state = stack.enter_context(store.state())
+        assert state is not None
+        lock = stack.enter_context(RunLock(state))
+        known = "" if is_new else unfinished(state)
+        run_name = known or run_id(time.time())
+        folder = stack.enter_context(run_folder(state, run_name, create=True))
+        assert folder is not None
+        repository = Repository(workspace.root, run_name, os.path.expanduser(config.worktrees))
+        if known:
+            _check_same(read_json(folder, HEADER), options)
+        else:
+            await _write_header(folder, repository, store, config, options)
+        log = stack.enter_context(EventLog(folder))
+        lock.name(run_name)
+        run = Run(workspace, store, repository, config, options, folder, log, catalog)
+        base = read_json(folder, HEADER)["base"]
+        if not await repository.head(f"refs/heads/{repository.integration}"):
+            await repository.publish("", base)
+        run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base))
+        yield run
+
+
+def _check_same(header: dict[str, Any], options: Options) -> None:
+    """Raise UsageError if the unfinished run works on other tasks."""
+    theirs = header["options"]["tasks"]
+    mine = None if options.tasks is None else list(options.tasks)
+    if mine is not None and mine != theirs:
+        raise UsageError(
+            f"The run {header['id']} is not finished, and works on {_named(theirs)}.",
+            next_step="Go on with it by nexus-mcp run; nexus-mcp run --new begins another one.",
+        )
+
+
+def _named(tasks: Sequence[int] | None) -> str:
+    return "all tasks" if tasks is None else f"the tasks {', '.join(map(str, tasks))}"
+
+
+async def _write_header(
+    folder: Folder, repository: Repository, store: Store, config: RunConfig, options: Options
+) -> None:
+    base = await repository.head("HEAD")
+    if not base:
+        raise UsageError("The repository has no commit yet.", next_step="Commit something first: attempts start there.")
+    header = {
+        "version": VERSION,
+        "id": repository.run,
+        "started_at": times.stamp(time.time()),
+        "base": base,
+        "branch": (await Git(repository.root).run("symbolic-ref", "--quiet", "--short", "HEAD", check=False))[
+            1
+        ].strip(),
+        "options": {
+            "tasks": None if options.tasks is None else list(options.tasks),
+            "merge": options.merge,
+            "strategy": options.strategy,
+        },
+        "config": config.model_dump(mode="json"),
+        "tasks": store.tasks(),
+    }
+    write_json(folder, HEADER, header)
+
+
+async def measure_baseline(run: Run) -> None:
+    """Run the checks on the base commit, in the integration worktree, so that known failures do not count.
+
+    Raise GitFailed.
+    """
+    path = await run.repository.integration_worktree()
+    git = Git(path)
+    head = await git.out("rev-parse", "HEAD")
+    await git.run("checkout", "--quiet", "--detach", run.state.base)
+    environ = environment(tuple(run.config.strip_env))
+    for name, command in run.config.active_checks().items():
+        run.baseline[name] = await run_check(name, command, path, environ, run.config.check_timeout_s)
+    await git.run("checkout", "--quiet", "--detach", head)
+
+
+def describe_end(record: RunRecord) -> str:
+    """Return how a run ended, in one word; `running` without an end."""
+    return record.ended.status if record.ended is not None else "running"
