@@ -43,9 +43,10 @@ PARTS = {
     "views": (*RULES, "knowledge"),
     "rendering": (*BASE, "state", "views"),
     "board": (*RULES, "views", "doctor"),
+    "run": (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "harness"),
     "server": TABLES,
     "conformance": ("errors", "packaged", "schemas", "wording"),
-    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "board", "server", "conformance"),
+    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "board", "run", "server", "conformance"),
     "__main__": ("cli",),
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.

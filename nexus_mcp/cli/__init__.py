@@ -54,6 +54,8 @@ COMMANDS = {
         "route",
         "act",
         "memory",
+        "run",
+        "verdict",
         "demo",
         "conformance",
         "help",
@@ -129,7 +131,7 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
 
         return _print(command_help(command, prog))
     if isinstance(command, Group):
-        if command.default is None or (first and not first.startswith("-")):
+        if command.default is None or not command.takes(first):
             from nexus_mcp.cli import hints
 
             raise hints.no_subcommand(first, prog, command.subcommands)

@@ -16,14 +16,22 @@ FAILED = 1
 USAGE = 2
 EDITED = 3
 """`install`, `uninstall`, `package` and `export`: a user edited a written file by hand, so nothing was changed."""
+NEEDS_PERSON = 3
+"""`run`: stalled or paused, a person is needed."""
+LIMIT = 4
+"""`run`: the limit of cost, time or attempts is reached."""
+BLOCKED = 5
+"""`run`: the precheck found a blocker, or nobody has trusted the commands of the configuration."""
+BUSY = 6
+"""`run`: another run of this project holds the lock."""
 HUNG_UP = 129
-"""The demo's terminal was closed: the code that shells report for SIGHUP."""
+"""The terminal of the demo or of a run was closed: the code that shells report for SIGHUP."""
 INTERRUPTED = 130
 """Ctrl-C: the code that shells report for SIGINT."""
 OUTPUT_CLOSED = 141
 """The reader closed the pipe (`nexus-mcp --help | head -0`): the code that shells report for SIGPIPE."""
 TERMINATED = 143
-"""SIGTERM ended the demo: the code that shells report for it."""
+"""SIGTERM ended the demo or a run: the code that shells report for it."""
 
 
 def exit_now(code: int) -> int:

@@ -170,6 +170,14 @@ class Group:
         """Return the options of the default command."""
         return () if self.default is None else self.default().options
 
+    def takes(self, first: str) -> bool:
+        """Return whether the default command runs with `first` as its first word: none, an option, or a number."""
+        if self.default is None:
+            return False
+        argument = self.default().argument
+        is_number = argument is not None and argument.is_number and first.isdecimal()
+        return not first or first.startswith("-") or is_number
+
     @property
     def own_examples(self) -> tuple[tuple[str, str], ...]:
         """Return the examples of the default command."""
@@ -209,7 +217,11 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             name, equals, value = word[:2], "=", word[2:]  # -j4
         option = by_name.get(name) or by_letter.get(name)
         if option is None:
-            if not word.startswith("-") or (argument is not None and argument.is_number and word[1:].isdecimal()):
+            if (
+                not word.startswith("-")
+                or (word == "-" and argument is not None)
+                or (argument is not None and argument.is_number and word[1:].isdecimal())
+            ):
                 _take(word, argument, values, prog, by_name)
                 continue
             raise _unknown(word, name, by_name.values(), argument, prog)
@@ -220,7 +232,8 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
             continue
         if not equals:
             value = next(rest, "--")
-            if value.startswith("-") and not value[1:].isdecimal():  # -3 is a value, though perhaps a wrong one
+            # `-` is stdin or stdout, and -3 a value, though perhaps a wrong one.
+            if value.startswith("-") and value != "-" and not value[1:].isdecimal():
                 raise _no_value(name, value, option, {*by_name, *by_letter, "--", "--help", "-h"})
         values[option.name] = option.check(value)
         if option.many:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools
-from nexus_mcp.run import briefs, routing, verdict
+from nexus_mcp.run import briefs, checkout_guard, routing, sandbox, verdict
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
 from nexus_mcp.run.drivers.definition import SessionRequest
@@ -22,7 +22,7 @@ from nexus_mcp.run.projection import AttemptRecord
 from nexus_mcp.run.sessions import Place, Result, run_session
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.stages import Stage, next_stage
-from nexus_mcp.run.worktrees import LEASE, VERDICT_FILES
+from nexus_mcp.run.worktrees import VERDICT_FILES, LeaseLost, read_lease, write_lease
 from nexus_mcp.store.folder import Folder
 
 _PHASES: dict[str, ev.Phase] = {"worktree": "setup", "checks": "verify", "review": "review", "judge": "verify"}
@@ -111,10 +111,8 @@ class Attempts:
         repository = run.repository
         path = await repository.add(self.id, number, record.base, run.config.link)
         fence = run.state.seq
-        admin = await Git(path).out("rev-parse", "--absolute-git-dir")
         lease = {"run": run.state.run, "task": self.id, "attempt": number, "fence": fence}
-        with open(os.path.join(admin, LEASE), "w", encoding="utf-8") as file:
-            json.dump(lease, file)
+        write_lease(await repository.admin_of(path), lease)
         for command in run.config.setup:
             environ = environment(tuple(run.config.strip_env), **self._variables(path))
             result = await run_check(SETUP, command, path, environ, run.config.setup_timeout_s)
@@ -151,25 +149,79 @@ class Attempts:
     async def _started(self, record: AttemptRecord, request: SessionRequest) -> Result:
         run = self.run
         environ = environment(tuple(run.config.strip_env), **self._variables(request.folder), **request.environ)
+        before = await run.repository.fingerprint()
         with self._folder() as folder:
             place = Place(
                 *(run.driver(record.harness), request, folder, self.id, record.attempt.number),
                 *(run.config.guards_for(request.model), run.config.session_timeout_s, environ),
+                wrap=await self._sandbox(request),
             )
             try:
-                return await run_session(place, run.emit, run.stop)
+                result = await run_session(place, self._priced, run.stop)
+                await self._check_checkout(before)
+                return result
             except OSError as error:
                 self._emit(ev.ProcessStarted(role=request.role, agent=request.agent, pid=0, create_time=0.0))
                 self._emit(ev.ProcessEnded(code=127, failure="environment", error=f"{error.strerror}"))
                 return Result(code=127)
 
+    async def _check_checkout(self, before: dict[str, str]) -> None:
+        """Raise CheckoutChanged if the user's checkout is not as before the session."""
+        changed = checkout_guard.differences(before, await self.run.repository.fingerprint())
+        if changed:
+            self._emit(ev.Guard(name="checkout_changed", value=", ".join(changed)))
+            raise checkout_guard.CheckoutChanged(changed)
+
+    async def _sandbox(self, request: SessionRequest) -> Callable[[Sequence[str]], tuple[str, ...]]:
+        run = self.run
+        if run.config.sandbox == "none":
+            return tuple
+        git = Git(request.folder)
+        common = os.path.realpath(await git.out("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        return partial(
+            sandbox.wrapped,
+            config=run.config,
+            root=run.workspace.root,
+            git=common,
+            admin=await git.out("rev-parse", "--absolute-git-dir"),
+            worktree=request.folder,
+            scratch=request.scratch,
+        )
+
+    def _priced(self, event: ev.Event) -> None:
+        """Add an event of a session to the log; a harness that reports no cost gets one from `prices`."""
+        if isinstance(event, ev.Usage) and event.cost_usd is None:
+            event = event.model_copy(update={"cost_usd": self.run.config.cost(self.record.model, event)})
+        self.run.emit(event)
+
+    async def _check_lease(self, record: AttemptRecord) -> None:
+        """Raise LeaseLost if another attempt has the worktree by now: nothing of this one may count."""
+        lease = read_lease(await self.run.repository.admin_of(record.worktree))
+        if lease.get("fence") != record.fence or lease.get("run") != self.run.state.run:
+            raise LeaseLost(record.worktree)
+
+    async def _runs_hooks(self, record: AttemptRecord) -> bool:
+        """Return whether the repository's commit hooks may run: not if the attempt changed those in its own tree."""
+        git = Git(record.worktree)
+        _, path = await git.run("config", "--path", "core.hooksPath", check=False)
+        folder = path.strip()
+        if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(record.worktree, ""))):
+            return True
+        changed = await git.names("status", "--porcelain", "--untracked-files=all", "--", folder)
+        changed += await git.names("diff", "--name-only", record.base, "HEAD", "--", folder)
+        return not changed
+
     async def _collect(self, record: AttemptRecord, stage: Stage) -> None:
         """Commit the work of the session, unless another attempt has the worktree by now."""
         repository = self.run.repository
+        await self._check_lease(record)
         before = record.commit or record.base
         with self._folder() as folder:
             message = (folder.read("last_message.md", 1 << 20) or b"").decode(errors="replace")
-        commit, refused = await repository.collect(record.worktree, self._message(stage.role), self.run.config.link)
+        hooks = await self._runs_hooks(record)
+        commit, refused = await repository.collect(
+            record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks
+        )
         files = await repository.changed(before, commit)
         self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
 
@@ -266,8 +318,14 @@ class Attempts:
             serve=tuple(run.serve(harness)),
             hook=tuple(run.hook(harness)),
             unsafe=run.config.unsafe,
+            max_cost_usd=self._budget(),
             environ={"NEXUS_AGENT": agent},
         )
+
+    def _budget(self) -> float | None:
+        """Return what the session may cost: the rest of the run's limit; None without one."""
+        limit = self.run.config.max_cost_usd
+        return None if limit is None else max(0.01, limit - self.run.state.cost_usd)
 
     def _forbidden(self, agent: str, harness: str) -> tuple[str, ...]:
         if agent not in self.run.catalog.agents:

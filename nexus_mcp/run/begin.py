@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import UsageError
+from nexus_mcp.run import control
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import environment, run_check
 from nexus_mcp.run.config import RunConfig
@@ -37,21 +38,23 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 VERSION = 1
+_NEXT = "Go on with it by nexus-mcp run; nexus-mcp run --new begins another one."
 
 
 def unfinished(state: Folder) -> str:
     """Return the id of the newest run without an end that counts, "" without one.
 
-    A run that was completed or failed is finished; one that was interrupted, paused or stalled goes on. Raise
-    PathRefused, StorageError.
+    A run that was completed or failed is finished, unless a request such as `run retry` waits for it; one that was
+    interrupted, paused or stalled goes on. Raise PathRefused, StorageError.
     """
     for run in reversed(run_ids(state)):
         with run_folder(state, run) as folder:
             if folder is None or read_json(folder, HEADER) is None:
                 continue
             record = project(read_log(folder)[0])
+            is_retried = control.has_requests(folder)
         is_over = record.ended is not None and record.ended.status in ("completed", "failed")
-        return "" if is_over else run
+        return "" if is_over and not is_retried else run
     return ""
 
 
@@ -76,7 +79,7 @@ async def begun(
         assert folder is not None
         repository = Repository(workspace.root, run_name, os.path.expanduser(config.worktrees))
         if known:
-            _check_same(read_json(folder, HEADER), options)
+            await _check_same(read_json(folder, HEADER), options, repository)
         else:
             await _write_header(folder, repository, store, config, options)
         log = stack.enter_context(EventLog(folder))
@@ -85,19 +88,22 @@ async def begun(
         base = read_json(folder, HEADER)["base"]
         if not await repository.head(f"refs/heads/{repository.integration}"):
             await repository.publish("", base)
-        run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base))
+        given = dict(options.given)
+        run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base, options=given))
         yield run
 
 
-def _check_same(header: dict[str, Any], options: Options) -> None:
-    """Raise UsageError if the unfinished run works on other tasks."""
+async def _check_same(header: dict[str, Any], options: Options, repository: Repository) -> None:
+    """Raise UsageError if the unfinished run works on other tasks, or began at another commit."""
     theirs = header["options"]["tasks"]
     mine = None if options.tasks is None else list(options.tasks)
     if mine is not None and mine != theirs:
         raise UsageError(
             f"The run {header['id']} is not finished, and works on {_named(theirs)}.",
-            next_step="Go on with it by nexus-mcp run; nexus-mcp run --new begins another one.",
+            next_step=_NEXT,
         )
+    if options.base and await repository.head(options.base) != header["base"]:
+        raise UsageError(f"The run {header['id']} is not finished, and began at another commit.", next_step=_NEXT)
 
 
 def _named(tasks: Sequence[int] | None) -> str:
@@ -107,7 +113,9 @@ def _named(tasks: Sequence[int] | None) -> str:
 async def _write_header(
     folder: Folder, repository: Repository, store: Store, config: RunConfig, options: Options
 ) -> None:
-    base = await repository.head("HEAD")
+    base = await repository.head(options.base or "HEAD")
+    if not base and options.base:
+        raise UsageError(f"--base: {options.base!r} names no commit.")
     if not base:
         raise UsageError("The repository has no commit yet.", next_step="Commit something first: attempts start there.")
     header = {
@@ -130,18 +138,28 @@ async def _write_header(
 
 
 async def measure_baseline(run: Run) -> None:
-    """Run the checks on the base commit, in the integration worktree, so that known failures do not count.
+    """Run the checks on the integration branch, at first the base commit, so that known failures do not count.
 
     Raise GitFailed.
     """
-    path = await run.repository.integration_worktree()
+    path = await run.repository.integration_worktree(run.config.link)
     git = Git(path)
-    head = await git.out("rev-parse", "HEAD")
-    await git.run("checkout", "--quiet", "--detach", run.state.base)
+    await git.run("reset", "--quiet", "--hard", await run.repository.head(f"refs/heads/{run.repository.integration}"))
     environ = environment(tuple(run.config.strip_env))
+    await _set_up(run, path, environ)
     for name, command in run.config.active_checks().items():
         run.baseline[name] = await run_check(name, command, path, environ, run.config.check_timeout_s)
-    await git.run("checkout", "--quiet", "--detach", head)
+
+
+async def _set_up(run: Run, path: str, environ: dict[str, str]) -> None:
+    """Run the setup commands in the integration worktree, once. A failure shows in the checks and at each attempt."""
+    mark = os.path.join(await run.repository.admin_of(path), "nexus-setup")
+    if os.path.exists(mark):
+        return
+    for command in run.config.setup:
+        await run_check("setup", command, path, environ, run.config.setup_timeout_s)
+    with open(mark, "w", encoding="utf-8"):
+        pass
 
 
 def describe_end(record: RunRecord) -> str:

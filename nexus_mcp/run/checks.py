@@ -14,7 +14,7 @@ from dataclasses import dataclass
 _SHOWN = 8000
 """Characters of the output of a failing check that are kept, from its end."""
 _READ = 1 << 20
-_FAILURES = re.compile(rb"(\d{1,6}) (?:failed|failures?|failing|errors?)\b")
+_FAILURES = re.compile(rb"(\d{1,6}) (?:failed|failures?|failing|errors?)\b|\b(?:failures|errors)=(\d{1,6})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ async def run_check(name: str, command: str, folder: str, environ: Mapping[str, 
 
 def count_failures(output: bytes) -> int | None:
     """Return the largest number of failures that the output names, None if it names none."""
-    return max((int(found[1]) for found in _FAILURES.finditer(output)), default=None)
+    return max((int(found[1] or found[2]) for found in _FAILURES.finditer(output)), default=None)
 
 
 def is_new(result: CheckResult, base: CheckResult | None) -> bool:

@@ -5,7 +5,7 @@ Field names are part of the file format. schemas/run/config.schema.json is gener
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
@@ -102,6 +102,15 @@ class Price(Part):
     output: float = Field(ge=0)
 
 
+class Tokens(Protocol):
+    """Tokens that a session used."""
+
+    @property
+    def input(self) -> int: ...
+    @property
+    def output(self) -> int: ...
+
+
 class DriverTemplate(Part):
     """A harness that is none of the known ones. `{prompt_file}` in a command stands for a file with the prompt."""
 
@@ -177,6 +186,13 @@ class RunConfig(Part):
     def active_checks(self) -> dict[str, str]:
         """Return the name and command line of each check that is not null."""
         return {name: command for name, command in self.checks.items() if command is not None}
+
+    def cost(self, model: str, usage: Tokens) -> float | None:
+        """Return the cost of tokens in USD by `prices`, None for a model without a price."""
+        from fnmatch import fnmatchcase
+
+        price = next((one for glob, one in self.prices.items() if fnmatchcase(model, glob)), None)
+        return None if price is None else (usage.input * price.input + usage.output * price.output) / 1_000_000
 
     def guards_for(self, model: str) -> Guards:
         """Return the guards of a model: the first glob that matches its name, else `default`."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.run import control, routing
 from nexus_mcp.run import events as ev
-from nexus_mcp.run import routing
 from nexus_mcp.run.attempts import Attempts, files_of
-from nexus_mcp.run.decide import Ask, Complete, Fail, Mend, Merge, Pause, Start, Task, decide
+from nexus_mcp.run.checkout_guard import CheckoutChanged
+from nexus_mcp.run.decide import Ask, Complete, Fail, Limits, Mend, Merge, Pause, Start, Task, decide
 from nexus_mcp.run.merging import merge, take_integration
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import TaskRecord
@@ -20,6 +23,7 @@ from nexus_mcp.run.ready import plan
 from nexus_mcp.run.run_folder import STATUS, write_file
 from nexus_mcp.run.setup import CLIENT, Run
 from nexus_mcp.run.status import milliseconds, status_file
+from nexus_mcp.run.status_path import StatusPath
 from nexus_mcp.state import times
 from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, PENDING
@@ -28,7 +32,26 @@ from nexus_mcp.tools.definition import ToolContext
 
 POLL_S = 0.2
 HEARTBEAT_S = 60.0
+_WRITE_POINTS = frozenset(
+    (
+        *(
+            "run_started",
+            "attempt_planned",
+            "phase",
+            "merged",
+            "question",
+            "answered",
+            "paused",
+            "resumed",
+            "run_ended",
+        ),
+        *("task_done", "task_failed", "task_paused", "task_blocked", "task_skipped", "task_retried", "cost_warning"),
+    )
+)
+"""Events after which the status file is written."""
+LIST_CLOSED = "The task list was closed while the run was at work."
 _REASON_SHOWN = 500
+_YES = ("yes", "y", "continue", "go on")
 
 
 class Engine(Protocol):
@@ -49,7 +72,9 @@ class LocalEngine:
         self._is_over = False
         self._last_status = 0.0
         self._fault: BaseException | None = None
-        run.listeners.append(lambda _: self._write_status())
+        self.status_paths: list[StatusPath] = []
+        self.more_files: Callable[[], Mapping[int, Sequence[str]]] = dict
+        run.listeners.append(self._listen)
 
     async def work(self) -> ev.RunStatus:
         """Work until nothing is ready and nothing runs, and return the status. Raise NexusError as the store does."""
@@ -57,13 +82,15 @@ class LocalEngine:
         try:
             while True:
                 self._control()
+                self._watch_list()
                 if not (run.state.paused is not None or self._is_over or run.stop.is_set()):
                     self._start_ready()
-                if not self._working:
+                if not self._working or run.stop.is_set():
                     break
                 await asyncio.wait(self._working.values(), timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 self._reap()
-                self._see_hand_edits()
+                await self._see_hand_edits()
+                self._watch_cost()
                 if time.monotonic() - self._last_status > HEARTBEAT_S:
                     self._write_status()
         finally:
@@ -78,7 +105,7 @@ class LocalEngine:
         found = plan(
             document["tasks"],
             run.state,
-            files_of(document["tasks"], {}, run.workspace.root),
+            files_of(document["tasks"], dict(self.more_files()), run.workspace.root),
             chosen=run.options.tasks,
             is_isolated=run.config.isolation == "worktree",
         )
@@ -141,8 +168,9 @@ class LocalEngine:
         can_resume = run.driver(harness).can_resume
         return Task(attempts.id, chosen, attempts.category == "do" and chosen != "none", can_resume)
 
-    def _spent(self) -> Any:
-        return self.run.state.spent(milliseconds(self.run.state.started_at, times.stamp(time.time())) / 60_000)
+    def _spent(self) -> Limits:
+        """Return what the run has used; its minutes are those of this executor."""
+        return self.run.state.spent(milliseconds(self.run.state.executor_since, times.stamp(time.time())) / 60_000)
 
     async def _begin(self, attempts: Attempts, record: TaskRecord, action: Start) -> None:
         """Plan an attempt, and set the task in progress."""
@@ -201,6 +229,9 @@ class LocalEngine:
         """Ask a person; return whether the task goes on."""
         answer = await self._questions.ask(action, attempts.id, self._number(attempts.id))
         if action.trigger == "cost-exceeded":
+            if answer is not None and answer.strip().lower() in _YES:
+                return True
+            self._emit_limit()
             self.run.emit(ev.Paused(reason=action.question))
             self._is_over = True
             return False
@@ -208,6 +239,15 @@ class LocalEngine:
             self._pause(attempts.id, action.question)
             return False
         return True
+
+    def _emit_limit(self) -> None:
+        spent, config = self._spent(), self.run.config
+        if config.max_cost_usd is not None and (spent.cost_usd or 0.0) >= config.max_cost_usd:
+            self.run.emit(ev.LimitReached(name="cost", value=spent.cost_usd or 0.0))
+        elif config.max_minutes is not None and spent.minutes >= config.max_minutes:
+            self.run.emit(ev.LimitReached(name="minutes", value=spent.minutes))
+        else:
+            self.run.emit(ev.LimitReached(name="attempts", value=spent.attempts))
 
     def _number(self, id_: int) -> int | None:
         last = self.run.state.task(id_).last
@@ -222,14 +262,34 @@ class LocalEngine:
         context = ToolContext(workspace, self.run.store, By(task_update.TOOL.name, workspace.harness_id, CLIENT))
         task_update.TOOL.run(context, {"id": id_, "status": status})
 
-    def _see_hand_edits(self) -> None:
-        """End the attempt of a task that a person completed, and skip one that is gone."""
+    async def _see_hand_edits(self) -> None:
+        """End the attempt of a task that a person completed; its work stays on its branch and is never merged."""
         for id_, working in list(self._working.items()):
             task = self.run.task(id_)
             record = self.run.state.task(id_)
             if task is not None and task["status"] == COMPLETED and record.state == "running":
                 working.cancel()
+                await asyncio.gather(working, return_exceptions=True)
+                del self._working[id_]
+                last = record.last
+                if last is not None and os.path.isdir(last.worktree):
+                    message = f"nexus: task {id_}, attempt {last.attempt.number}: ended, the task was completed by hand"
+                    await self.run.repository.collect(last.worktree, message, self.run.config.link, hooks=False)
                 self.run.emit(ev.TaskDone(task=id_, by_hand=True))
+
+    def _watch_list(self) -> None:
+        """Pause the run when the task list is gone: a person closed it."""
+        if self.run.state.tasks and not self.run.tasks()["tasks"] and self.run.state.paused is None:
+            self.run.emit(ev.Paused(reason=LIST_CLOSED))
+            for working in self._working.values():
+                working.cancel()
+
+    def _watch_cost(self) -> None:
+        """Warn once when the configured share of the cost limit is spent."""
+        run = self.run
+        limit, spent = run.config.max_cost_usd, run.state.cost_usd
+        if limit is not None and not run.state.is_cost_warned and spent >= limit * run.config.cost_warning:
+            run.emit(ev.CostWarning(spent_usd=spent, limit_usd=limit))
 
     def _reap(self) -> None:
         for id_, working in list(self._working.items()):
@@ -240,7 +300,10 @@ class LocalEngine:
 
     def _stumbled(self, id_: int, error: BaseException | None) -> None:
         """Pause a task whose attempt met a fault of git or of the disk; any other exception ends the run."""
-        if isinstance(error, NexusError):
+        if isinstance(error, CheckoutChanged):
+            self._pause(id_, str(error))
+            self.run.emit(ev.Paused(reason=str(error)))
+        elif isinstance(error, NexusError):
             self._pause(id_, str(error))
         elif error is not None:
             self._fault = error
@@ -254,15 +317,8 @@ class LocalEngine:
 
     def _control(self) -> None:
         """Obey the files in control/: pause, resume, stop, skip, retry, answer. Remove each once it is in the log."""
-        with self.run.folder.make("control")[0] as folder:
-            for name in sorted(folder.names()):
-                data = folder.read(name, 1 << 20) or b""
-                try:
-                    value = json.loads(data)
-                except ValueError:
-                    continue  # still being written
-                self._obey(value)
-                folder.unlink(name)
+        for value in control.take(self.run.folder):
+            self._obey(value)
 
     def _obey(self, value: dict[str, Any]) -> None:
         run, kind, id_ = self.run, value.get("command"), value.get("task")
@@ -303,9 +359,17 @@ class LocalEngine:
     def _is_chosen(self, id_: int) -> bool:
         return self.run.options.tasks is None or id_ in self.run.options.tasks
 
+    def _listen(self, event: ev.AnyEvent) -> None:
+        if event.type in _WRITE_POINTS:
+            self._write_status()
+
     def _write_status(self) -> None:
         self._last_status = time.monotonic()
         document = self.run.tasks()
         tasks = [task for task in document["tasks"] if self._is_chosen(task["id"])]
         made = status_file(self.run.state, tasks, self.run.config, times.stamp(time.time()), feature=document["goal"])
-        write_file(self.run.folder, STATUS, made.model_dump_json(indent=2).encode() + b"\n")
+        data = made.model_dump_json(indent=2).encode() + b"\n"
+        with suppress(StorageError):  # the log is the truth; the next event writes the status again
+            write_file(self.run.folder, STATUS, data)
+        for path in self.status_paths:
+            path.write(data)

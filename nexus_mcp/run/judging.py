@@ -12,7 +12,7 @@ from nexus_mcp.run.projection import AUTHORS, AttemptRecord, SessionRecord
 SETUP = "setup"
 """The name of the check event of the setup commands."""
 NO_VERDICT = "The review gave no verdict twice, so nobody has judged the work."
-UNVERIFIED = "The project has no checks and the task no reviewer, so nothing can verify the work."
+UNVERIFIED = "No check passes and the task has no reviewer, so nothing verifies the work."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
         return Outcome("tests-failing", reason, sum(numbers) if len(numbers) == len(failing) else len(failing))
     if facts.has_reviewers:
         return _verdict_outcome(record)
-    return Outcome() if record.checks else UNVERIFIED
+    # A check that failed before the run, too, verifies nothing.
+    return Outcome() if any(check.ok for check in record.checks) else UNVERIFIED
 
 
 def _verdict_outcome(record: AttemptRecord) -> Outcome | str:

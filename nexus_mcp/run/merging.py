@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.attempts import Attempts, judged
+from nexus_mcp.run.checkout_guard import CheckoutChanged
+from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import AttemptRecord
@@ -24,6 +28,10 @@ async def merge(attempts: Attempts) -> None:
 
     async with run.merging:
         old = await repository.head(f"refs/heads/{repository.integration}")
+        expected = run.state.integration or run.state.base
+        # An earlier executor may have died between moving the branch and writing that down. Nothing else may move it.
+        if old != expected and not await repository.is_merge_of(old, expected, record.commit):
+            raise CheckoutChanged(["integration branch"])
         if await repository.is_ancestor(record.commit, old):
             emit(ev.Merged(commit=old))
             return
@@ -42,6 +50,7 @@ async def merge(attempts: Attempts) -> None:
                 reason = "\n\n".join(f"{one.name} fails after the merge:\n{one.output}" for one in failing)
                 emit(judged(Outcome("regression", reason)))
                 return
+            _ratchet(run.baseline, [result for result, _ in results])
         await repository.publish(old, new)
         emit(ev.Merged(commit=new))
 
@@ -56,6 +65,15 @@ async def take_integration(attempts: Attempts) -> list[str]:
     head = await repository.head(f"refs/heads/{repository.integration}")
     code, _ = await git.run("merge", "--no-ff", "--no-verify", "--quiet", "--no-edit", head, check=False)
     return await git.names("diff", "--name-only", "--diff-filter=U") if code else []
+
+
+def _ratchet(baseline: dict[str, CheckResult], results: Iterable[CheckResult]) -> None:
+    """Let later attempts be compared with the merged tree: a check that passes now may not fail again."""
+    for result in results:
+        before = baseline.get(result.name)
+        fewer = before is not None and (result.failures or 0) < (before.failures or 0)
+        if result.ok or fewer:
+            baseline[result.name] = result
 
 
 def _message(attempts: Attempts, record: AttemptRecord) -> str:

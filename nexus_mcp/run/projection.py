@@ -107,11 +107,14 @@ class TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The state of a run. `integration` is the commit of the integration branch, "" before the first merge."""
+    """The state of a run. `integration` is the commit of the integration branch, "" before the first merge;
+    `executor_since` is when the present executor began.
+    """
 
     run: str = ""
     base: str = ""
     started_at: str = ""
+    executor_since: str = ""
     updated_at: str = ""
     pid: int = 0
     host: str = ""
@@ -162,6 +165,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:
                 run=event.run,
                 base=state.base or event.base,
                 started_at=state.started_at or event.at,
+                executor_since=event.at,
                 pid=event.pid,
                 host=event.host,
                 ended=None,

@@ -10,7 +10,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -234,3 +234,17 @@ def read_json(folder: Folder, name: str) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
+
+
+def read_file(folder: Folder, path: Sequence[str], limit: int) -> bytes | None:
+    """Return the bytes of a file below a folder, None if it or a folder above it is absent. Raise StateError,
+    StorageError, PathRefused.
+    """
+    first, *rest = path
+    if not rest:
+        return folder.read(first, limit)
+    inner = folder.child(first)
+    if inner is None:
+        return None
+    with inner:
+        return read_file(inner, rest, limit)

@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -50,7 +50,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for."""
+    """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for.
+
+    `wrap` puts the words of the command into a sandbox.
+    """
 
     driver: Driver
     request: SessionRequest
@@ -60,6 +63,7 @@ class Place:
     guards: Guards
     timeout_s: float
     environ: dict[str, str]
+    wrap: Callable[[Sequence[str]], tuple[str, ...]] = tuple
 
 
 async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
@@ -78,7 +82,9 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
 
     stderr = _opened(place.folder, "stderr.txt")
     try:
-        process = await Started.start(command.words, place.request.folder, {**place.environ, **command.environ}, stderr)
+        process = await Started.start(
+            place.wrap(command.words), place.request.folder, {**place.environ, **command.environ}, stderr
+        )
     finally:
         close_fd(stderr)
     role, agent = place.request.role, place.request.agent
@@ -120,7 +126,10 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
     try:
         while not reading.done():
             await asyncio.wait({reading}, timeout=_TICK_S)
-            guard = "stopped" if stop.is_set() else following.guard(time.monotonic() - started)
+            if stop.is_set():
+                # The attempt stays as the log has it: a session that was stopped goes on later, and does not count.
+                raise asyncio.CancelledError
+            guard = following.guard(time.monotonic() - started)
             if guard and not reading.done():
                 following.result.guard = guard
                 await process.end()

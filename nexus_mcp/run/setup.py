@@ -24,13 +24,20 @@ if TYPE_CHECKING:
 
 CLIENT = "nexus-mcp run"
 MergeMode = Literal["ask", "auto", "never"]
+ChooseModel = Callable[[str, str], str]
+"""Return the model of (agent, tier)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `nexus-mcp run` that are no part of the configuration. `tasks` is None for all tasks."""
+    """The options of `nexus-mcp run` that are no part of the configuration.
+
+    `tasks` is None for all tasks. `base` is the commit to begin at, "" for HEAD. `given` are the options as typed.
+    """
 
     tasks: tuple[int, ...] | None = None
+    base: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
     merge: MergeMode = "ask"
     strategy: Strategy | None = None
     is_headless: bool = False
@@ -53,7 +60,7 @@ class Run:
     folder: Folder
     log: EventLog
     catalog: Catalog
-    models: Mapping[str, Callable[[str, str], str]] = field(default_factory=dict)
+    models: Mapping[str, ChooseModel] = field(default_factory=dict)
     serve: Callable[[str], Sequence[str]] = lambda _: ()
     hook: Callable[[str], Sequence[str]] = lambda _: ()
     listeners: list[Callable[[ev.AnyEvent], object]] = field(default_factory=list)

@@ -109,6 +109,21 @@ def read(text: str | bytes) -> Verdict | None:
         return None
 
 
+def fault(text: str | bytes) -> str:
+    """Return why a text is no verdict, without quoting it."""
+    if len(text) > MAX_BYTES:
+        return f"it is larger than the {MAX_BYTES >> 20} MiB that are read."
+    try:
+        Verdict.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))[:200]
+        return f"{place}: {first['msg']}." if place else f"{first['msg'][:200]}."
+    except RecursionError:
+        return "it is nested too deeply."
+    return "it is one."
+
+
 def in_message(message: str) -> Verdict | None:
     """Return the verdict in a last message: JSON, alone or in a fence, or the fixed form `VERDICT: pass`; else None.
 

@@ -6,11 +6,14 @@ Each attempt has the branch `nexus/<run>/<task>-<n>` in a worktree of its own; a
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run.git import Git, GitFailed
 
 LEASE = "nexus-lease"
@@ -101,6 +104,10 @@ class Repository:
                 return await git.out("rev-parse", "HEAD"), error.output or "the commit was refused"
         return await git.out("rev-parse", "HEAD"), ""
 
+    async def admin_of(self, path: str) -> str:
+        """Return the folder of git for a worktree. Raise GitFailed."""
+        return await Git(path).out("rev-parse", "--absolute-git-dir")
+
     async def head_of(self, path: str) -> str:
         """Return the commit that a worktree is at. Raise GitFailed."""
         return await Git(path).out("rev-parse", "HEAD")
@@ -134,14 +141,27 @@ class Repository:
         """Move the integration branch from `old` to `new`. Raise GitFailed if it is elsewhere."""
         await self.git.run("update-ref", f"refs/heads/{self.integration}", new, old or _ZERO)
 
-    async def integration_worktree(self) -> str:
-        """Make the integration worktree at the integration branch, detached, and return its folder. Raise GitFailed."""
+    async def integration_worktree(self, links: Sequence[str] = ()) -> str:
+        """Make the integration worktree at the integration branch, detached, and return its folder. Raise GitFailed.
+
+        `links` are as in `add`.
+        """
         path = self.path("integration")
         if not os.path.exists(os.path.join(path, ".git")):
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             await self.git.run("worktree", "prune")
             await self.git.run("worktree", "add", "--quiet", "--force", "--detach", path, self.integration)
+        for link in links:
+            self._link(path, link)
         return path
+
+    async def is_merge_of(self, commit: str, first: str, second: str) -> bool:
+        """Return whether a commit is what merging `second` into `first` gives: parents and tree agree."""
+        code, parents = await self.git.run("rev-list", "--parents", "-n", "1", commit, check=False)
+        if code or parents.split()[1:] != [first, second]:
+            return False
+        code, tree = await self.git.run("merge-tree", "--write-tree", first, second, check=False)
+        return code == 0 and tree.strip() == await self.git.out("rev-parse", f"{commit}^{{tree}}")
 
     async def remove(self, path: str) -> None:
         """Remove a worktree whose work is committed; its branch stays. Raise GitFailed."""
@@ -157,7 +177,7 @@ class Repository:
         )
 
     async def fingerprint(self) -> dict[str, str]:
-        """Return what an attempt must not change in the user's checkout: HEAD, index, refs, config and hooks.
+        """Return what an attempt must not change in the user's checkout: HEAD, index, refs, config, hooks, info.
 
         Refs below refs/heads/nexus/ are left out.
         """
@@ -170,7 +190,39 @@ class Repository:
             "index": await self.git.out("ls-files", "--stage"),
             "config": _text(os.path.join(common, "config")),
             "hooks": _listing(os.path.join(common, "hooks")),
+            "info": _listing(os.path.join(common, "info")),
         }
+
+
+class LeaseLost(NexusError):
+    """Another attempt has the worktree by now."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"The worktree {path} belongs to another attempt by now, so this one's result does not count.",
+            next_step="nexus-mcp run log has both attempts.",
+        )
+
+
+def write_lease(admin: str, lease: Mapping[str, Any]) -> None:
+    """Write the lease of a worktree, whole or not at all, into its folder of git. Raise StorageError."""
+    path = os.path.join(admin, LEASE)
+    try:
+        with open(f"{path}.tmp", "w", encoding="utf-8") as file:
+            json.dump(dict(lease), file)
+        os.replace(f"{path}.tmp", path)
+    except OSError as error:
+        raise StorageError(path, "write", error.strerror or "") from error
+
+
+def read_lease(admin: str) -> dict[str, Any]:
+    """Return the lease of a worktree, {} if there is none."""
+    try:
+        with open(os.path.join(admin, LEASE), encoding="utf-8") as file:
+            value = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _text(path: str) -> str:

@@ -19,7 +19,8 @@ _SCHEMA = "catalog/config"
 LIMIT = YAML_BYTES
 _LONGEST = 40
 _NEXT_STEP = (
-    "Correct it, then call again. Its settings are gates:, worktrees:, context_limit:, models:, tags: and memory:."
+    "Correct it, then call again. "
+    "Its settings are gates:, worktrees:, context_limit:, models:, tags:, memory: and run:."
 )
 
 

@@ -60,7 +60,7 @@ def parse_line(line: str) -> tuple[str, Values] | None:
     command = COMMANDS[first]()
     name = first
     while isinstance(command, Group):
-        if command.default is not None and (not arguments or arguments[0].startswith("-")):
+        if command.default is not None and command.takes(arguments[0] if arguments else ""):
             command = command.default()
             continue
         first, *arguments = arguments

@@ -176,7 +176,8 @@ def test_broken_config_is_reported_on_one_line(project: Project) -> None:
         "failed",
         "",
         '.nexus/config.yml:2:13: days_unread must be at least 1; .nexus/config.yml:3:3: "x" is not a known field. '
-        "Correct it, then call again. Its settings are gates:, worktrees:, context_limit:, models:, tags: and memory:.",
+        "Correct it, then call again. "
+        "Its settings are gates:, worktrees:, context_limit:, models:, tags:, memory: and run:.",
     )
 
 

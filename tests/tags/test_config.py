@@ -62,7 +62,7 @@ def test_faults_have_a_place(project: Project, text: str, faults: list[str]) -> 
         assert said.startswith(f".nexus/config.yml{start}")
     assert (
         raised.value.next_step == "Correct it, then call again. "
-        "Its settings are gates:, worktrees:, context_limit:, models:, tags: and memory:."
+        "Its settings are gates:, worktrees:, context_limit:, models:, tags:, memory: and run:."
     )
 
 

@@ -1,0 +1,51 @@
+"""`nexus-mcp run`: let real agents do the task list, verified, in parallel, resumable (docs/run.md)."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.options import Group
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.cli.options import Command
+
+
+def _loader(module: str, name: str = "COMMAND") -> Callable[[], Command]:
+    """Return a function that imports a file of this folder and returns its command."""
+
+    def load() -> Command:
+        command: Command = getattr(__import__(f"nexus_mcp.cli.run.{module}", fromlist=(name,)), name)
+        return command
+
+    return load
+
+
+COMMAND = Group(
+    "run",
+    "let agents do the task list, verified and in parallel",
+    "Works through the task list of the project: each task is done by an agent of your\n"
+    "harness in a git worktree of its own, checked by the project's own tests, judged by\n"
+    "another agent, and merged into a branch nexus/RUN/integration. Your checkout stays as\n"
+    "it is until you agree to the merge. An unfinished run is taken up again.\n"
+    "nexus-mcp run 3 5 works on these tasks only.",
+    {
+        "precheck": _loader("precheck"),
+        "status": _loader("status"),
+        "list": _loader("listing"),
+        "show": _loader("show"),
+        "log": _loader("log"),
+        "pause": _loader("control", "PAUSE"),
+        "resume": _loader("control", "RESUME"),
+        "stop": _loader("control", "STOP"),
+        "skip": _loader("control", "SKIP"),
+        "retry": _loader("control", "RETRY"),
+        "answer": _loader("control", "ANSWER"),
+        "diagnose": _loader("diagnose"),
+        "merge": _loader("merge"),
+        "clean": _loader("clean"),
+        "unlock": _loader("unlock"),
+        "attach": _loader("attach"),
+    },
+    default=_loader("start"),
+)

@@ -1,0 +1,50 @@
+"""`nexus-mcp run clean [RUN]`: remove old runs, their worktrees and branches; work that is not merged stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command, Option, parse_count
+from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, run_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+OLDER = Option("--older-than", "DAYS", "only runs that ended longer ago")
+
+
+def run(values: Values) -> int:
+    """Remove finished runs: the named one, else those beyond the newest twenty or older than the option says."""
+    from nexus_mcp.run.cleaning import KEPT, clean, old_runs
+    from nexus_mcp.run.run_folder import RunLock
+
+    workspace, store = opened_store(values)
+    with store.state() as state:
+        if state is None:
+            print("There is nothing to clean.")
+            return exits.OK
+        with RunLock(state):
+            days = parse_count(values[OLDER.name], OLDER.name) if OLDER.name in values else None
+            names = [run_name(values)] if run_name(values) else old_runs(state, days, time.time())
+            for name in names:
+                worktrees = os.path.expanduser("~/.local/state/nexus-mcp/worktrees")
+                left = asyncio.run(clean(state, workspace.root, worktrees, name))
+                print(f"{name}: removed" + (f"; branches with work that is not merged: {', '.join(left)}" * bool(left)))
+            if not names:
+                print(f"There is nothing to clean: the newest {KEPT} runs are kept.")
+    return exits.OK
+
+
+COMMAND = Command(
+    "clean",
+    "remove old runs and their worktrees",
+    "Removes the files, worktrees and merged branches of finished runs. Without RUN the\n"
+    "newest twenty are kept. Branches whose work is not merged stay.",
+    (OLDER, *PROJECT_ONLY),
+    run,
+    argument=RUN,
+)

@@ -1,0 +1,119 @@
+"""`nexus-mcp run pause|resume|stop|skip|retry|answer`: a request to a run, as a file in its folder control/.
+
+The executor of the run obeys it within a second. Without one it waits for the next `nexus-mcp run`.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.cli.run.options import PROJECT_ONLY, TASK, opened_store, task_of
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.run.view import View
+
+QUESTION = Argument("ID TEXT", "the id of the question, and your answer in quotation marks", count=2)
+TIER = Option("--tier", "T", "the tier of the next attempt", ("fast", "standard", "high"))
+FRESH = Option("--fresh", "", "begin at the merged work, not at the previous attempt")
+
+
+def _send(values: Values, request: dict[str, Any]) -> int:
+    """Leave the request for the newest run. Raise UsageError for a task or question that it does not have."""
+    from nexus_mcp.run import control
+    from nexus_mcp.run.view import opened
+
+    _, store = opened_store(values)
+    with opened(store) as view:
+        _check(view, request, store.tasks())
+        control.drop(view.folder, request)
+        if view.holder is None:
+            print(f"Noted for {view.id}. No executor is at work: nexus-mcp run goes on with it.")
+        else:
+            print(f"Sent to {view.id}, process {view.holder.pid}.")
+    return exits.OK
+
+
+def _check(view: View, request: dict[str, Any], tasks: dict[str, Any] | None) -> None:
+    task, question = request.get("task"), request.get("id")
+    ids = [row["id"] for row in (tasks or {"tasks": []})["tasks"]]
+    if task is not None and task not in ids:
+        raise UsageError(f"There is no task {task}.", next_step="nexus-mcp run status lists them.")
+    if question is not None and question not in view.state.questions:
+        open_ = ", ".join(one.id for one in view.state.open_questions()) or "none"
+        raise UsageError(f"There is no question {question!r}.", next_step=f"Open questions: {open_}.")
+    if question is not None and question in view.state.answers:
+        raise UsageError(f"The question {question} has an answer already.")
+
+
+def _pause(values: Values) -> int:
+    """Let the run start nothing new."""
+    return _send(values, {"command": "pause"})
+
+
+def _resume(values: Values) -> int:
+    """Let a paused run go on."""
+    return _send(values, {"command": "resume"})
+
+
+def _stop(values: Values) -> int:
+    """End the attempts at work, and the run; it can be taken up again."""
+    return _send(values, {"command": "stop"})
+
+
+def _skip(values: Values) -> int:
+    """Leave a task out."""
+    return _send(values, {"command": "skip", "task": task_of(values)})
+
+
+def _retry(values: Values) -> int:
+    """Give a failed or paused task new attempts."""
+    request = {"command": "retry", "task": task_of(values), "fresh": FRESH.name in values}
+    return _send(values, request | ({"tier": values[TIER.name]} if TIER.name in values else {}))
+
+
+def _answer(values: Values) -> int:
+    """Answer a question."""
+    id_, text = values.lists[QUESTION.name]
+    return _send(values, {"command": "answer", "id": id_, "text": text, "by": "person"})
+
+
+PAUSE = Command(
+    "pause", "let a run start nothing new", "The attempts at work go on; nothing new starts.", PROJECT_ONLY, _pause
+)
+RESUME = Command("resume", "let a paused run go on", "Lets a paused run start attempts again.", PROJECT_ONLY, _resume)
+STOP = Command(
+    "stop",
+    "end a run now; it can be taken up again",
+    "Ends the attempts at work and the run. Their work is kept, and nexus-mcp run goes on.",
+    PROJECT_ONLY,
+    _stop,
+)
+SKIP = Command(
+    "skip",
+    "leave a task out of a run",
+    "Ends the attempt of the task, if there is one, and leaves the task out. What depends\non it is blocked.",
+    PROJECT_ONLY,
+    _skip,
+    argument=TASK,
+)
+RETRY = Command(
+    "retry",
+    "give a failed or paused task new attempts",
+    "Gives the task a new budget of attempts.",
+    (TIER, FRESH, *PROJECT_ONLY),
+    _retry,
+    argument=TASK,
+)
+ANSWER = Command(
+    "answer",
+    "answer a question of a run",
+    "The answer goes into the session that asked.",
+    PROJECT_ONLY,
+    _answer,
+    argument=QUESTION,
+)

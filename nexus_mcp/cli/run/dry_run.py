@@ -1,0 +1,77 @@
+"""`nexus-mcp run --dry-run`: show what a run would do, and start no process of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.run.command_line import STATUS_FILE
+from nexus_mcp.cli.run.work import choices
+from nexus_mcp.program import shell_line
+from nexus_mcp.quoting import inert
+from nexus_mcp.run import routing
+from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.preview import TaskPreview, preview
+from nexus_mcp.run.projection import RunRecord
+from nexus_mcp.run.status import status_file
+from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.state import times
+
+if TYPE_CHECKING:
+    from nexus_mcp.cli.run.given import Given
+
+
+def show(given: Given) -> int:
+    """Print the preview; with --status-file write a status with `dryRun: true`. Raise UsageError."""
+    document = given.tasks()
+    found = preview(
+        document["tasks"],
+        given.config,
+        given.options,
+        given.catalog,
+        choices(given.config, given.catalog, given.settings),
+        has_tests=routing.has_tests(_files(given.workspace.root), given.config),
+    )
+    wave = -1
+    for one in found:
+        if one.wave != wave:
+            wave = one.wave
+            print(f"\nWave {wave}" if wave else "\nWaits for tasks that are not part of this run")
+        _show(one)
+    if not found:
+        print("There is nothing to do.")
+    sessions = sum(one.sessions for one in found)
+    limit = given.config.max_cost_usd
+    money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
+    print(f"\nAt most {sessions} sessions, if every attempt fails; {given.config.jobs} tasks at once; {money}.")
+    if STATUS_FILE.name in given.values:
+        now = times.stamp(time.time())
+        made = status_file(
+            RunRecord(run="dry-run", started_at=now),
+            document["tasks"],
+            given.config,
+            now,
+            feature=document["goal"],
+            dry_run=True,
+        )
+        StatusPath(given.values[STATUS_FILE.name]).write(made.model_dump_json(indent=2).encode() + b"\n")
+    return exits.OK
+
+
+def _show(one: TaskPreview) -> None:
+    after = f", after {', '.join(map(str, one.deps))}" if one.deps else ""
+    model = f", model {inert(one.model)}" if one.model else ""
+    print(f"  {one.id} {inert(one.title)}{after}")
+    print(f"    {inert(one.agent) or 'plain session'}, {one.strategy}, tier {one.tier}, {one.harness}{model}")
+    print(f"    {shell_line(one.command)}")
+    checks = "; ".join(map(inert, one.checks)) or "none"
+    print(f"    checks: {checks}    reviewers: {', '.join(map(inert, one.reviewers)) or 'none'}")
+
+
+def _files(root: str) -> list[str]:
+    try:
+        return asyncio.run(Git(root).names("ls-files"))
+    except (GitFailed, OSError):
+        return []

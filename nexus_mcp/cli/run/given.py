@@ -1,0 +1,38 @@
+"""What the command line of `run` gives: the values as typed, and what they and the project's files lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.run.config import RunConfig
+    from nexus_mcp.run.precheck import Subject
+    from nexus_mcp.run.setup import Options
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One command line. `settings` is the whole config.yml, `config` its section `run` with the options over it."""
+
+    values: Values
+    workspace: Workspace
+    store: Store
+    config: RunConfig
+    settings: dict[str, Any]
+    options: Options
+    catalog: Catalog
+
+    def tasks(self) -> dict[str, Any]:
+        """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError."""
+        return self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}
+
+    def subject(self) -> Subject:
+        """Return what the precheck looks at."""
+        from nexus_mcp.run.precheck import Subject
+
+        return Subject(self.workspace.root, self.store, self.config, self.catalog, self.tasks(), self.options.tasks)

@@ -1,0 +1,36 @@
+"""Options and openers that the subcommands of `run` share."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.options import Argument, Option, parse_count
+from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.workspace import Workspace
+
+RUN = Argument("[RUN]", "the id of a run; without it, the newest one", least=0)
+TASK = Argument("TASK", "the id of a task", is_number=True)
+FOLLOW = Option("--follow", "", "go on showing what happens, until the run ends")
+PROJECT_ONLY = (PROJECT,)
+POLL_S = 0.5
+
+
+def opened_store(values: Values) -> tuple[Workspace, Store]:
+    """Return the workspace of the command line and its store."""
+    from nexus_mcp.store.store import Store
+
+    workspace = workspace_from(values)
+    return workspace, Store(workspace)
+
+
+def run_name(values: Values) -> str:
+    """Return the run that the command line names, "" for the newest."""
+    return values.get(RUN.name, "")
+
+
+def task_of(values: Values) -> int:
+    """Return the task that the command line names. Raise UsageError."""
+    return parse_count(values[TASK.name], TASK.name)

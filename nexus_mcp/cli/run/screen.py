@@ -1,0 +1,112 @@
+"""Show a run while it works: a line for each event, and on a terminal a table of what runs now below them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from nexus_mcp.quoting import inert
+from nexus_mcp.run import log_entries
+from nexus_mcp.run.status import milliseconds
+from nexus_mcp.state import times
+from nexus_mcp.state.tasks import COMPLETED
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from nexus_mcp.run.events import AnyEvent
+    from nexus_mcp.run.precheck import Item
+    from nexus_mcp.run.projection import RunRecord
+    from nexus_mcp.run.setup import Run
+
+_STYLES = {"warn": "yellow", "error": "bold red"}
+_GOOD = frozenset(("merged", "task_done"))
+_TITLE = 40
+
+
+class Screen:
+    """The output of a run. On a terminal `is_live` shows a table that is refreshed; elsewhere there are only lines."""
+
+    def __init__(self, stream: TextIO, *, is_live: bool) -> None:
+        self._console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_live)
+        self._live = Live(get_renderable=self._table, console=self._console, transient=True) if is_live else None
+        self._run: Run | None = None
+        self._is_closed = False
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def follow(self, run: Run) -> None:
+        """Show what the run does from now on."""
+        self._run = run
+        if self._live is not None:
+            self._live.start()
+
+    def stop(self) -> None:
+        """Remove the table."""
+        if self._live is not None and self._live.is_started:
+            self._live.stop()
+
+    def event(self, event: AnyEvent) -> None:
+        """Show an event, unless it is a detail."""
+        level = log_entries.level(event)
+        if level != "debug":
+            style = "green" if event.type in _GOOD else _STYLES.get(level, "")
+            self.line(log_entries.line(event), style)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Show a line. A reader that closed the pipe does not end the run."""
+        if self._is_closed:
+            return
+        try:
+            self._console.print(Text(text, style=style))
+        except BrokenPipeError:
+            self._is_closed = True
+
+    def items(self, items: Sequence[Item]) -> None:
+        """Show the items of the precheck that did not pass."""
+        for item in items:
+            if not item.passed:
+                style = "bold red" if item.tier == "blocker" else "yellow"
+                self.line(f"{item.tier}: {item.name}: {inert(item.message)}", style)
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        if self._run is None:
+            return table
+        state, now = self._run.state, times.stamp(time.time())
+        table.add_row(Text(_progress(self._run), style="bold"))
+        for record in state.tasks.values():
+            last = record.last
+            if record.state in ("running", "merging") and last is not None:
+                took = milliseconds(last.planned_at, now) // 1000
+                who = last.agent or last.harness
+                cells = (f"task {record.id}", last.phase, who, last.attempt.tier, f"attempt {last.attempt.number}")
+                table.add_row(*(Text(inert(cell)) for cell in cells), Text(f"{took // 60}:{took % 60:02}"))
+        for question in state.open_questions():
+            table.add_row(Text(f"question {question.id}: {inert(question.summary)[:200]}", style="yellow"))
+        return table
+
+
+def _progress(run: Run) -> str:
+    document = run.tasks()
+    tasks = [one for one in document["tasks"] if run.options.tasks is None or one["id"] in run.options.tasks]
+    done = sum(one["status"] == COMPLETED for one in tasks)
+    waiting = [str(one["id"]) for one in tasks if _waits(one, run.state)]
+    cost = f", {run.state.cost_usd:.2f} USD" if run.state.is_cost_known else ""
+    waits = f", waiting for others: {', '.join(waiting[:8])}" if waiting else ""
+    return f"{done} of {len(tasks)} tasks completed{cost}{waits}"
+
+
+def _waits(task: dict[str, object], state: RunRecord) -> bool:
+    id_ = task["id"]
+    return task["status"] != COMPLETED and isinstance(id_, int) and state.task(id_).state == "waiting"

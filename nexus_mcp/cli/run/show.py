@@ -1,0 +1,33 @@
+"""`nexus-mcp run show [RUN]`: the report of a run as it is now, with the timeline of each task."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, run_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+
+def run(values: Values) -> int:
+    """Print the report as Markdown."""
+    from nexus_mcp.run import report
+    from nexus_mcp.run.view import opened
+
+    _, store = opened_store(values)
+    with opened(store, run_name(values)) as view:
+        document = store.tasks() or view.header.get("tasks") or {"goal": "", "tasks": []}
+        print(report.markdown(view.state, document, view.events), end="")
+    return exits.OK
+
+
+COMMAND = Command(
+    "show",
+    "show the attempts of each task in a run",
+    "Shows each task of a run with its attempts, checks, verdicts and merges, and what is\nleft, as Markdown.",
+    PROJECT_ONLY,
+    run,
+    argument=RUN,
+)

@@ -1,0 +1,43 @@
+"""`nexus-mcp run [TASK…]`: begin a run, or take up the unfinished one."""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.run.command_line import DEMO, DRY_RUN, OPTIONS, TASKS, read
+from nexus_mcp.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+_NESTED = "NEXUS_RUN"
+
+
+def run(values: Values) -> int:
+    """Run, and return the exit code of the run. Raise UsageError, CatalogError, and errors of the store and of git."""
+    if os.environ.get(_NESTED):
+        raise UsageError("This is a session of a run, which may not start another run.")
+    if DEMO.name in values:
+        from nexus_mcp.cli.run.demo import show
+
+        return show()
+    given = read(values)
+    if DRY_RUN.name in values:
+        from nexus_mcp.cli.run.dry_run import show as preview
+
+        return preview(given)
+    from nexus_mcp.cli.run.work import begin
+
+    return begin(given)
+
+
+COMMAND = Command(
+    "run",
+    "begin a run, or take up the unfinished one",
+    "Works through the task list.",
+    OPTIONS,
+    run,
+    argument=TASKS,
+)

@@ -1,0 +1,49 @@
+"""`nexus-mcp run unlock`: free the leases of a dead executor, and end what it left running."""
+
+from __future__ import annotations
+
+import asyncio
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.run.options import PROJECT_ONLY, opened_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+
+def run(values: Values) -> int:
+    """Free leases and end orphans; refuse while a run holds the lock. The lock file itself is never deleted."""
+    from nexus_mcp.run import registry
+    from nexus_mcp.run.processes import end_orphan
+    from nexus_mcp.run.run_folder import RunBusy, RunLock
+    from nexus_mcp.store import tasks_extension
+
+    _, store = opened_store(values)
+    with store.state() as state:
+        if state is None:
+            print("There is no lock.")
+            return exits.OK
+        try:
+            with RunLock(state):
+                ended = 0
+                for row in registry.alive(state):
+                    ended += asyncio.run(end_orphan(int(row["pid"]), float(row["create_time"])))
+                freed = tasks_extension.free(state)
+        except RunBusy as busy:
+            print(busy)
+            return exits.BUSY
+    tasks = f"of tasks {', '.join(map(str, freed))}" if freed else "of no task"
+    print(f"The lock is free. Leases {tasks} were freed; {ended} processes were ended.")
+    return exits.OK
+
+
+COMMAND = Command(
+    "unlock",
+    "free what a dead executor held",
+    "Frees the leases of tasks and ends the processes that a dead executor left. While a\n"
+    "run is at work it refuses: nexus-mcp run stop ends that one.",
+    PROJECT_ONLY,
+    run,
+)

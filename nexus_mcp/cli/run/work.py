@@ -1,0 +1,304 @@
+"""Execute a run for the command line: trust, precheck, signals, answers from the terminal, and the summary."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TextIO
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.run.command_line import EVENTS, NEW, STATUS_FILE, TRUST
+from nexus_mcp.cli.run.screen import Screen
+from nexus_mcp.errors import UsageError
+from nexus_mcp.harness.models import Models, read_models
+from nexus_mcp.program import own_command
+from nexus_mcp.quoting import inert
+from nexus_mcp.run import control, log_entries, precheck, report, trust
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.begin import begun, unfinished
+from nexus_mcp.run.execute import Front, Result, execute
+from nexus_mcp.run.projection import RunRecord
+from nexus_mcp.run.run_folder import RunBusy
+from nexus_mcp.run.settings import SECTION
+from nexus_mcp.run.status import status_file
+from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.state import times
+from nexus_mcp.state.tasks import COMPLETED
+
+if TYPE_CHECKING:
+    from nexus_mcp.catalog.load import Catalog
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.cli.run.given import Given
+    from nexus_mcp.run.config import RunConfig
+    from nexus_mcp.run.setup import ChooseModel, Options, Run
+
+EXIT_CODES = {
+    "completed": exits.OK,
+    "failed": exits.FAILED,
+    "stalled": exits.NEEDS_PERSON,
+    "paused": exits.NEEDS_PERSON,
+    "interrupted": exits.INTERRUPTED,
+    "limit": exits.LIMIT,
+}
+PAUSING = "Ctrl-C: nothing new starts, and the run ends after the attempts at work. Ctrl-C again ends them at once."
+_YES = ("y", "yes")
+
+
+def begin(given: Given) -> int:
+    """Run, and return the exit code of the table in docs/run.md."""
+    values, options = given.values, given.options
+    human = sys.stderr if values.get(EVENTS.name) == "-" else sys.stdout
+    if not _is_trusted(given, human):
+        return exits.BLOCKED
+    paths = [StatusPath(values[STATUS_FILE.name])] if STATUS_FILE.name in values else []
+    with Screen(human, is_live=not options.is_headless) as screen, ExitStack() as stack:
+        items = asyncio.run(precheck.examine(given.subject()))
+        with given.store.state() as state:
+            is_resumed = state is not None and bool(unfinished(state)) and NEW.name not in values
+        if _is_all_done(given.tasks(), options) and not is_resumed:
+            screen.line("All tasks are completed.")
+            return exits.OK
+        if is_resumed:
+            items = [item for item in items if item.name != "tasks"]
+        screen.items(items)
+        if any(item.name == "lock" and not item.passed for item in items):
+            return exits.BUSY
+        if precheck.exit_code_of(items, strict=False) == "blocker":
+            _write_failed(paths, given)
+            return exits.BLOCKED
+        front = Front(screen.event, screen.items, None, paths)
+        try:
+            return asyncio.run(_work(given, screen, front, _sink(values, stack)))
+        except RunBusy as busy:
+            screen.line(inert(str(busy)), "bold red")
+            return exits.BUSY
+
+
+async def _work(given: Given, screen: Screen, front: Front, sink: Callable[[ev.AnyEvent], object]) -> int:
+    options = given.options
+    opened = begun(
+        workspace=given.workspace,
+        store=given.store,
+        config=given.config,
+        options=options,
+        catalog=given.catalog,
+        is_new=NEW.name in given.values,
+    )
+    async with opened as run:
+        equip(run, given.settings)
+        run.listeners.append(sink)
+        screen.follow(run)
+        with _Signals(run) as signals, _Terminal(run, is_open=not options.is_headless) as terminal:
+            if not options.is_headless:
+                front = replace(front, confirm=lambda text: _confirm(terminal, screen, text))
+            result = await execute(run, front, signalled=lambda: signals.code is not None)
+            screen.stop()
+            _summary(screen, run, result)
+            return signals.code if signals.code is not None else EXIT_CODES[result.status]
+
+
+def equip(run: Run, settings: dict[str, Any]) -> None:
+    """Give the run the models of the harnesses, and the words that start our server and our hook in their sessions."""
+    run.models = choices(run.config, run.catalog, settings)
+    run.serve = lambda harness: [*own_command(), "serve", "--harness-id", harness]
+    run.hook = lambda harness: [*own_command(), "hook", "--native", harness, "--gate", "off"]
+
+
+def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> dict[str, ChooseModel]:
+    """Return harness -> the function that returns the model of (agent, tier). Raise CatalogError."""
+    found: dict[str, ChooseModel] = {}
+    for harness in dict.fromkeys((config.harness_for("do"), config.harness_for("check"))):
+        models = read_models(harness, settings)
+
+        def choose(agent: str, tier: str, models: Models = models) -> str:
+            entry = catalog.agents.get(agent)
+            own = models.by_category.get(entry["category"], "") if entry is not None else ""
+            return own or models.tiers.get(tier, "")
+
+        found[harness] = choose
+    return found
+
+
+def _is_trusted(given: Given, human: TextIO) -> bool:
+    """Return whether the commands of the configuration may run: a person saw them before, or agrees now."""
+    root, section = given.workspace.root, given.settings.get(SECTION) or {}
+    wanted = trust.digest(section)
+    if trust.is_trusted(root, wanted):
+        return True
+    print("The section run of .nexus/config.yml names commands and files that you have not trusted yet:", file=human)
+    for line in trust.commands(section):
+        print(f"  {inert(line)}", file=human)
+    if TRUST.name in given.values:
+        trust.trust(root, wanted)
+        return True
+    if given.options.is_headless:
+        print("If you trust them: nexus-mcp run --trust", file=human)
+        return False
+    print("Run them, now and until they change? [y/N] ", end="", file=human, flush=True)
+    if sys.stdin.readline().strip().lower() not in _YES:
+        return False
+    trust.trust(root, wanted)
+    return True
+
+
+def _is_all_done(document: dict[str, Any], options: Options) -> bool:
+    chosen = [one for one in document["tasks"] if options.tasks is None or one["id"] in options.tasks]
+    return bool(chosen) and all(one["status"] == COMPLETED for one in chosen)
+
+
+def _write_failed(paths: list[StatusPath], given: Given) -> None:
+    document = given.tasks()
+    made = status_file(
+        RunRecord(run="", pid=os.getpid()),
+        document["tasks"],
+        given.config,
+        times.stamp(time.time()),
+        feature=document["goal"],
+        status="precheck-failed",
+    )
+    for path in paths:
+        path.write(made.model_dump_json(indent=2).encode() + b"\n")
+
+
+def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
+    """Return the function that writes events as JSON lines where --events says. Raise UsageError."""
+    where = values.get(EVENTS.name)
+    if where is None:
+        return lambda _: None
+    if where == "-":
+        file = sys.stdout
+    else:
+        try:
+            file = stack.enter_context(open(where, "a", encoding="utf-8"))  # noqa: SIM115
+        except OSError as error:
+            raise UsageError(f"{EVENTS.name}: {where!r} cannot be written: {error.strerror}.") from error
+
+    def write(event: ev.AnyEvent) -> None:
+        with suppress(OSError):  # a reader that went away does not end the run
+            file.write(json.dumps(log_entries.entry(event), ensure_ascii=True) + "\n")
+            file.flush()
+
+    return write
+
+
+async def _confirm(terminal: _Terminal, screen: Screen, text: str) -> bool:
+    screen.stop()
+    screen.line(f"{text} [y/N]", "bold")
+    return (await terminal.line()).strip().lower() in _YES
+
+
+def _summary(screen: Screen, run: Run, result: Result) -> None:
+    """Show how the run ended, and the commands that go on."""
+    screen.line()
+    document = run.tasks()
+    for task in document["tasks"]:
+        record = run.state.tasks.get(task["id"])
+        if record is None:
+            continue
+        state = "completed" if task["status"] == COMPLETED else record.state
+        why = f": {inert(' '.join(record.reason.split()))[:200]}" if record.reason else ""
+        style = "green" if state == "completed" else "yellow"
+        attempts = f"{len(record.attempts)} attempt{'s' * (len(record.attempts) != 1)}"
+        screen.line(f"{state:10} task {task['id']} {inert(task['title'])[:60]} ({attempts}){why}", style)
+    if result.merge and result.merge_is_open:
+        screen.line(f"The work is on {run.repository.integration}: {inert(result.merge)}.")
+    elif run.options.merge != "never" and run.state.integration and not result.merge:
+        screen.line("Your branch has the work.", "green")
+    for command in report.next_commands(run.state, document, result.merge if result.merge_is_open else ""):
+        screen.line(f"  {command}")
+    if result.report:
+        screen.line(f"Report: {result.report}")
+    for problem in result.problems:
+        screen.line(f"Not written: {inert(problem)}", "yellow")
+
+
+class _Signals:
+    """Signals of a run. `code` is the exit code of the signal that ended it, None without one."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._loop = asyncio.get_running_loop()
+        self.code: int | None = None
+
+    def __enter__(self) -> _Signals:
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number, code in ((signal.SIGTERM, exits.TERMINATED), (signal.SIGHUP, exits.HUNG_UP)):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
+                self._loop.add_signal_handler(number, self._end, code)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._loop.remove_signal_handler(number)
+
+    def _interrupt(self) -> None:
+        if self.code is not None:
+            self._run.stop.set()
+            return
+        self.code = exits.INTERRUPTED
+        self._run.emit(ev.Paused(reason=PAUSING))
+
+    def _end(self, code: int) -> None:
+        self.code = code
+        self._run.stop.set()
+
+
+class _Terminal:
+    """Lines that a person types while the run works: answers to its open questions, the oldest first."""
+
+    def __init__(self, run: Run, *, is_open: bool) -> None:
+        self._run = run
+        self._is_open = is_open
+        self._wanted: asyncio.Future[str] | None = None
+        self._rest = b""
+
+    def __enter__(self) -> _Terminal:
+        if self._is_open:
+            asyncio.get_running_loop().add_reader(0, self._read)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    async def line(self) -> str:
+        """Return the next line that is typed, "" at the end of input or when the run is stopped."""
+        if not self._is_open:
+            return ""
+        self._wanted = asyncio.get_running_loop().create_future()
+        stopping = asyncio.create_task(self._run.stop.wait())
+        both: set[asyncio.Future[Any]] = {self._wanted, stopping}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        return self._wanted.result() if self._wanted.done() else ""
+
+    def _read(self) -> None:
+        try:
+            data = os.read(0, 4096)
+        except OSError:
+            data = b""
+        if not data:
+            self._close()
+        *lines, self._rest = (self._rest + data).split(b"\n") if data else [self._rest, b""]
+        for line in lines:
+            self._take(line.decode(errors="replace"))
+
+    def _take(self, text: str) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(text)
+            return
+        questions = self._run.state.open_questions()
+        if questions and text.strip():
+            request = {"command": "answer", "id": questions[0].id, "text": text.strip(), "by": "terminal"}
+            control.drop(self._run.folder, request)
+
+    def _close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            asyncio.get_running_loop().remove_reader(0)

@@ -1,0 +1,100 @@
+"""Remove finished runs: log, worktrees, merged branches. A branch with work that is nowhere else stays."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.run.begin import unfinished
+from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.projection import project
+from nexus_mcp.run.run_folder import HEADER, RUNS, is_run_id, read_json, read_log, run_folder, run_ids
+from nexus_mcp.run.worktrees import Repository
+from nexus_mcp.store.folder import Folder
+
+KEPT = 20
+_DAY_S = 86_400
+
+
+def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
+    """Return the runs to remove: those older than `days`, without it those beyond the newest KEPT; never an unfinished
+    one. Raise PathRefused, StorageError.
+    """
+    names = run_ids(state)
+    open_run = unfinished(state)
+    if days is None:
+        return [name for name in names[:-KEPT] if name != open_run]
+    return [name for name in names if name != open_run and now - _last_change(state, name) > days * _DAY_S]
+
+
+def _last_change(state: Folder, name: str) -> float:
+    with run_folder(state, name) as folder:
+        updated = "" if folder is None else project(read_log(folder)[0]).updated_at
+    try:
+        return datetime.fromisoformat(updated).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str]:
+    """Remove a run, and return its branches that stay because they are not merged. Raise UsageError for an unknown or
+    unfinished run, GitFailed, StorageError.
+    """
+    if not is_run_id(name) or name not in run_ids(state):
+        raise UsageError(f"There is no run {name!r}.", next_step="nexus-mcp run list shows them.")
+    if name == unfinished(state):
+        raise UsageError(f"{name} is not finished.", next_step="nexus-mcp run goes on; --new abandons it.")
+    with run_folder(state, name) as folder:
+        assert folder is not None
+        header = read_json(folder, HEADER)
+    if isinstance(header, dict):
+        place = str((header.get("config") or {}).get("worktrees") or RunConfig().worktrees)
+        worktrees = os.path.expanduser(place)
+    repository = Repository(root, name, worktrees)
+    left = await _remove_git(repository)
+    with state.make(RUNS)[0] as runs, runs.make(name)[0] as folder:
+        _empty(folder)
+        runs.remove_folder(name)
+    return left
+
+
+async def _remove_git(repository: Repository) -> list[str]:
+    """Remove worktrees, whose work is committed first, and merged branches; return the branches that stay."""
+    folder = os.path.join(repository.worktrees, repository.run)
+    for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        path = os.path.join(folder, entry)
+        if entry != "integration" and os.path.exists(os.path.join(path, ".git")):
+            await repository.collect(path, "nexus: kept before the worktree was removed", hooks=False)
+        await repository.remove(path)
+    git: Git = repository.git
+    refs = (await git.out("for-each-ref", "--format=%(refname:short)", f"refs/heads/nexus/{repository.run}/")).split()
+    head = await repository.head("HEAD")
+    left = []
+    for ref in refs:
+        commit = await repository.head(f"refs/heads/{ref}")
+        if await repository.is_ancestor(commit, head):
+            await git.run("update-ref", "-d", f"refs/heads/{ref}", commit)
+        else:
+            left.append(ref)
+    return left
+
+
+def _empty(folder: Folder) -> None:
+    """Remove everything in a folder of a run; links are removed, not followed."""
+    for name in folder.names():
+        inner = folder.child(name) if _is_folder(folder, name) else None
+        if inner is None:
+            folder.unlink(name)
+            continue
+        with inner:
+            _empty(inner)
+        folder.remove_folder(name)
+
+
+def _is_folder(folder: Folder, name: str) -> bool:
+    import stat
+
+    info = folder.look(name)
+    return info is not None and stat.S_ISDIR(info.st_mode)

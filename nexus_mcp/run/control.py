@@ -1,0 +1,46 @@
+"""Requests of other processes to a run: a file in its folder control/ for each. Only the lock holder writes the log."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nexus_mcp.run.run_folder import write_json
+from nexus_mcp.store.folder import Folder
+
+CONTROL = "control"
+_LIMIT = 1 << 20
+
+
+def drop(run: Folder, value: Mapping[str, Any]) -> None:
+    """Leave a request for the run whose folder this is. Raise StorageError, PathRefused."""
+    with run.make(CONTROL)[0] as folder:
+        write_json(folder, f"{time.time_ns():020}.json", dict(value))
+
+
+def has_requests(run: Folder) -> bool:
+    """Return whether requests wait for the run. Raise PathRefused, StorageError."""
+    folder = run.child(CONTROL)
+    if folder is None:
+        return False
+    with folder:
+        return bool(_names(folder))
+
+
+def take(run: Folder) -> Iterator[dict[str, Any]]:
+    """Yield each request, oldest first, and remove it when the next one is asked for. Raise StorageError."""
+    with run.make(CONTROL)[0] as folder:
+        for name in _names(folder):
+            try:
+                value = json.loads(folder.read(name, _LIMIT) or b"")
+            except (ValueError, RecursionError):
+                value = None  # not one of ours: files are put in place whole
+            if isinstance(value, dict):
+                yield value
+            folder.unlink(name)
+
+
+def _names(folder: Folder) -> list[str]:
+    return sorted(name for name in folder.names() if name.endswith(".json"))

@@ -1,0 +1,164 @@
+"""Execute an opened run from end to end: orphans, baseline, engine, last checks, merge into the user's branch, report.
+
+The command line passes in how to show events and how to ask; everything else is here, so that a run is the same from
+wherever it is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.run import events as ev
+from nexus_mcp.run import final_merge, report, routing
+from nexus_mcp.run.begin import measure_baseline
+from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
+from nexus_mcp.run.engine import LocalEngine
+from nexus_mcp.run.leases import Leases
+from nexus_mcp.run.precheck import Item, of_checks
+from nexus_mcp.run.registry import Registry
+from nexus_mcp.run.run_folder import HEADER, read_json
+from nexus_mcp.run.setup import CLIENT, Run
+from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.state.oplog import By
+from nexus_mcp.store.folder import Folder
+
+NOT_MERGED = "not merged"
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """How a run meets people. `event` gets each event, `baseline` the checks on the base commit, `confirm` asks whether
+    to merge and returns the answer, None where nobody is there to answer.
+    """
+
+    event: Callable[[ev.AnyEvent], object] = lambda _: None
+    baseline: Callable[[Sequence[Item]], object] = lambda _: None
+    confirm: Callable[[str], Awaitable[bool]] | None = None
+    status_paths: Sequence[StatusPath] = ()
+
+
+@dataclass(slots=True)
+class Result:
+    """How a run ended. `merge` is "" if the user's branch has everything, else why it has not; `report` its path."""
+
+    status: ev.RunStatus
+    merge: str = ""
+    merge_is_open: bool = False
+    report: str = ""
+    problems: list[str] = field(default_factory=list)
+
+
+async def execute(run: Run, front: Front, *, signalled: Callable[[], bool] = bool) -> Result:
+    """Execute the run and return how it ended. Raise NexusError as the store, git and the log do.
+
+    `signalled` returns whether a signal ended it: then nothing is merged.
+    """
+    run.listeners.append(front.event)
+    with run.store.state() as state:
+        assert state is not None
+        return await _executed(run, front, state, signalled)
+
+
+async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[], bool]) -> Result:
+    registry, leases = Registry(state, run), Leases(state, run)
+    await registry.end_orphans()
+    leases.begin()
+    run.listeners += [registry.take, leases.take]
+    await _unless_stopped(run, measure_baseline(run))
+    front.baseline(of_checks(run.baseline, run.config))
+    files = await run.repository.git.names("ls-files")
+    engine = LocalEngine(run, has_tests=routing.has_tests(files, run.config))
+    engine.status_paths += front.status_paths
+    engine.more_files = leases.files
+    await user_hook(run, "on-start", {})
+    status = await engine.work()
+    result = Result(status)
+    if status == "completed" and run.config.regression == "end":
+        failing = await _last_checks(run)
+        if failing:
+            result.status, result.merge = "failed", failing
+    if not signalled():
+        await _merge(run, front, result)
+    run.emit(ev.RunEnded(status=result.status, reason=result.merge if result.status == "failed" else ""))
+    result.report = _report(run, result)
+    await user_hook(run, "on-complete", {"NEXUS_STATUS": result.status})
+    result.problems += [f"{one.path}: {one.problem}" for one in front.status_paths if one.problem]
+    return result
+
+
+async def _unless_stopped(run: Run, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work, or end it as soon as the run is stopped."""
+    working, stopping = asyncio.create_task(work), asyncio.create_task(run.stop.wait())
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not working.done():
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        return
+    await working
+
+
+async def _last_checks(run: Run) -> str:
+    """Return why the checks fail on the whole integration branch, "" if they pass."""
+    path = await run.repository.integration_worktree()
+    environ = environment(tuple(run.config.strip_env))
+    for name, command in run.config.active_checks().items():
+        found: CheckResult = await run_check(name, command, path, environ, run.config.check_timeout_s)
+        if is_new(found, run.baseline.get(name)):
+            return f"{name} fails on the integration branch."
+    return ""
+
+
+async def _merge(run: Run, front: Front, result: Result) -> None:
+    """Bring the merged tasks into the user's branch, as `--merge` says, and note why not.
+
+    Tasks that are merged so far are verified, so a run that stalled may be merged, too; but only after a question.
+    """
+    mode, repository = run.options.merge, run.repository
+    header = read_json(run.folder, HEADER)
+    if mode == "never" or not run.state.integration or (result.status == "failed" and run.config.regression == "end"):
+        return
+    found = await final_merge.readiness(repository, str(header.get("branch", "")))
+    if not found.commits and not found.problem:
+        return
+    result.merge_is_open = True
+    if found.problem:
+        result.merge = found.problem
+        return
+    if mode == "ask":
+        question = f"Move {found.branch} to the {found.commits} commits of this run?"
+        if front.confirm is None or not await front.confirm(question):
+            result.merge = NOT_MERGED
+            return
+    elif result.status != "completed":
+        result.merge = "not every task is completed"
+        return
+    result.merge = await final_merge.fast_forward(repository)
+    result.merge_is_open = bool(result.merge)
+
+
+def _report(run: Run, result: Result) -> str:
+    """Write the report as an artifact and beside the log; return the path of the artifact, "" if the disk refused."""
+    from nexus_mcp.store import artifacts
+
+    text = report.markdown(run.state, run.tasks(), run.log.events, merge=result.merge)
+    try:
+        report.write(run.folder, text, run.state, run.tasks(), run.log.events, merge=result.merge)
+        by = By("artifact_write", run.workspace.harness_id, CLIENT)
+        return artifacts.write(run.store, f"runs/{run.state.run}.md", text, by)
+    except NexusError as error:
+        result.problems.append(str(error))
+        return ""
+
+
+async def user_hook(run: Run, name: str, more: Mapping[str, str]) -> None:
+    """Run a command of the user at an event of the run; its failure is no fault of the run."""
+    hook = run.config.hooks.get(name)  # type: ignore[call-overload]
+    if hook is None:
+        return
+    environ = environment(tuple(run.config.strip_env), NEXUS_RUN_ID=run.state.run, NEXUS_EVENT=name, **more)
+    await run_check(name, hook.command, run.workspace.root, environ, hook.timeout_ms / 1000)

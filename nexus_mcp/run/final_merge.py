@@ -1,0 +1,54 @@
+"""Bring the integration branch of a run into the user's branch: only forwards, and only where nothing is in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.worktrees import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the user's branch can move to the integration branch. `problem` says what is in the way, "" for nothing.
+
+    `commits` is the number of commits that it would get; 0 means that it has them all.
+    """
+
+    branch: str
+    commits: int
+    problem: str = ""
+
+
+async def readiness(repository: Repository, branch: str) -> Readiness:
+    """Return whether the branch, from which the run began, can be moved now. Raise GitFailed."""
+    git = repository.git
+    new = await repository.head(f"refs/heads/{repository.integration}")
+    if not new:
+        return Readiness(branch, 0, "the integration branch is gone")
+    if not branch:
+        return Readiness("", 0, "the run began without a branch (detached HEAD)")
+    code, now = await git.run("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
+    if code or now.strip() != branch:
+        return Readiness(branch, 0, f"{branch} is not checked out any more")
+    head = await repository.head("HEAD")
+    commits = int(await git.out("rev-list", "--count", f"{head}..{new}"))
+    if not commits:
+        return Readiness(branch, 0)
+    if not await repository.is_ancestor(head, new):
+        return Readiness(branch, commits, f"{branch} has moved since the run began")
+    if await git.names("diff", "--name-only", "HEAD"):
+        return Readiness(branch, commits, "there are uncommitted changes")
+    return Readiness(branch, commits)
+
+
+async def fast_forward(repository: Repository) -> str:
+    """Move the branch that is checked out to the integration branch; return "" or what git said against it.
+
+    git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand.
+    """
+    try:
+        await Git(repository.root, hooks=True).run("merge", "--ff-only", "--quiet", repository.integration)
+    except GitFailed as error:
+        return error.output.strip() or str(error)
+    return ""

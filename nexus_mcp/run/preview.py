@@ -1,0 +1,113 @@
+"""Preview a run without starting anything: order, waves, agent, strategy, tier, model, command, checks, and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nexus_mcp.catalog.capabilities import forbidden_tools
+from nexus_mcp.catalog.load import Catalog
+from nexus_mcp.run import routing
+from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.drivers import driver
+from nexus_mcp.run.drivers.definition import SessionRequest
+from nexus_mcp.run.ready import waves
+from nexus_mcp.run.setup import ChooseModel, Options
+from nexus_mcp.run.stages import SESSIONS
+from nexus_mcp.state.tasks import COMPLETED
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPreview:
+    """What would be done for one task. `wave` counts from 1; 0: it waits for a task outside of the run.
+
+    `sessions` is the largest number of sessions that work on it, those of reviewers included.
+    """
+
+    id: int
+    title: str
+    wave: int
+    deps: list[int]
+    agent: str
+    strategy: str
+    tier: str
+    harness: str
+    model: str
+    command: list[str]
+    checks: list[str]
+    reviewers: list[str]
+    sessions: int
+
+    def row(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+def preview(
+    tasks: list[dict[str, Any]],
+    config: RunConfig,
+    options: Options,
+    catalog: Catalog,
+    models: Mapping[str, ChooseModel],
+    *,
+    has_tests: bool,
+) -> list[TaskPreview]:
+    """Return the tasks that the run would work on, in their order. Raise UsageError for an unknown harness."""
+    order = {id_: number for number, wave in enumerate(waves(tasks), 1) for id_ in wave}
+    chosen = [
+        task for task in tasks if task["status"] != COMPLETED and (options.tasks is None or task["id"] in options.tasks)
+    ]
+    found = [
+        _of_task(task, order.get(task["id"], 0), config, options, catalog, models, has_tests=has_tests)
+        for task in chosen
+    ]
+    return sorted(found, key=lambda one: (one.wave or len(tasks) + 1, one.id))
+
+
+def _of_task(  # noqa: PLR0917
+    task: dict[str, Any],
+    wave: int,
+    config: RunConfig,
+    options: Options,
+    catalog: Catalog,
+    models: Mapping[str, ChooseModel],
+    *,
+    has_tests: bool,
+) -> TaskPreview:
+    agent = str(task.get("owner") or "")
+    entry = catalog.agents.get(agent)
+    chosen = routing.strategy(task, config, has_tests=has_tests, override=options.strategy)
+    harness, tier = config.harness_for("do"), config.tiers[0].tier
+    choose = models.get(harness)
+    model = choose(agent, tier) if choose is not None else ""
+    category = str(entry["category"]) if entry else "do"
+    reviewers = routing.reviewers(task, category, config, chosen) if options.has_review else ()
+    attempts = sum(one.attempts for one in config.tiers)
+    rounds = attempts * (1 + config.mend)
+    request = SessionRequest(
+        role="owner",
+        agent=agent,
+        prompt="",
+        role_text=f"(the text of {agent})" if entry else "",
+        model=model,
+        forbidden=tuple(name for name in forbidden_tools(catalog, agent, harness) if "*" not in name) if entry else (),
+        folder="WORKTREE",
+        scratch="SCRATCH",
+        session="SESSION-ID",
+    )
+    return TaskPreview(
+        id=task["id"],
+        title=str(task["title"]),
+        wave=wave,
+        deps=list(task.get("deps", ())),
+        agent=agent,
+        strategy=chosen,
+        tier=tier,
+        harness=harness,
+        model=model,
+        command=list(driver(harness, config).command(request).words),
+        checks=[f"{name}: {command}" for name, command in config.active_checks().items()],
+        reviewers=list(reviewers),
+        sessions=rounds * (len(SESSIONS[chosen]) + 2 * len(reviewers)),
+    )

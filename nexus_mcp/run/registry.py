@@ -1,0 +1,76 @@
+"""Keep `.nexus/state/processes.json`: the processes that runs of this project have started, with create times.
+
+The log of a run names its processes, too. This file is found without the log, and it survives `run --new`. A pid that
+another process uses by now has another create time, so nothing foreign is ever ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.processes import end_orphan, is_alive
+from nexus_mcp.run.run_folder import read_json, write_json
+from nexus_mcp.run.setup import Run
+from nexus_mcp.store.folder import Folder
+
+NAME = "processes.json"
+
+
+class Registry:
+    """The file, as a listener of the events of a run."""
+
+    def __init__(self, state: Folder, run: Run) -> None:
+        self._state = state
+        self._run = run
+        self._rows: list[dict[str, Any]] = []
+
+    async def end_orphans(self) -> list[int]:
+        """End the processes of dead executors that are alive, and return their ids. Raise StorageError."""
+        ended = []
+        for row in rows(self._state):
+            if await end_orphan(int(row["pid"]), float(row["create_time"])):
+                ended.append(int(row["pid"]))
+                self._run.emit(ev.OrphanEnded(pid=ended[-1]))
+        self._write([])
+        return ended
+
+    def take(self, event: ev.AnyEvent) -> None:
+        """Add a process that started, and remove one that ended. Raise StorageError."""
+        if isinstance(event, ev.ProcessStarted) and event.pid:
+            record = self._run.state.task(event.task or 0).last
+            row = {
+                "pid": event.pid,
+                "create_time": event.create_time,
+                "pgid": event.pid,
+                "run": self._run.state.run,
+                "task": event.task,
+                "attempt": event.attempt,
+                "worktree": "" if record is None else record.worktree,
+                "started": event.at,
+            }
+            self._write([*self._rows, row])
+        elif isinstance(event, ev.ProcessEnded):
+            about = (event.task, event.attempt)
+            self._write([row for row in self._rows if (row["task"], row["attempt"]) != about])
+
+    def _write(self, kept: list[dict[str, Any]]) -> None:
+        self._rows = kept
+        write_json(self._state, NAME, kept)
+
+
+def rows(state: Folder) -> list[dict[str, Any]]:
+    """Return the rows of the file that are whole; [] without a file."""
+    value = read_json(state, NAME)
+    found = value if isinstance(value, list) else []
+    return [row for row in found if isinstance(row, dict) and _is_whole(row)]
+
+
+def alive(state: Folder) -> Iterable[dict[str, Any]]:
+    """Return the rows whose process is alive."""
+    return [row for row in rows(state) if is_alive(int(row["pid"]), float(row["create_time"]))]
+
+
+def _is_whole(row: dict[str, Any]) -> bool:
+    return isinstance(row.get("pid"), int) and isinstance(row.get("create_time"), int | float)

@@ -1,0 +1,65 @@
+"""Read and write `tasks.extension.json`: what `nexus-mcp run` knows of tasks beside tasks.json, and its leases.
+
+A lease says that an attempt of a run works on the task: `{run, attempt, fence}`. Other sessions see it. A person may
+write `files`, `expected_files`, `strategy` and `tier` of a task here; they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+
+from nexus_mcp.store import atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nexus_mcp.store.folder import Folder
+
+HARNESS = "nexus-mcp"
+NAME = "tasks.extension.json"
+LEASE = "lease"
+_LIMIT = 4 << 20
+
+
+def read(state: Folder | None) -> dict[int, dict[str, Any]]:
+    """Return task id -> its entry; {} without a file, and for one that is damaged. Raise PathRefused, StorageError."""
+    own = None if state is None else state.child(HARNESS)
+    if own is None:
+        return {}
+    with own:
+        data = own.read(NAME, _LIMIT)
+    try:
+        tasks = json.loads(data or b"{}")["tasks"]
+        return {int(id_): entry for id_, entry in tasks.items() if isinstance(entry, dict)}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def lease_of(state: Folder | None, task: int) -> dict[str, Any] | None:
+    """Return the lease of a task, None if no run works on it. Raise PathRefused, StorageError."""
+    lease = read(state).get(task, {}).get(LEASE)
+    return lease if isinstance(lease, dict) else None
+
+
+def put(state: Folder, changes: dict[int, dict[str, Any]]) -> None:
+    """Merge fields into the entries of tasks; the value None removes a field. Raise StorageError, PathRefused."""
+    known = read(state)
+    for task, fields in changes.items():
+        merged = {**known.get(task, {}), **fields}
+        known[task] = {name: value for name, value in merged.items() if value is not None}
+    value = {"extends": "tasks.json", "harness_id": HARNESS, "tasks": {str(id_): known[id_] for id_ in sorted(known)}}
+    with state.make(HARNESS)[0] as own:
+        atomic.put(own, NAME, json.dumps(value, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace"))
+
+
+def free(state: Folder, run: str = "") -> list[int]:
+    """Remove the leases of a run, of all runs without a name; return their tasks. Raise StorageError, PathRefused."""
+    found = [
+        task
+        for task, entry in read(state).items()
+        if isinstance(entry.get(LEASE), dict) and run in ("", entry[LEASE].get("run"))
+    ]
+    if found:
+        put(state, {task: {LEASE: None} for task in found})
+    return found
