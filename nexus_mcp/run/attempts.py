@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -15,10 +17,11 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
 from nexus_mcp.run.drivers.definition import SessionRequest
 from nexus_mcp.run.git import Git
-from nexus_mcp.run.judging import SETUP, Facts, judge
+from nexus_mcp.run.judging import SETUP, Facts, has_failed, judge
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.processes import end_orphan
 from nexus_mcp.run.projection import AttemptRecord
+from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.sessions import Place, Result, run_session
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.stages import Stage, next_stage
@@ -28,6 +31,7 @@ from nexus_mcp.store.folder import Folder
 _PHASES: dict[str, ev.Phase] = {"worktree": "setup", "checks": "verify", "review": "review", "judge": "verify"}
 _ROLE_PHASES: dict[ev.Role, ev.Phase] = {"test-writer": "test-write", "verifier": "verify", "reviewer": "review"}
 _DIFF_SHOWN = 20_000
+_DIFF_LIMIT = 16 << 20
 _ADVICE_SHOWN = 8000
 _NO_EDIT = "no_file_edit"
 
@@ -70,14 +74,18 @@ class Attempts:
         while True:
             record = self.record
             stage = next_stage(record, self.reviewers(record), has_checks=self.has_checks(record))
+            facts = self._facts(record)
+            if stage.name in ("checks", "review") and has_failed(record, facts, self.run.config):
+                stage = Stage("judge")
             phase = _ROLE_PHASES.get(stage.role) if stage.name in ("session", "review") else None
             phase = phase or _PHASES.get(stage.name) or ("implement" if stage.name == "session" else record.phase)
             if phase != record.phase:
                 self._emit(ev.PhaseBegun(phase=phase))
             if stage.name == "judge":
-                outcome = judge(record, self._facts(record), self.run.config)
+                outcome = judge(record, facts, self.run.config)
                 if isinstance(outcome, Outcome):
                     self._emit(judged(outcome))
+                    self._write("result.json", asdict(outcome))
                 return outcome
             await self._perform(record, stage)
 
@@ -155,6 +163,7 @@ class Attempts:
                 *(run.driver(record.harness), request, folder, self.id, record.attempt.number),
                 *(run.config.guards_for(request.model), run.config.session_timeout_s, environ),
                 wrap=await self._sandbox(request),
+                redactor=run.redactor,
             )
             try:
                 result = await run_session(place, self._priced, run.stop)
@@ -224,11 +233,16 @@ class Attempts:
         )
         files = await repository.changed(before, commit)
         self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
+        code, diff = await repository.git.run("diff", "--no-color", "--binary", record.base, commit, check=False)
+        if code == 0 and len(diff) < _DIFF_LIMIT:
+            with self._folder() as folder:
+                write_file(folder, "diff.patch", run_bytes(self.run, diff))
 
     async def _checks(self, record: AttemptRecord) -> None:
         results = await self.check(record.worktree)
         for result, known in results:
             self._emit(_check_event(result, known=known))
+        self._write("checks.json", [asdict(result) for result, _ in results])
 
     async def check(self, folder: str) -> list[tuple[CheckResult, bool]]:
         """Run the project's checks in a folder; return each result, and whether its failure is known from the base."""
@@ -259,6 +273,8 @@ class Attempts:
                 break
         given = None if found is None else found.model_dump(mode="json")
         self._emit(ev.VerdictGiven(agent=stage.agent, verdict=given))
+        if given is not None:
+            self._write("verdict.json", given)
 
     async def _set_aside(self, record: AttemptRecord, agent: str) -> None:
         """Keep what a reviewer changed on a branch of its own, and restore the tree of the attempt."""
@@ -345,11 +361,21 @@ class Attempts:
         head = f"nexus: task {self.id}, attempt {self.record.attempt.number}: {title}"
         return f"{head}\n\nSession: {part}\n\nNexus-Run: {self.run.state.run}\n"
 
+    def _write(self, name: str, value: Any) -> None:
+        """Write a file for people into the folder of the attempt; the log has the same facts."""
+        with self._folder() as folder:
+            write_file(folder, name, run_bytes(self.run, json.dumps(value, ensure_ascii=False, indent=2)))
+
     def _folder(self) -> Folder:
         """Open the folder of the attempt, created if absent."""
         name = f"{self.id}-{self.record.attempt.number}"
         with self.run.folder.make("attempts")[0] as attempts:
             return attempts.make(name)[0]
+
+
+def run_bytes(run: Run, text: str) -> bytes:
+    """Return a text as the bytes of a file, without secrets of the environment."""
+    return run.redactor.data(text.encode("utf-8", "surrogateescape"))
 
 
 def judged(outcome: Outcome) -> ev.Judged:

@@ -39,6 +39,11 @@ def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | s
     return _work_outcome(record, facts, config) or _checks_outcome(record, facts)
 
 
+def has_failed(record: AttemptRecord, facts: Facts, config: RunConfig) -> bool:
+    """Return whether what the sessions did is a failure already, so that checks and reviews would be a waste."""
+    return _work_outcome(record, facts, config) is not None
+
+
 def _session_outcome(last: SessionRecord) -> Outcome | None:
     """Return the failure of the last session that changed files; None if it ended well."""
     if last.failure == "environment":

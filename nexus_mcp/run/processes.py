@@ -19,6 +19,7 @@ TERM_WAIT_S = 5.0
 MAX_LINE = 16 << 20
 """Bytes of a line of output; a longer one is cut."""
 _CHUNK = 1 << 16
+_LOOK_S = 0.5
 # The shell reads one line from descriptor 3, closes it and becomes the command; without the line it exits.
 _GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; exec "$@"'
 
@@ -36,8 +37,8 @@ class Started:
             self.create_time = 0.0
 
     @classmethod
-    async def start(cls, words: Sequence[str], folder: str, environ: Mapping[str, str], stderr: int) -> Self:
-        """Start `words` in `folder`, waiting at the gate. `stderr` is a descriptor. Raise OSError."""
+    async def start(cls, words: Sequence[str], folder: str, environ: Mapping[str, str]) -> Self:
+        """Start `words` in `folder`, waiting at the gate. Raise OSError."""
         read, write = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -46,7 +47,7 @@ class Started:
                 env=dict(environ),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
+                stderr=asyncio.subprocess.PIPE,
                 limit=_CHUNK,
                 start_new_session=True,
                 pass_fds=(3,),
@@ -78,42 +79,61 @@ class Started:
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield the lines of stdout without their newline, a long line cut to MAX_LINE bytes."""
-        stdout = self._process.stdout
-        assert stdout is not None
-        rest = b""
-        is_cut = False
-        while chunk := await stdout.read(_CHUNK):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                if not is_cut:
-                    yield line
-                is_cut = False
-            if len(rest) > MAX_LINE:
-                if not is_cut:
-                    yield rest[:MAX_LINE]
-                is_cut, rest = True, b""
-        if rest and not is_cut:
-            yield rest
+        assert self._process.stdout is not None
+        async for line in _lines(self._process.stdout):
+            yield line
+
+    async def errors(self) -> AsyncIterator[bytes]:
+        """Yield the lines of stderr as `lines` does those of stdout."""
+        assert self._process.stderr is not None
+        async for line in _lines(self._process.stderr):
+            yield line
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the process itself ended; what it started may still hold its output open."""
+        return self._process.returncode is not None
 
     async def wait(self) -> tuple[int | None, int | None]:
         """Return (exit code, signal) once the process ended; one of them is None."""
-        code = await self._process.wait()
+        while (code := self._process.returncode) is None:
+            with suppress(TimeoutError):  # the wait of asyncio may last until its pipes are closed
+                await asyncio.wait_for(self._process.wait(), _LOOK_S)
         return (None, -code) if code < 0 else (code, None)
 
     async def end(self, wait_s: float = TERM_WAIT_S) -> None:
         """End the whole group: SIGTERM, then SIGKILL after `wait_s` seconds. Processes that left the group stay."""
         self._close_gate()
         _signal(self.pid, signal.SIGTERM)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), wait_s)
+        if not self.has_ended:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.wait(), wait_s)
         _signal(self.pid, signal.SIGKILL)
-        await self._process.wait()
+        await self.wait()
 
     def _close_gate(self) -> None:
         """Close the gate: a process that still waits there ends."""
         if self._gate >= 0:
             os.close(self._gate)
             self._gate = -1
+
+
+async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream without their newline, a long line cut to MAX_LINE bytes."""
+    rest = b""
+    is_cut = False
+    while chunk := await stream.read(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if not is_cut:
+                yield line
+            is_cut = False
+        if len(rest) > MAX_LINE:
+            if not is_cut:
+                yield rest[:MAX_LINE]
+            is_cut, rest = True, b""
+    if rest and not is_cut:
+        yield rest
 
 
 def _as_third(read: int) -> Callable[[], None]:

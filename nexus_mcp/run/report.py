@@ -74,10 +74,13 @@ def write(
 
 def next_commands(state: RunRecord, document: Mapping[str, Any], merge: str = "") -> list[str]:
     """Return the commands that go on from here, the most useful first; [] when everything is done and merged."""
-    found = [f"nexus-mcp run answer {one.id} TEXT" for one in state.open_questions()]
+    questions = state.open_questions()
+    asking = {one.task for one in questions}
+    found = [f"nexus-mcp run answer {one.id} TEXT" for one in questions]
     for task in document["tasks"]:
         record = state.tasks.get(task["id"])
-        if task["status"] != COMPLETED and record is not None and record.state in ("paused", "failed"):
+        is_stuck = record is not None and record.state in ("paused", "failed")
+        if task["status"] != COMPLETED and is_stuck and task["id"] not in asking:
             found.append(f"nexus-mcp run retry {task['id']}")
     is_over = state.ended is not None and state.ended.status in ("completed", "failed")
     if found or not is_over:

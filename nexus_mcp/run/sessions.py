@@ -19,6 +19,7 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import Guards
 from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest
 from nexus_mcp.run.processes import Started
+from nexus_mcp.run.redaction import Redactor
 from nexus_mcp.run.run_folder import write_file, write_json
 from nexus_mcp.state import times
 from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
@@ -29,6 +30,8 @@ _MESSAGE_LIMIT = 200_000
 _STDERR_SHOWN = 4000
 _SHOWN = 1000
 _TICK_S = 0.25
+_LEFT_S = 1.0
+"""How long the output is read after the process ended."""
 
 
 @dataclass(slots=True)
@@ -52,7 +55,7 @@ class Result:
 class Place:
     """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for.
 
-    `wrap` puts the words of the command into a sandbox.
+    `wrap` puts the words of the command into a sandbox; `redactor` keeps secrets out of what is written.
     """
 
     driver: Driver
@@ -64,6 +67,7 @@ class Place:
     timeout_s: float
     environ: dict[str, str]
     wrap: Callable[[Sequence[str]], tuple[str, ...]] = tuple
+    redactor: Redactor = field(default_factory=Redactor)
 
 
 async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
@@ -80,13 +84,9 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     def tell(event: ev.Event) -> None:
         emit(event.model_copy(update={"task": place.task, "attempt": place.attempt}))
 
-    stderr = _opened(place.folder, "stderr.txt")
-    try:
-        process = await Started.start(
-            place.wrap(command.words), place.request.folder, {**place.environ, **command.environ}, stderr
-        )
-    finally:
-        close_fd(stderr)
+    write_file(place.folder, "brief.md", place.redactor.data(place.request.prompt.encode("utf-8", "backslashreplace")))
+    environ = {**place.environ, **command.environ}
+    process = await Started.start(place.wrap(command.words), place.request.folder, environ)
     role, agent = place.request.role, place.request.agent
     tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
     process.release()
@@ -94,7 +94,8 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     try:
         feeding = asyncio.create_task(process.feed(command.stdin))
         await _follow(process, following, stop)
-        await feeding
+        feeding.cancel()
+        await asyncio.gather(feeding, return_exceptions=True)
     except asyncio.CancelledError:
         await process.end()
         raise
@@ -102,9 +103,8 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         following.close()
     result = following.result
     result.code, result.signal = await process.wait()
-    await process.end()  # what it left in its group
-    result.stderr = _end_of(place.folder, "stderr.txt")
-    write_file(place.folder, "last_message.md", result.last_message.encode("utf-8", "backslashreplace"))
+    message = place.redactor.text(result.last_message)
+    write_file(place.folder, "last_message.md", message.encode("utf-8", "backslashreplace"))
     failure = place.driver.failure(result.code, f"{result.error}\n{result.stderr}") if result.code != 0 else None
     tell(
         ev.ProcessEnded(
@@ -120,24 +120,37 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
 
 
 async def _follow(process: Started, following: _Following, stop: asyncio.Event) -> None:
-    """Read the output until it ends; end the process when a guard is reached or `stop` is set."""
+    """Read both outputs until the process ends, and end its group; end it when a guard is reached or `stop` is set."""
     reading = asyncio.create_task(_read(process, following))
+    errors = asyncio.create_task(_read_errors(process, following))
     started = time.monotonic()
     try:
-        while not reading.done():
-            await asyncio.wait({reading}, timeout=_TICK_S)
+        while not process.has_ended:
+            if reading.done():
+                # It closed its output: nearly always it ends now.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), _TICK_S)
+            else:
+                await asyncio.wait({reading}, timeout=_TICK_S)
             if stop.is_set():
                 # The attempt stays as the log has it: a session that was stopped goes on later, and does not count.
                 raise asyncio.CancelledError
             guard = following.guard(time.monotonic() - started)
-            if guard and not reading.done():
+            if guard and not process.has_ended:
                 following.result.guard = guard
                 await process.end()
-        await reading
+        await asyncio.wait({reading, errors}, timeout=_LEFT_S)
+        await process.end()  # what it left in its group, such as a server, and may hold its output open
+        await asyncio.wait({reading, errors}, timeout=_LEFT_S)
     finally:
-        reading.cancel()
-        with suppress(asyncio.CancelledError):
-            await reading
+        for task in (reading, errors):
+            task.cancel()
+        await asyncio.gather(reading, errors, return_exceptions=True)
+
+
+async def _read_errors(process: Started, following: _Following) -> None:
+    async for line in process.errors():
+        following.take_error(line)
 
 
 async def _read(process: Started, following: _Following) -> None:
@@ -152,6 +165,7 @@ class _Following:
         self._place = place
         self._emit = emit
         self._raw = _opened(place.folder, "stdout.raw")
+        self._stderr = _opened(place.folder, "stderr.txt")
         self._transcript = _Transcript(place)
         self._written = 0
         self._last_event = time.monotonic()
@@ -165,6 +179,7 @@ class _Following:
     def close(self) -> None:
         """Close the files."""
         close_fd(self._raw)
+        close_fd(self._stderr)
         self._transcript.close()
 
     def take(self, line: bytes) -> None:
@@ -172,12 +187,20 @@ class _Following:
         self._last_event = time.monotonic()
         self._is_warned = False
         if self._written + len(line) < RAW_LIMIT:
-            os.write(self._raw, line + b"\n")
+            os.write(self._raw, self._place.redactor.data(line) + b"\n")
             self._written += len(line) + 1
         else:
             self.result.unread_bytes += len(line)
         for output in self._place.driver.outputs(line):
             self._output(output)
+
+    def take_error(self, line: bytes) -> None:
+        """Take one line of stderr. The first RAW_LIMIT bytes of both streams are kept, and the end for messages."""
+        data = self._place.redactor.data(line)
+        if self._written + len(data) < RAW_LIMIT:
+            os.write(self._stderr, data + b"\n")
+            self._written += len(data) + 1
+        self.result.stderr = f"{self.result.stderr}{data.decode(errors='replace')}\n"[-_STDERR_SHOWN:]
 
     def guard(self, seconds: float) -> str:
         """Return the guard that ends the session now, "" for none; warn once where one is near."""
@@ -244,6 +267,7 @@ class _Transcript:
 
     def __init__(self, place: Place) -> None:
         self._fd = _opened(place.folder, "transcript.jsonl")
+        self._redactor = place.redactor
         self._parent: str | None = None
         self._put(
             {
@@ -274,7 +298,7 @@ class _Transcript:
         self._parent = id_
 
     def _put(self, entry: dict[str, object]) -> None:
-        os.write(self._fd, json.dumps(entry, ensure_ascii=True).encode() + b"\n")
+        os.write(self._fd, self._redactor.data(json.dumps(entry, ensure_ascii=True).encode()) + b"\n")
 
     def close(self) -> None:
         """Close the file."""
@@ -293,12 +317,3 @@ def _write_private(path: str, text: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
-
-
-def _end_of(folder: Folder, name: str) -> str:
-    fd = folder.open(name, os.O_RDONLY)
-    try:
-        size = os.fstat(fd).st_size
-        return os.pread(fd, _STDERR_SHOWN, max(0, size - _STDERR_SHOWN)).decode(errors="replace")
-    finally:
-        close_fd(fd)

@@ -12,6 +12,7 @@ from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig, Strategy
 from nexus_mcp.run.drivers import driver
 from nexus_mcp.run.projection import RunRecord, apply, project
+from nexus_mcp.run.redaction import Redactor
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
@@ -65,6 +66,7 @@ class Run:
     hook: Callable[[str], Sequence[str]] = lambda _: ()
     listeners: list[Callable[[ev.AnyEvent], object]] = field(default_factory=list)
     baseline: dict[str, CheckResult] = field(default_factory=dict)
+    redactor: Redactor = field(default_factory=Redactor)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
     state: RunRecord = field(init=False)
@@ -73,8 +75,8 @@ class Run:
         self.state = project(self.log.events)
 
     def emit(self, event: ev.Event) -> ev.AnyEvent:
-        """Add an event to the log, and to the state. Raise StorageError with nothing done."""
-        made = self.log.append(event)
+        """Add an event to the log, without secrets, and to the state. Raise StorageError with nothing done."""
+        made = self.log.append(self.redactor.event(event))
         self.state = apply(self.state, made)
         for listener in self.listeners:
             listener(made)

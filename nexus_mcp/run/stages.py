@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nexus_mcp.run.briefs import question_in
 from nexus_mcp.run.config import Strategy
 from nexus_mcp.run.events import Role
 from nexus_mcp.run.projection import AUTHORS, AttemptRecord
@@ -86,10 +87,15 @@ def _pending_session(record: AttemptRecord) -> Stage | None:
 
 
 def _has_failed(record: AttemptRecord) -> bool:
-    """Return whether the last session that changes files ended badly: then nothing else of this round runs."""
+    """Return whether the last session that changes files ended badly, or asks: then nothing else of this round runs."""
     last = record.sessions[-1] if record.sessions else None
     return (
         last is not None
         and last.role in AUTHORS
-        and (last.signal is not None or last.code != 0 or not last.is_done or bool(last.refused))
+        and any(
+            (
+                *(last.signal is not None, last.code != 0, not last.is_done, bool(last.refused)),
+                question_in(last.last_message) is not None,
+            )
+        )
     )
