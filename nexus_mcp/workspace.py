@@ -28,7 +28,10 @@ _GIT_FILE_LIMIT = 4096
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
-_TAKEN = ("artifacts", "cache", "lock")  # names in .nexus/state that are common to all harnesses
+RUN_VARIABLE = "NEXUS_RUN"
+"""Environment variable of the sessions of `nexus-mcp run`: the id of the run."""
+_OF_THE_RUN = ("plan_start", "plan_update", "plan_decide", "task_add", "task_update", "task_close")
+_TAKEN = ("artifacts", "cache", "lock", "runs")  # names in .nexus/state that are common to all harnesses
 
 
 class Workspace:
@@ -56,6 +59,20 @@ class Workspace:
         Raise StorageError when reading fails.
         """
         return _branch(self.root)
+
+
+def run_denial(tool: str, environ: Mapping[str, str]) -> str:
+    """Return why a session of a run may not call a tool, "" if it may, or if this is no session of a run.
+
+    `tool` is its name with whatever the client puts before it.
+    """
+    if not environ.get(RUN_VARIABLE) or not tool.endswith(_OF_THE_RUN):
+        return ""
+    name = next(name for name in _OF_THE_RUN if tool.endswith(name))
+    return (
+        f"This session belongs to a run, which keeps plan and tasks itself, so {name} is denied. Do your task; report "
+        "at its end what else is to do."
+    )
 
 
 def check_harness_id(value: str) -> str:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 AUTO, OWN, SHARED = MODES = ("auto", "own", "shared")
-"""Whose state a linked worktree uses. auto: the main worktree's if an agent harness made the worktree."""
+"""Whose state a linked worktree uses. auto: the main worktree's if an agent harness or a run made the worktree."""
 _AGENTS = (".claude", "worktrees")
 """The folder of the main worktree in which agent harnesses make worktrees."""
 _GIT, _LINKED = ".git", "worktrees"
+_LEASE = "nexus-lease"
+"""The file by which `nexus-mcp run` marks the worktree of an attempt, in git's own folder for it."""
 _LIMIT = 4096
 """Bytes of a file of git that names a folder, at most."""
 
@@ -53,13 +55,23 @@ def is_of_agents(root: str, main: str) -> bool:
     return root.startswith(os.path.join(main, *_AGENTS, ""))
 
 
+def is_of_run(root: str) -> bool:
+    """Return whether `nexus-mcp run` made the linked worktree `root` for an attempt."""
+    admin = _named(os.path.join(root, _GIT), "gitdir: ")
+    try:
+        return bool(admin) and stat.S_ISREG(os.lstat(os.path.join(admin, _LEASE)).st_mode)
+    except OSError:
+        return False
+
+
 def state_root(root: str, mode: str) -> str:
     """Return the folder whose `.nexus` has state and history for the project `root`, an absolute path without links.
 
     It is `root` itself or, depending on `mode` (MODES), the main worktree of the linked worktree `root`.
     """
     main = "" if mode == OWN else main_of(root)
-    return main if main and (mode == SHARED or is_of_agents(root, main)) else root
+    is_shared = mode == SHARED or is_of_agents(root, main) or is_of_run(root)
+    return main if main and is_shared else root
 
 
 def _named(path: str, head: str = "") -> str:

@@ -16,6 +16,7 @@ from nexus_mcp.lifecycle.settings import gate_of
 from nexus_mcp.lifecycle.sources import catalog_of, fault_advice, select_unfinished, tasks_of
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.paths import PLAN, TASKS
+from nexus_mcp.workspace import RUN_VARIABLE, run_denial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from nexus_mcp.lifecycle.agent_identity import Identity
 
 _CREATION = "nexus_task_creation"
+_TASK_UPDATE = "task_update"
 _PATH = 200
 _MOST = 50
 """Limit of the files of one call that are checked for conflicts."""
@@ -51,6 +53,11 @@ def decide(
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
+    if denial := run_denial(tool, os.environ):
+        ctx.decide(DENY, denial)
+        return
+    if tool.endswith(_TASK_UPDATE):
+        _check_task_lease(ctx, params.get("tool_input"))
     if known is None and not catalog.lost_map(ctx.harness_id):
         return
     ctx.decide(ALLOW)
@@ -65,6 +72,26 @@ def decide(
     if edit is not None:
         is_main = identity.is_main and not may_be_agent
         _judge(ctx, catalog, agents, params, edit, is_main=is_main or not is_input_lost)
+
+
+def _check_task_lease(ctx: EventContext, given: Any) -> None:
+    """Warn when the call changes a task that a run works on. What cannot be read gives no warning."""
+    id_ = given.get("id") if isinstance(given, dict) else None
+    if not isinstance(id_, int) or os.environ.get(RUN_VARIABLE):
+        return
+    from nexus_mcp.store.tasks_extension import lease_of
+
+    try:
+        with ctx.store.state_as_it_is() as state:
+            lease = lease_of(state, id_)
+    except NexusError:
+        return
+    if lease is not None:
+        run = quoted(str(lease.get("run")), _PATH)
+        ctx.warn(
+            f"The run {run} works on task {id_} now. If you complete it, the run throws its own work on it away; to "
+            f"take it over, first type nexus-mcp run skip {id_}."
+        )
 
 
 def _judge(

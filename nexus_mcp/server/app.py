@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from nexus_mcp import __version__, log
 from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
 from nexus_mcp.quoting import inert
@@ -10,6 +12,7 @@ from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.arguments import check_arguments
 from nexus_mcp.tools.definition import ToolContext, definitions
+from nexus_mcp.workspace import run_denial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,6 +181,8 @@ class App:
         try:
             if self._outside:
                 raise self._no_project()
+            if denial := run_denial(tool.name, os.environ):
+                raise NexusError(denial)
             value = tool.run(context, check_arguments(tool, arguments or {}))
             ran = not tool.read_only
             return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
