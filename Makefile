@@ -69,6 +69,7 @@ docs: bench-env
 	$(BIN)/python -m docs.history_page
 	$(BIN)/python -m docs.drawings
 	$(BIN)/python -m benchmarks --page
+	$(BIN)/python -m docs.run_schemas
 	$(BIN)/python -m tests.e2e.results
 
 conformance: env

@@ -1,0 +1,53 @@
+"""`nexus-mcp run diagnose [RUN]`: why a run stands where it stands, and the command that goes on."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli import exits
+from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, run_name
+from nexus_mcp.cli.workspace_options import JSON, print_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+VERBOSE = Option("--verbose", "", "show the events that say so")
+
+
+def run(values: Values) -> int:
+    """Print the findings; without one say so."""
+    from nexus_mcp.quoting import inert
+    from nexus_mcp.run import log_entries, registry
+    from nexus_mcp.run.diagnose import Facts, diagnose
+    from nexus_mcp.run.view import opened
+
+    _, store = opened_store(values)
+    with store.state() as state, opened(store, run_name(values)) as view:
+        tasks = (store.tasks() or {"tasks": []})["tasks"]
+        orphans = [] if state is None else [int(row["pid"]) for row in registry.alive(state)]
+        facts = Facts(view.holder is not None, orphans)
+        found = diagnose(view.state, view.events, tasks, facts)
+        by_seq = {event.seq: event for event in view.events}
+    if JSON.name in values:
+        print_json({"run": view.id, "findings": [one.row() for one in found]})
+        return exits.OK
+    for one in found:
+        print(f"{one.code}: {inert(one.message)}")
+        print(f"  {one.advice}")
+        if one.command:
+            print(f"  {one.command}")
+        for seq in one.evidence if VERBOSE.name in values else ():
+            print(f"    event {seq}: {log_entries.line(by_seq[seq])}")
+    if not found:
+        print(f"{view.id}: nothing stands out.")
+    return exits.OK
+
+
+COMMAND = Command(
+    "diagnose",
+    "say why a run stands where it stands",
+    "Reads the log of a run and names what holds it up, what to do, and the command.\nNo model is asked.",
+    (VERBOSE, JSON, *PROJECT_ONLY),
+    run,
+    argument=RUN,
+)
