@@ -59,7 +59,7 @@ def _read(path: str, most: int) -> bytes:
 COMMAND = Command(
     "verdict",
     "check a verdict on a task, and store it",
-    "Checks the verdict of a reviewer and stores it as the artifact verdicts/TASK.json.",
+    "Checks the verdict of a reviewer and stores it as the artifact\nverdicts/TASK.json.",
     (PROJECT,),
     run,
     argument=WORDS,

@@ -74,9 +74,9 @@ def decide(
         _judge(ctx, catalog, agents, params, edit, is_main=is_main or not is_input_lost)
 
 
-def _check_task_lease(ctx: EventContext, given: Any) -> None:
+def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
     """Warn when the call changes a task that a run works on. What cannot be read gives no warning."""
-    id_ = given.get("id") if isinstance(given, dict) else None
+    id_ = tool_input.get("id") if isinstance(tool_input, dict) else None
     if not isinstance(id_, int) or os.environ.get(RUN_VARIABLE):
         return
     from nexus_mcp.store.tasks_extension import lease_of

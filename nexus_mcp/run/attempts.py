@@ -271,10 +271,10 @@ class Attempts:
                 raise asyncio.CancelledError
             if found is not None:
                 break
-        given = None if found is None else found.model_dump(mode="json")
-        self._emit(ev.VerdictGiven(agent=stage.agent, verdict=given))
-        if given is not None:
-            self._write("verdict.json", given)
+        found_json = None if found is None else found.model_dump(mode="json")
+        self._emit(ev.VerdictGiven(agent=stage.agent, verdict=found_json))
+        if found_json is not None:
+            self._write("verdict.json", found_json)
 
     async def _set_aside(self, record: AttemptRecord, agent: str) -> None:
         """Keep what a reviewer changed on a branch of its own, and restore the tree of the attempt."""

@@ -88,8 +88,8 @@ async def begun(
         base = read_json(folder, HEADER)["base"]
         if not await repository.head(f"refs/heads/{repository.integration}"):
             await repository.publish("", base)
-        given = dict(options.given)
-        run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base, options=given))
+        as_typed = dict(options.as_typed)
+        run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base, options=as_typed))
         yield run
 
 

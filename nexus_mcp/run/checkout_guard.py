@@ -1,6 +1,6 @@
 """See whether an attempt touched the user's checkout: its refs, HEAD, index, configuration or hooks.
 
-A session is told to stay in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
+A session starts in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
 `run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected.
 """
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 Tier = Literal["fast", "standard", "high"]
 Strategy = Literal["test-after", "tdd-lite", "three-session-tdd", "none"]
-Isolation = Literal["worktree", "none"]
+Isolation = Literal["worktree"]
 Regression = Literal["each", "end", "none"]
 Trigger = Literal[
     "security-review",

@@ -30,7 +30,7 @@ def has_requests(run: Folder) -> bool:
 
 
 def take(run: Folder) -> Iterator[dict[str, Any]]:
-    """Yield each request, oldest first, and remove it when the next one is asked for. Raise StorageError."""
+    """Yield each request, oldest first, and remove it before the next one. Raise StorageError."""
     with run.make(CONTROL)[0] as folder:
         for name in _names(folder):
             try:

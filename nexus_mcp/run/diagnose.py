@@ -1,4 +1,4 @@
-"""Say why a run stands where it stands, from its log alone: no model, no guess. Pure, but for what it is given."""
+"""Say why a run stands where it stands, from its log alone: no model, no guess. Pure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _executor(state: RunRecord, log: Sequence[ev.AnyEvent], facts: Facts) -> Ite
     if log and state.ended is None and not facts.is_alive:
         yield Diagnosis(
             "LOCK_STALE",
-            f"The executor, process {state.pid} on {state.host}, died: the log has no end, and nobody holds the lock.",
+            f"The executor, process {state.pid} on {state.host}, died: the log has no end, and the lock is free.",
             "Take the run up again. Nothing is lost: the log has every effect.",
             "nexus-mcp run",
             evidence=[log[-1].seq],

@@ -107,7 +107,7 @@ class LocalEngine:
             run.state,
             files_of(document["tasks"], dict(self.more_files()), run.workspace.root),
             chosen=run.options.tasks,
-            is_isolated=run.config.isolation == "worktree",
+            is_isolated=True,  # docs/decisions/0112
         )
         for id_, reason in found.blocked.items():
             if run.state.task(id_).state != "blocked":

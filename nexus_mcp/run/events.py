@@ -239,7 +239,7 @@ class TaskSkipped(Event):
 
 
 class TaskRetried(Event):
-    """A person asked for another attempt of a failed or paused task."""
+    """A person wants another attempt of a failed or paused task."""
 
     type: Literal["task_retried"] = "task_retried"
     tier: Tier | None = None

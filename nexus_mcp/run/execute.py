@@ -32,7 +32,7 @@ NOT_MERGED = "not merged"
 @dataclass(frozen=True, slots=True)
 class Front:
     """How a run meets people. `event` gets each event, `baseline` the checks on the base commit, `confirm` asks whether
-    to merge and returns the answer, None where nobody is there to answer.
+    to merge and returns the answer, None without a terminal.
     """
 
     event: Callable[[ev.AnyEvent], object] = lambda _: None

@@ -43,7 +43,7 @@ async def readiness(repository: Repository, branch: str) -> Readiness:
 
 
 async def fast_forward(repository: Repository) -> str:
-    """Move the branch that is checked out to the integration branch; return "" or what git said against it.
+    """Move the branch that is checked out to the integration branch; return "", or the error of git.
 
     git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand.
     """

@@ -11,7 +11,7 @@ from nexus_mcp.run.projection import AUTHORS, AttemptRecord, SessionRecord
 
 SETUP = "setup"
 """The name of the check event of the setup commands."""
-NO_VERDICT = "The review gave no verdict twice, so nobody has judged the work."
+NO_VERDICT = "The review gave no verdict twice, so the work is not judged."
 UNVERIFIED = "No check passes and the task has no reviewer, so nothing verifies the work."
 
 
@@ -93,8 +93,8 @@ def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
 
 def _verdict_outcome(record: AttemptRecord) -> Outcome | str:
     is_verifier = record.attempt.strategy == "three-session-tdd"
-    for given in record.verdicts:
-        found = verdict.Verdict.model_validate(given.verdict) if given.verdict is not None else None
+    for event in record.verdicts:
+        found = verdict.Verdict.model_validate(event.verdict) if event.verdict is not None else None
         if found is None and not (is_verifier and record.checks):
             return NO_VERDICT
         outcome = verdict.categorize(found, checks_ok=True)

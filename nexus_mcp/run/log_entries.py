@@ -105,7 +105,7 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.TaskSkipped():
             return f"skipped: {_short(event.reason)}"
         case ev.TaskRetried():
-            return f"a person asked for another attempt{f' at tier {event.tier}' if event.tier else ''}"
+            return f"a person wants another attempt{f' at tier {event.tier}' if event.tier else ''}"
         case ev.Question():
             return f"question {_short(event.id)} ({event.trigger}): {_short(event.summary)}"
         case ev.Answered():

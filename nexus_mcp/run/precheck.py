@@ -124,7 +124,7 @@ async def _of_git(subject: Subject) -> list[Item]:
     found.append(_item("untracked files", not others, "none", untracked, "warning"))
     code, _ = await git.run("var", "GIT_COMMITTER_IDENT", check=False)
     no_name = "git knows no name for commits: set user.name and user.email"
-    found.append(_item("git user", code == 0, "git knows who commits", no_name))
+    found.append(_item("git user", code == 0, "git has a name for commits", no_name))
     has_modules = os.path.exists(os.path.join(root, ".gitmodules"))
     modules = "submodules are empty in worktrees: add `git submodule update --init` to run.setup"
     is_filled = not has_modules or any("submodule" in line for line in subject.config.setup)

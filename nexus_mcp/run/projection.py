@@ -101,7 +101,7 @@ class TaskRecord:
         return self.attempts[-1] if self.attempts else None
 
     def facts(self) -> tuple[Attempt, ...]:
-        """Return the attempts as `decide` takes them: those since a person asked for a retry."""
+        """Return the attempts as `decide` takes them: those since the last `run retry`."""
         return tuple(record.attempt for record in self.attempts[self.budget_from :])
 
 

@@ -22,9 +22,9 @@ class Questions:
         self._waiting: dict[str, asyncio.Future[str]] = {}
 
     async def ask(self, ask: Ask, task: int, attempt: int | None) -> str | None:
-        """Return the answer to a question, None if nobody answers and the task has to pause.
+        """Return the answer to a question, None if no answer comes and the task has to pause.
 
-        A question that an earlier executor asked is asked again under its old id. Raise StorageError.
+        A question of an earlier executor keeps its id. Raise StorageError.
         """
         run = self._run
         known = [one for one in run.state.open_questions() if (one.task, one.trigger) == (task, ask.trigger)]

@@ -84,8 +84,8 @@ class RunLock:
     def name(self, run: str) -> None:
         """Write the holder into the lock file, for messages of others."""
         me = psutil.Process()
-        told = {"run": run, "pid": me.pid, "create_time": me.create_time(), "host": socket.gethostname()}
-        data = json.dumps({**told, "since": times.stamp(time.time())}).encode()
+        process = {"run": run, "pid": me.pid, "create_time": me.create_time(), "host": socket.gethostname()}
+        data = json.dumps({**process, "since": times.stamp(time.time())}).encode()
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, data, 0)
 

@@ -42,12 +42,12 @@ def read(root: str) -> tuple[RunConfig, dict[str, Any]]:
                 raise CatalogError(_faults(nexus, error), next_step=NEXT_STEP) from None
 
 
-def with_options(given: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
+def with_options(config_: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
     """Return the configuration with the values of a command line. Raise UsageError for a value that is not allowed."""
     if not changes:
-        return given
+        return config_
     try:
-        return RunConfig.model_validate({**given.model_dump(), **changes})
+        return RunConfig.model_validate({**config_.model_dump(), **changes})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "The options"

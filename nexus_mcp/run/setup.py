@@ -33,12 +33,12 @@ ChooseModel = Callable[[str, str], str]
 class Options:
     """The options of `nexus-mcp run` that are no part of the configuration.
 
-    `tasks` is None for all tasks. `base` is the commit to begin at, "" for HEAD. `given` are the options as typed.
+    `tasks` is None for all tasks. `base` is the commit to begin at, "" for HEAD. `as_typed` are the options as typed.
     """
 
     tasks: tuple[int, ...] | None = None
     base: str = ""
-    given: Mapping[str, str] = field(default_factory=dict)
+    as_typed: Mapping[str, str] = field(default_factory=dict)
     merge: MergeMode = "ask"
     strategy: Strategy | None = None
     is_headless: bool = False

@@ -60,7 +60,7 @@ def state_folder() -> str:
 
 
 def _read() -> dict[str, str]:
-    """Return project -> digest; {} if the file is absent or damaged: then everything is asked again."""
+    """Return project -> digest; {} if the file is absent or damaged: then the trust is gone."""
     try:
         with open(os.path.join(state_folder(), _FILE), "rb") as file:
             value = json.loads(file.read(_LIMIT))

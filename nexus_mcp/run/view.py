@@ -39,7 +39,7 @@ class View:
 
     @property
     def is_crashed(self) -> bool:
-        """Return whether the executor died: the log has no end, and nobody holds the lock."""
+        """Return whether the executor died: the log has no end, and the lock is free."""
         return bool(self.events) and self.state.ended is None and self.holder is None
 
     @property
@@ -61,7 +61,7 @@ class View:
 
 
 @contextmanager
-def opened(store: Store, run: str = "") -> Iterator[View]:
+def open_view(store: Store, run: str = "") -> Iterator[View]:
     """Open a run, the newest one without a name. Raise UsageError for an unknown one, NexusError if there is none,
     StorageError, PathRefused.
     """

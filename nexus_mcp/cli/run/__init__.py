@@ -24,11 +24,11 @@ def _loader(module: str, name: str = "COMMAND") -> Callable[[], Command]:
 COMMAND = Group(
     "run",
     "let agents do the task list, verified and in parallel",
-    "Works through the task list of the project: each task is done by an agent of your\n"
-    "harness in a git worktree of its own, checked by the project's own tests, judged by\n"
-    "another agent, and merged into a branch nexus/RUN/integration. Your checkout stays as\n"
-    "it is until you agree to the merge. An unfinished run is taken up again.\n"
-    "nexus-mcp run 3 5 works on these tasks only.",
+    "Works through the task list of the project. An agent of your harness does each\n"
+    "task in a git worktree of its own. The project's own tests check the work,\n"
+    "another agent judges it, and it is merged into nexus/RUN/integration. Your\n"
+    "checkout stays as it is until you agree to the merge. An unfinished run\n"
+    "goes on. nexus-mcp run 3 5 works on these tasks only.",
     {
         "precheck": _loader("precheck"),
         "status": _loader("status"),

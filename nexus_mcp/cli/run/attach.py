@@ -23,12 +23,12 @@ _LIMIT = 64 << 20
 def run(values: Values) -> int:
     """Print the transcript, and go on while the attempt is at work. Raise UsageError for a task without an attempt."""
     from nexus_mcp.run.run_folder import read_file
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
     task, run_name, seen = task_of(values), "", 0
     while True:
-        with opened(store, run_name) as view:
+        with open_view(store, run_name) as view:
             run_name = view.id
             record = view.state.task(task)
             if record.last is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 
@@ -19,6 +18,8 @@ OLDER = Option("--older-than", "DAYS", "only runs that ended longer ago")
 
 def run(values: Values) -> int:
     """Remove finished runs: the named one, else those beyond the newest twenty or older than the option says."""
+    import asyncio
+
     from nexus_mcp.run.cleaning import KEPT, clean, old_runs
     from nexus_mcp.run.run_folder import RunLock
 
@@ -42,8 +43,8 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "clean",
     "remove old runs and their worktrees",
-    "Removes the files, worktrees and merged branches of finished runs. Without RUN the\n"
-    "newest twenty are kept. Branches whose work is not merged stay.",
+    "Removes the files, worktrees and merged branches of finished runs. Without RUN\n"
+    "the newest twenty are kept. Branches whose work is not merged stay.",
     (OLDER, *PROJECT_ONLY),
     run,
     argument=RUN,

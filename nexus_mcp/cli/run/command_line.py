@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.cli.run.given import Given
+    from nexus_mcp.cli.run.typed_run import TypedRun
     from nexus_mcp.run.setup import Options
 
 TASKS = Argument("[TASK]", "ids of tasks; without them, all tasks", least=0, count=10**6, is_number=True)
@@ -23,14 +23,14 @@ JOBS = Option("--jobs", "N", "attempts at once (default: 2)")
 ISOLATION = Option("--isolation", "KIND", "worktree: each attempt has its own (default)", ("worktree",))
 BASE = Option("--base", "REF", "the commit that the run begins from (default: HEAD)")
 STRATEGIES = ("test-after", "tdd-lite", "three-session-tdd", "none")
-STRATEGY = Option("--strategy", "S", f"for all tasks: {', '.join(STRATEGIES)}", STRATEGIES)
+STRATEGY = Option("--strategy", "S", f"{', '.join(STRATEGIES)}", STRATEGIES)
 MAX_COST = Option("--max-cost", "USD", "start nothing more once this is spent")
 MAX_MINUTES = Option("--max-minutes", "N", "start nothing more after this time")
 MAX_ATTEMPTS = Option("--max-attempts", "N", "start nothing more after so many attempts")
 MERGE = Option("--merge", "MODE", "at the end: ask (default), auto, or never", ("ask", "auto", "never"))
 NO_CHECK = Option("--no-check", "", "no reviewers; the project's own checks still run")
 TRUST = Option("--trust", "", "trust the commands in the section run of config.yml")
-DEMO = Option("--demo", "", "show a run in a temporary repository, without any account")
+DEMO = Option("--demo", "", "show a run in a temporary repository, without account")
 STATUS_FILE = Option("--status-file", "PATH", "write the status there, too, for CI")
 EVENTS = Option("--events", "PATH", "write each event as a line of JSON; - is stdout")
 HEADLESS = Option("--headless", "", "ask nothing; without a terminal this is the default")
@@ -43,9 +43,9 @@ OPTIONS = (
 )
 
 
-def read(values: Values) -> Given:
+def read(values: Values) -> TypedRun:
     """Return what the command line and the project's files give. Raise UsageError, CatalogError."""
-    from nexus_mcp.cli.run.given import Given
+    from nexus_mcp.cli.run.typed_run import TypedRun
     from nexus_mcp.run import settings
     from nexus_mcp.store.store import Store
 
@@ -53,7 +53,7 @@ def read(values: Values) -> Given:
     config, everything = settings.read(workspace.root)
     config = settings.with_options(config, _changes(values))
     catalog = load_catalog(workspace.root)
-    return Given(values, workspace, Store(workspace), config, everything, _options(values), catalog)
+    return TypedRun(values, workspace, Store(workspace), config, everything, _options(values), catalog)
 
 
 def _changes(values: Values) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _options(values: Values) -> Options:
     from nexus_mcp.run.setup import Options
 
     words = values.lists.get(TASKS.name, [])
-    given = {name: value for name, value in values.items() if name.startswith("--") and name != PROJECT.name}
+    as_typed = {name: value for name, value in values.items() if name.startswith("--") and name != PROJECT.name}
     return Options(
         tasks=tuple(dict.fromkeys(parse_count(word, "TASK") for word in words)) if words else None,
         base=values.get(BASE.name, ""),
@@ -91,10 +91,10 @@ def _options(values: Values) -> Options:
         strategy=values.get(STRATEGY.name),  # type: ignore[arg-type]
         is_headless=is_headless(values),
         has_review=NO_CHECK.name not in values,
-        given=given,
+        as_typed=as_typed,
     )
 
 
 def is_headless(values: Values) -> bool:
-    """Return whether nobody can be asked: by option, or because there is no terminal."""
+    """Return whether the run has no terminal for questions, or may not use it."""
     return HEADLESS.name in values or not (os.isatty(0) and sys.stdout is not None and sys.stdout.isatty())

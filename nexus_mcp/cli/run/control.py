@@ -25,10 +25,10 @@ FRESH = Option("--fresh", "", "begin at the merged work, not at the previous att
 def _send(values: Values, request: dict[str, Any]) -> int:
     """Leave the request for the newest run. Raise UsageError for a task or question that it does not have."""
     from nexus_mcp.run import control
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
-    with opened(store) as view:
+    with open_view(store) as view:
         _check(view, request, store.tasks())
         control.drop(view.folder, request)
         if view.holder is None:
@@ -89,14 +89,14 @@ RESUME = Command("resume", "let a paused run go on", "Lets a paused run start at
 STOP = Command(
     "stop",
     "end a run now; it can be taken up again",
-    "Ends the attempts at work and the run. Their work is kept, and nexus-mcp run goes on.",
+    "Ends the attempts at work and the run. Their work is kept, and nexus-mcp run\ngoes on.",
     PROJECT_ONLY,
     _stop,
 )
 SKIP = Command(
     "skip",
     "leave a task out of a run",
-    "Ends the attempt of the task, if there is one, and leaves the task out. What depends\non it is blocked.",
+    "Ends the attempt of the task, if there is one, and leaves the task out. What\ndepends on it is blocked.",
     PROJECT_ONLY,
     _skip,
     argument=TASK,
@@ -112,7 +112,7 @@ RETRY = Command(
 ANSWER = Command(
     "answer",
     "answer a question of a run",
-    "The answer goes into the session that asked.",
+    "The answer goes into the session with the question.",
     PROJECT_ONLY,
     _answer,
     argument=QUESTION,

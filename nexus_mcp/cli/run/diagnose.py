@@ -19,10 +19,10 @@ def run(values: Values) -> int:
     from nexus_mcp.quoting import inert
     from nexus_mcp.run import log_entries, registry
     from nexus_mcp.run.diagnose import Facts, diagnose
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
-    with store.state() as state, opened(store, run_name(values)) as view:
+    with store.state() as state, open_view(store, run_name(values)) as view:
         tasks = (store.tasks() or {"tasks": []})["tasks"]
         orphans = [] if state is None else [int(row["pid"]) for row in registry.alive(state)]
         facts = Facts(view.holder is not None, orphans)
@@ -46,7 +46,7 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "diagnose",
     "say why a run stands where it stands",
-    "Reads the log of a run and names what holds it up, what to do, and the command.\nNo model is asked.",
+    "Reads the log of a run and names what holds it up, what to do, and the command.\nIt calls no model.",
     (VERBOSE, JSON, *PROJECT_ONLY),
     run,
     argument=RUN,

@@ -20,19 +20,19 @@ from nexus_mcp.run.status_path import StatusPath
 from nexus_mcp.state import times
 
 if TYPE_CHECKING:
-    from nexus_mcp.cli.run.given import Given
+    from nexus_mcp.cli.run.typed_run import TypedRun
 
 
-def show(given: Given) -> int:
+def show(typed: TypedRun) -> int:
     """Print the preview; with --status-file write a status with `dryRun: true`. Raise UsageError."""
-    document = given.tasks()
+    document = typed.tasks()
     found = preview(
         document["tasks"],
-        given.config,
-        given.options,
-        given.catalog,
-        choices(given.config, given.catalog, given.settings),
-        has_tests=routing.has_tests(_files(given.workspace.root), given.config),
+        typed.config,
+        typed.options,
+        typed.catalog,
+        choices(typed.config, typed.catalog, typed.settings),
+        has_tests=routing.has_tests(_files(typed.workspace.root), typed.config),
     )
     wave = -1
     for one in found:
@@ -43,20 +43,20 @@ def show(given: Given) -> int:
     if not found:
         print("There is nothing to do.")
     sessions = sum(one.sessions for one in found)
-    limit = given.config.max_cost_usd
+    limit = typed.config.max_cost_usd
     money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
-    print(f"\nAt most {sessions} sessions, if every attempt fails; {given.config.jobs} tasks at once; {money}.")
-    if STATUS_FILE.name in given.values:
+    print(f"\nAt most {sessions} sessions, if every attempt fails; {typed.config.jobs} tasks at once; {money}.")
+    if STATUS_FILE.name in typed.values:
         now = times.stamp(time.time())
         made = status_file(
             RunRecord(run="dry-run", started_at=now),
             document["tasks"],
-            given.config,
+            typed.config,
             now,
             feature=document["goal"],
             dry_run=True,
         )
-        StatusPath(given.values[STATUS_FILE.name]).write(made.model_dump_json(indent=2).encode() + b"\n")
+        StatusPath(typed.values[STATUS_FILE.name]).write(made.model_dump_json(indent=2).encode() + b"\n")
     return exits.OK
 
 

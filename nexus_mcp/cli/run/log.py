@@ -23,12 +23,12 @@ JSON = Option("--json", "", "print each event as a line of JSON")
 
 def run(values: Values) -> int:
     """Print the events; with --follow until the run ends."""
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
     name, seen = run_name(values), 0
     while True:
-        with opened(store, name) as view:
+        with open_view(store, name) as view:
             name = view.id
             for event in view.events:
                 if event.seq > seen:

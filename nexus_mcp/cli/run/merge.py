@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 
 from nexus_mcp.cli import exits
@@ -17,12 +16,14 @@ if TYPE_CHECKING:
 
 def run(values: Values) -> int:
     """Fast-forward the branch; raise NexusError when something is in the way."""
+    import asyncio
+
     from nexus_mcp.run.run_folder import RunBusy
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
     from nexus_mcp.run.worktrees import Repository
 
     workspace, store = opened_store(values)
-    with opened(store, run_name(values)) as view:
+    with open_view(store, run_name(values)) as view:
         if view.holder is not None:
             raise RunBusy(f"{view.id} is at work.", next_step="It asks for the merge at its end.")
         repository = Repository(workspace.root, view.id, os.path.expanduser(view.config.worktrees))
@@ -60,8 +61,8 @@ async def _merge(repository: object, branch: str, expected: str) -> int:
 COMMAND = Command(
     "merge",
     "move your branch to the work of a run",
-    "Moves the branch that the run began from forwards to nexus/RUN/integration, if it has\n"
-    "not moved since and there are no uncommitted changes.",
+    "Moves the branch that the run began from forwards to nexus/RUN/integration, if\n"
+    "it has not moved since and there are no uncommitted changes.",
     PROJECT_ONLY,
     run,
     argument=RUN,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option
 from nexus_mcp.cli.run.options import PROJECT_ONLY
@@ -12,25 +10,27 @@ from nexus_mcp.cli.workspace_options import JSON, print_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.cli.run.given import Given
+    from nexus_mcp.cli.run.typed_run import TypedRun
     from nexus_mcp.run.checks import CheckResult
 
 STRICT = Option("--strict", "", "exit code 1 for a warning, too")
-CHECKS = Option("--checks", "", "run the project's checks on the base commit, too; this takes their time")
+CHECKS = Option("--checks", "", "run the project's checks on the base commit, too")
 _CODES = {"ok": exits.OK, "warning": exits.FAILED, "blocker": exits.BLOCKED}
 
 
 def run(values: Values) -> int:
     """Print the items; return 0, 1 for a warning with --strict, 5 for a blocker."""
+    import asyncio
+
     from nexus_mcp.cli.run.command_line import read
     from nexus_mcp.quoting import inert
     from nexus_mcp.run import precheck
 
-    given = read(values)
-    items = asyncio.run(precheck.examine(given.subject()))
+    typed = read(values)
+    items = asyncio.run(precheck.examine(typed.subject()))
     if CHECKS.name in values:
-        _need_trust(given)
-        items += precheck.of_checks(asyncio.run(_checks(given)), given.config)
+        _need_trust(typed)
+        items += precheck.of_checks(asyncio.run(_checks(typed)), typed.config)
     if JSON.name in values:
         print_json({"items": [item.row() for item in items]})
     else:
@@ -40,23 +40,23 @@ def run(values: Values) -> int:
     return _CODES[precheck.exit_code_of(items, strict=STRICT.name in values)]
 
 
-def _need_trust(given: Given) -> None:
+def _need_trust(typed: TypedRun) -> None:
     from nexus_mcp.errors import NexusError
     from nexus_mcp.run import trust
     from nexus_mcp.run.settings import SECTION
 
-    if not trust.is_trusted(given.workspace.root, trust.digest(given.settings.get(SECTION) or {})):
+    if not trust.is_trusted(typed.workspace.root, trust.digest(typed.settings.get(SECTION) or {})):
         raise NexusError("You have not trusted the commands of the configuration yet.", next_step="nexus-mcp run asks.")
 
 
-async def _checks(given: Given) -> dict[str, CheckResult]:
+async def _checks(typed: TypedRun) -> dict[str, CheckResult]:
     """Run the checks in a temporary worktree of HEAD, and return their results."""
     import tempfile
 
     from nexus_mcp.run.checks import environment, run_check
     from nexus_mcp.run.git import Git
 
-    git, config = Git(given.workspace.root), given.config
+    git, config = Git(typed.workspace.root), typed.config
     with tempfile.TemporaryDirectory(prefix="nexus-precheck-") as folder:
         path = f"{folder}/base"
         await git.run("worktree", "add", "--quiet", "--detach", path, "HEAD")

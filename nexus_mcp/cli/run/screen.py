@@ -89,8 +89,8 @@ class Screen:
             last = record.last
             if record.state in ("running", "merging") and last is not None:
                 took = milliseconds(last.planned_at, now) // 1000
-                who = last.agent or last.harness
-                cells = (f"task {record.id}", last.phase, who, last.attempt.tier, f"attempt {last.attempt.number}")
+                worker = last.agent or last.harness
+                cells = (f"task {record.id}", last.phase, worker, last.attempt.tier, f"attempt {last.attempt.number}")
                 table.add_row(*(Text(inert(cell)) for cell in cells), Text(f"{took // 60}:{took % 60:02}"))
         for question in state.open_questions():
             table.add_row(Text(f"question {question.id}: {inert(question.summary)[:200]}", style="yellow"))

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def run(values: Values) -> int:
     """Print the report as Markdown."""
     from nexus_mcp.run import report
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
-    with opened(store, run_name(values)) as view:
+    with open_view(store, run_name(values)) as view:
         document = store.tasks() or view.header.get("tasks") or {"goal": "", "tasks": []}
         print(report.markdown(view.state, document, view.events), end="")
     return exits.OK
@@ -26,7 +26,7 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "show",
     "show the attempts of each task in a run",
-    "Shows each task of a run with its attempts, checks, verdicts and merges, and what is\nleft, as Markdown.",
+    "Shows each task of a run with its attempts, checks, verdicts and merges, and\nwhat is left, as Markdown.",
     PROJECT_ONLY,
     run,
     argument=RUN,

@@ -23,14 +23,14 @@ def run(values: Values) -> int:
         from nexus_mcp.cli.run.demo import show
 
         return show()
-    given = read(values)
+    typed = read(values)
     if DRY_RUN.name in values:
         from nexus_mcp.cli.run.dry_run import show as preview
 
-        return preview(given)
+        return preview(typed)
     from nexus_mcp.cli.run.work import begin
 
-    return begin(given)
+    return begin(typed)
 
 
 COMMAND = Command(

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def run(values: Values) -> int:
     """Print the status; with --follow after each change until the run ends."""
-    from nexus_mcp.run.view import opened
+    from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
     name, seen = run_name(values), 0
     while True:
-        with opened(store, name) as view:
+        with open_view(store, name) as view:
             name = view.id
             if view.state.seq != seen:
                 seen = view.state.seq

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.run.options import PROJECT_ONLY, opened_store
@@ -15,6 +13,8 @@ if TYPE_CHECKING:
 
 def run(values: Values) -> int:
     """Free leases and end orphans; refuse while a run holds the lock. The lock file itself is never deleted."""
+    import asyncio
+
     from nexus_mcp.run import registry
     from nexus_mcp.run.processes import end_orphan
     from nexus_mcp.run.run_folder import RunBusy, RunLock
@@ -42,8 +42,8 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "unlock",
     "free what a dead executor held",
-    "Frees the leases of tasks and ends the processes that a dead executor left. While a\n"
-    "run is at work it refuses: nexus-mcp run stop ends that one.",
+    "Frees the leases of tasks and ends the processes that a dead executor left.\n"
+    "While a run is at work it refuses: nexus-mcp run stop ends that one.",
     PROJECT_ONLY,
     run,
 )

@@ -35,7 +35,7 @@ from nexus_mcp.state.tasks import COMPLETED
 if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.cli.run.given import Given
+    from nexus_mcp.cli.run.typed_run import TypedRun
     from nexus_mcp.run.config import RunConfig
     from nexus_mcp.run.setup import ChooseModel, Options, Run
 
@@ -51,18 +51,18 @@ PAUSING = "Ctrl-C: nothing new starts, and the run ends after the attempts at wo
 _YES = ("y", "yes")
 
 
-def begin(given: Given) -> int:
+def begin(typed: TypedRun) -> int:
     """Run, and return the exit code of the table in docs/run.md."""
-    values, options = given.values, given.options
+    values, options = typed.values, typed.options
     human = sys.stderr if values.get(EVENTS.name) == "-" else sys.stdout
-    if not _is_trusted(given, human):
+    if not _is_trusted(typed, human):
         return exits.BLOCKED
     paths = [StatusPath(values[STATUS_FILE.name])] if STATUS_FILE.name in values else []
     with Screen(human, is_live=not options.is_headless) as screen, ExitStack() as stack:
-        items = asyncio.run(precheck.examine(given.subject()))
-        with given.store.state() as state:
+        items = asyncio.run(precheck.examine(typed.subject()))
+        with typed.store.state() as state:
             is_resumed = state is not None and bool(unfinished(state)) and NEW.name not in values
-        if _is_all_done(given.tasks(), options) and not is_resumed:
+        if _is_all_done(typed.tasks(), options) and not is_resumed:
             screen.line("All tasks are completed.")
             return exits.OK
         if is_resumed:
@@ -71,28 +71,28 @@ def begin(given: Given) -> int:
         if any(item.name == "lock" and not item.passed for item in items):
             return exits.BUSY
         if precheck.exit_code_of(items, strict=False) == "blocker":
-            _write_failed(paths, given)
+            _write_failed(paths, typed)
             return exits.BLOCKED
         front = Front(screen.event, screen.items, None, paths)
         try:
-            return asyncio.run(_work(given, screen, front, _sink(values, stack)))
+            return asyncio.run(_work(typed, screen, front, _sink(values, stack)))
         except RunBusy as busy:
             screen.line(inert(str(busy)), "bold red")
             return exits.BUSY
 
 
-async def _work(given: Given, screen: Screen, front: Front, sink: Callable[[ev.AnyEvent], object]) -> int:
-    options = given.options
+async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[ev.AnyEvent], object]) -> int:
+    options = typed.options
     opened = begun(
-        workspace=given.workspace,
-        store=given.store,
-        config=given.config,
+        workspace=typed.workspace,
+        store=typed.store,
+        config=typed.config,
         options=options,
-        catalog=given.catalog,
-        is_new=NEW.name in given.values,
+        catalog=typed.catalog,
+        is_new=NEW.name in typed.values,
     )
     async with opened as run:
-        equip(run, given.settings)
+        equip(run, typed.settings)
         run.listeners.append(sink)
         screen.follow(run)
         with _Signals(run) as signals, _Terminal(run, is_open=not options.is_headless) as terminal:
@@ -126,19 +126,19 @@ def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> di
     return found
 
 
-def _is_trusted(given: Given, human: TextIO) -> bool:
+def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
     """Return whether the commands of the configuration may run: a person saw them before, or agrees now."""
-    root, section = given.workspace.root, given.settings.get(SECTION) or {}
+    root, section = typed.workspace.root, typed.settings.get(SECTION) or {}
     wanted = trust.digest(section)
     if trust.is_trusted(root, wanted):
         return True
     print("The section run of .nexus/config.yml names commands and files that you have not trusted yet:", file=human)
     for line in trust.commands(section):
         print(f"  {inert(line)}", file=human)
-    if TRUST.name in given.values:
+    if TRUST.name in typed.values:
         trust.trust(root, wanted)
         return True
-    if given.options.is_headless:
+    if typed.options.is_headless:
         print("If you trust them: nexus-mcp run --trust", file=human)
         return False
     print("Run them, now and until they change? [y/N] ", end="", file=human, flush=True)
@@ -153,12 +153,12 @@ def _is_all_done(document: dict[str, Any], options: Options) -> bool:
     return bool(chosen) and all(one["status"] == COMPLETED for one in chosen)
 
 
-def _write_failed(paths: list[StatusPath], given: Given) -> None:
-    document = given.tasks()
+def _write_failed(paths: list[StatusPath], typed: TypedRun) -> None:
+    document = typed.tasks()
     made = status_file(
         RunRecord(run="", pid=os.getpid()),
         document["tasks"],
-        given.config,
+        typed.config,
         times.stamp(time.time()),
         feature=document["goal"],
         status="precheck-failed",

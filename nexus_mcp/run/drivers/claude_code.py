@@ -108,8 +108,8 @@ def _block(block: dict[str, Any]) -> Iterator[Output]:
     if kind == "text" and isinstance(block.get("text"), str):
         yield Output("text", block["text"])
     elif kind == "tool_use" and isinstance(block.get("name"), str):
-        given = block.get("input")
-        path = given.get("file_path") or given.get("notebook_path") if isinstance(given, dict) else ""
+        tool_input = block.get("input")
+        path = tool_input.get("file_path") or tool_input.get("notebook_path") if isinstance(tool_input, dict) else ""
         name = block["name"]
         yield Output("tool_start", name, file=path if isinstance(path, str) else "", is_edit=name in _EDITING)
     elif kind == "tool_result":

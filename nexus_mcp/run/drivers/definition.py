@@ -18,7 +18,7 @@ PROBE_TIMEOUT_S = 20
 class SessionRequest:
     """A session to start or to resume.
 
-    `prompt` goes to stdin. `role_text` is the text of the agent, given again at each resume. `resume` is the id of the
+    `prompt` goes to stdin. `role_text` is the text of the agent, repeated at each resume. `resume` is the id of the
     session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
     not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema
     of the last message, None for free text. `serve` are the words that start our server, `hook` those of our hook.

@@ -63,8 +63,8 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
     elif kind == "tool_use":
         name = fields.get("tool")
         state = fields.get("state")
-        given = state.get("input") if isinstance(state, dict) else None
-        path = given.get("filePath") if isinstance(given, dict) else ""
+        tool_input = state.get("input") if isinstance(state, dict) else None
+        path = tool_input.get("filePath") if isinstance(tool_input, dict) else ""
         file = path if isinstance(path, str) else ""
         yield Output("tool_start", str(name), file=file, is_edit=name in _EDITING)
         yield Output("tool_end", str(name))

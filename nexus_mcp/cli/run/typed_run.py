@@ -1,4 +1,4 @@
-"""What the command line of `run` gives: the values as typed, and what they and the project's files lead to."""
+"""The command line of `run`: the values as typed, and what they and the project's files lead to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class TypedRun:
     """One command line. `settings` is the whole config.yml, `config` its section `run` with the options over it."""
 
     values: Values
