@@ -222,7 +222,10 @@ def write_json(folder: Folder, name: str, value: Any) -> None:
 
 def write_file(folder: Folder, name: str, data: bytes) -> None:
     """Write a small private file, whole or not at all. Raise StorageError."""
-    atomic.put(folder, name, data)
+    try:
+        atomic.replace(folder, name, [data], mode=PRIVATE, confirmed=False)
+    except OSError as error:
+        raise StorageError(folder.show(name), "write", reason(error)) from error
 
 
 def read_json(folder: Folder, name: str) -> Any:

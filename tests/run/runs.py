@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -119,6 +120,37 @@ class Ground:
             status = await LocalEngine(run, has_tests=True).work()
             run.emit(ev.RunEnded(status=status))
             return run.state
+
+    def configure(self, **values: Any) -> None:
+        """Write the configuration of `config` into the project, for the command line."""
+        changed = self.config(**values).model_dump(mode="json", exclude_defaults=True)
+        changed["review"] = values.get("review", {})
+        (self.root / ".nexus" / "config.yml").write_text(json.dumps({"run": changed}))
+
+    def environ(self) -> dict[str, str]:
+        """Return the environment of a command: the user's state is in the folder of the ground."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("NEXUS_")}
+        return {**kept, "XDG_STATE_HOME": str(self.root.parent / "xdg"), "PYTHONPATH": str(ROOT)}
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start `nexus-mcp run WORDS` in the project."""
+        command = [sys.executable, "-m", "nexus_mcp", "run", *words]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=self.root, env=self.environ(), text=True, **pipes)  # type: ignore[call-overload,no-any-return]
+
+    def cli(self, *words: str) -> tuple[int, str, str]:
+        """Return (exit code, stdout, stderr) of `nexus-mcp run WORDS`; the run that it made becomes that of the
+        ground.
+        """
+        process = self.start(*words)
+        out, err = process.communicate(timeout=60)
+        self.find_run()
+        return process.returncode, out, err
+
+    def find_run(self) -> None:
+        """Take the newest run of the project as that of the ground."""
+        found = sorted((self.root / ".nexus/state/runs").glob("run-*"))
+        self.run_id = found[-1].name if found else ""
 
     def tree(self) -> dict[str, str]:
         """Return path -> content of the integration branch."""

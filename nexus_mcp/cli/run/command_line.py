@@ -7,7 +7,7 @@ import sys
 
 from nexus_mcp.cli.options import Argument, Option, parse_count
 from nexus_mcp.cli.workspace_options import PROJECT, load_catalog, workspace_from
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import CatalogError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,10 @@ def read(values: Values) -> TypedRun:
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
-    config, everything = settings.read(workspace.root)
+    try:
+        config, everything = settings.read(workspace.root)
+    except CatalogError as error:  # exit code 2, as for a wrong command line
+        raise UsageError("; ".join(error.faults), next_step=error.next_step) from error
     config = settings.with_options(config, _changes(values))
     catalog = load_catalog(workspace.root)
     return TypedRun(values, workspace, Store(workspace), config, everything, _options(values), catalog)
