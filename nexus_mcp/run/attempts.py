@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -212,7 +214,8 @@ class Attempts:
     async def _runs_hooks(self, record: AttemptRecord) -> bool:
         """Return whether the repository's commit hooks may run: not if the attempt changed those in its own tree."""
         git = Git(record.worktree)
-        _, path = await git.run("config", "--path", "core.hooksPath", check=False)
+        # Without `hooks` git itself would answer with the null device.
+        _, path = await Git(record.worktree, hooks=True).run("config", "--path", "core.hooksPath", check=False)
         folder = path.strip()
         if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(record.worktree, ""))):
             return True
@@ -259,6 +262,7 @@ class Attempts:
         repository = self.run.repository
         diff = await Git(record.worktree).out("diff", "--stat", record.base, record.commit)
         for _ in range(2):
+            remove_verdicts(record.worktree)  # the owner may have written one
             request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
             result = await self._started(record, request)
             found = self._verdict(record.worktree, result)
@@ -371,6 +375,17 @@ class Attempts:
         name = f"{self.id}-{self.record.attempt.number}"
         with self.run.folder.make("attempts")[0] as attempts:
             return attempts.make(name)[0]
+
+
+def remove_verdicts(folder: str) -> None:
+    """Remove what has the name of a verdict file in a worktree."""
+    for name in VERDICT_FILES:
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
 
 
 def run_bytes(run: Run, text: str) -> bytes:

@@ -62,6 +62,9 @@ def _session_outcome(last: SessionRecord) -> Outcome | None:
 def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | None:
     """Return the failure of what the sessions changed; None if they changed what they had to and no more."""
     chosen = record.attempt.strategy
+    refused = next((session.refused for session in record.sessions if session.refused), "")
+    if refused:  # nothing is committed, so nothing else can be judged
+        return _failed("tests-failing", f"A commit hook refused the work: {refused}")
     for session in record.sessions:
         wrong = routing.violations(session.files, session.role, chosen, config)
         if wrong:
@@ -75,8 +78,7 @@ def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Out
     writers = [session for session in record.sessions if session.role == "test-writer"]
     if writers and not record.round and not any(routing.has_tests(session.files, config) for session in writers):
         return _failed("no-tests", "The test session made no test file.")
-    refused = next((session.refused for session in record.sessions if session.refused), "")
-    return _failed("tests-failing", f"A commit hook refused the work: {refused}") if refused else None
+    return None
 
 
 def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
