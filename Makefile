@@ -98,7 +98,8 @@ upstream: env
 # Goes on where it was stopped; installs what it needs (strace, atheris). The figures: docs/reliability.md.
 torture: env
 	$(BIN)/python -m tests.reliability $(SUITES) --seed $(or $(SEED),1)
-	$(if $(SUITES),,$(BIN)/python -m pytest tests/test_schemas.py --hypothesis-profile long)
+	$(if $(SUITES),,$(BIN)/python -m pytest tests/test_schemas.py tests/run/test_model.py --hypothesis-profile long)
+	$(if $(SUITES),,NEXUS_LONG=1 $(BIN)/python -m pytest tests/run/test_kills.py)
 
 # Peers come from npm, into .cache/. The last whole result is in benchmarks/results: docs/performance.md.
 bench: bench-env

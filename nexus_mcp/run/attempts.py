@@ -17,6 +17,7 @@ from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools
 from nexus_mcp.run import briefs, checkout_guard, routing, sandbox, verdict
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
+from nexus_mcp.run.config import guards_from
 from nexus_mcp.run.drivers.definition import SessionRequest
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.judging import SETUP, Facts, has_failed, judge
@@ -163,7 +164,7 @@ class Attempts:
         with self._folder() as folder:
             place = Place(
                 *(run.driver(record.harness), request, folder, self.id, record.attempt.number),
-                *(run.config.guards_for(request.model), run.config.session_timeout_s, environ),
+                *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
                 wrap=await self._sandbox(request),
                 redactor=run.redactor,
             )

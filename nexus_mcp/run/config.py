@@ -5,6 +5,7 @@ Field names are part of the file format. schemas/run/config.schema.json is gener
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
@@ -200,3 +201,16 @@ class RunConfig(Part):
 
         globs = (guards for glob, guards in self.guards.items() if glob != "default" and fnmatchcase(model, glob))
         return next(globs, self.guards.get("default", Guards()))
+
+
+def guards_from(guards: Guards, environ: Mapping[str, str]) -> Guards:
+    """Return the guards with the milliseconds of NEXUS_STALE_WARN_MS and NEXUS_STALE_ABORT_MS, which win.
+
+    A value that is no number, or smaller than a second, is ignored.
+    """
+    found = {}
+    for field, name in (("stale_warn_s", "NEXUS_STALE_WARN_MS"), ("stale_abort_s", "NEXUS_STALE_ABORT_MS")):
+        text = environ.get(name, "")
+        if text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= 1000:
+            found[field] = int(text) // 1000
+    return guards.model_copy(update=found)  # without the bounds of the file: a person typed it

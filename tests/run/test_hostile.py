@@ -38,6 +38,16 @@ def test_a_session_that_hangs_is_ended_after_its_time(tmp_path: Path) -> None:
     assert ground.tree()["half"] == "h"
 
 
+def test_a_silent_session_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NEXUS_STALE_ABORT_MS wins over the config; the silence is a failure of the session."""
+    monkeypatch.setenv("NEXUS_STALE_WARN_MS", "1000")
+    monkeypatch.setenv("NEXUS_STALE_ABORT_MS", "2000")
+    ground = one(tmp_path, [{"hang": 600}], WORK)
+    assert ground.run().task(1).state == "completed"
+    names = [event.name for event in ground.log() if isinstance(event, ev.Guard)]
+    assert names == ["stale_warn", "stale_abort"]
+
+
 def test_what_a_session_started_ends_with_it(tmp_path: Path) -> None:
     """A background process that holds the output open neither delays the run nor survives the session."""
     ground = one(tmp_path, [{"fork": 600}, *WORK])

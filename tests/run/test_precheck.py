@@ -1,0 +1,97 @@
+"""The rows of the precheck that tests of the command do not meet."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.catalog.load import load
+from nexus_mcp.run import precheck
+from nexus_mcp.run.checks import CheckResult
+from nexus_mcp.run.config import RunConfig
+from nexus_mcp.store.store import Store
+from nexus_mcp.workspace import Workspace
+from tests.run.runs import Ground, git
+from tests.support import Json
+
+
+def failed(ground: Ground, **values: Any) -> dict[str, str]:
+    """Return name -> message of the rows that did not pass."""
+    root = str(ground.root)
+    store = Store(Workspace(root))
+    tasks = store.tasks() or {"tasks": []}
+    subject = precheck.Subject(root, store, ground.config(**values), load(root), tasks)
+    return {item.name: item.message for item in asyncio.run(precheck.examine(subject)) if not item.passed}
+
+
+def ground(tmp_path: Path, *tasks: Json) -> Ground:
+    return Ground(tmp_path, list(tasks) or [{"id": 1, "title": "One", "acceptance": "a"}], {})
+
+
+def test_a_good_project_has_no_finding(tmp_path: Path) -> None:
+    """Every row passes."""
+    assert failed(ground(tmp_path)) == {}
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"deps": [9]}, "dependencies"),
+        ({"owner": "stranger"}, "owners"),
+        ({"acceptance": ""}, "acceptance"),
+        ({"acceptance": "; ".join("abcdefgh")}, "size"),
+        ({"context": "x" * 2001}, "size"),
+        ({"approach": "\n".join("- step" for _ in range(9))}, "size"),
+    ],
+)
+def test_tasks_that_agents_would_not_understand_are_named(tmp_path: Path, row: Json, name: str) -> None:
+    """A missing dependency stops a run; the others are warnings."""
+    found = failed(ground(tmp_path, {"id": 1, "title": "One", "acceptance": "a", **row}))
+    assert list(found) == [name]
+    assert "1" in found[name]
+
+
+def test_what_attempts_do_not_see_is_named(tmp_path: Path) -> None:
+    """Untracked files are a warning, unresolved conflicts a blocker."""
+    made = ground(tmp_path)
+    (made.root / "new").write_text("n")
+    assert failed(made) == {"untracked files": "untracked files, which attempts do not see: new"}
+    git(made.root, "checkout", "-q", "-b", "other")
+    (made.root / "README.md").write_text("other\n")
+    git(made.root, "commit", "-q", "-a", "-m", "o")
+    git(made.root, "checkout", "-q", "main")
+    (made.root / "README.md").write_text("main\n")
+    git(made.root, "commit", "-q", "-a", "-m", "m")
+    with pytest.raises(Exception, match="merge"):
+        git(made.root, "merge", "other")
+    assert "README.md" in failed(made)["conflicts"]
+
+
+def test_missing_programs_and_secrets_are_named(tmp_path: Path) -> None:
+    """A harness that is not in PATH and a sandbox that is not there stop a run; a linked secret is a warning."""
+    gone = {"command": ["no-such-program-here"]}
+    found = failed(ground(tmp_path), drivers={"fake": gone}, link=[".env"], sandbox={"command": ["no-such-sandbox"]})
+    assert set(found) == {"harness fake", "sandbox", "linked secrets"}
+    assert "no-such-program-here is not in PATH" in found["harness fake"]
+
+
+def test_a_cost_limit_needs_a_known_cost(tmp_path: Path) -> None:
+    """A harness that reports none needs prices."""
+    assert "cost of fake" in failed(ground(tmp_path), max_cost_usd=1.0)
+    prices = {"*": {"input": 1, "output": 2}}
+    assert failed(ground(tmp_path / "other"), max_cost_usd=1.0, prices=prices) == {}
+
+
+def test_red_checks_are_a_warning_with_their_time() -> None:
+    """Only new failures will count; a project without checks is warned, too."""
+    config = RunConfig(checks={"test": "make test"})
+    result = CheckResult("test", ok=False, code=1, seconds=1.5, output="")
+    (item,) = precheck.of_checks({"test": result}, config)
+    assert (item.tier, item.passed, "1.5 s" in item.message) == ("warning", False, True)
+    (item,) = precheck.of_checks({}, RunConfig())
+    assert "no checks are set" in item.message
+    assert precheck.exit_code_of([item], strict=True) == "warning"
+    assert precheck.exit_code_of([item], strict=False) == "ok"
