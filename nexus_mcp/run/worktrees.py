@@ -19,6 +19,8 @@ from nexus_mcp.run.git import Git, GitFailed
 LEASE = "nexus-lease"
 VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
 _ZERO = "0" * 40
+_FOLDERS: dict[str, tuple[str, str]] = {}
+"""Checkout -> its common folder of git and its own one: they stay, and a process for each look would cost more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,10 @@ class Repository:
         Refs below refs/heads/nexus/ are left out.
         """
         refs = await self.git.out("for-each-ref", "--format=%(refname) %(objectname)")
-        common = os.path.join(self.root, await self.git.out("rev-parse", "--git-common-dir"))
-        own = os.path.join(self.root, await self.git.out("rev-parse", "--git-dir"))
+        if self.root not in _FOLDERS:
+            words = (await self.git.out("rev-parse", "--git-common-dir", "--git-dir")).split("\n")
+            _FOLDERS[self.root] = (os.path.join(self.root, words[0]), os.path.join(self.root, words[1]))
+        common, own = _FOLDERS[self.root]
         return {
             "refs": "\n".join(line for line in refs.split("\n") if not line.startswith("refs/heads/nexus/")),
             "HEAD": _text(os.path.join(own, "HEAD")),
