@@ -27,11 +27,17 @@ EXIT_CODES = {
     exits.OK: "Done.",
     exits.FAILED: "Failed, and a line on standard error says why; or a check found a difference or a fault.",
     exits.USAGE: "The command line or the environment is wrong.",
-    exits.EDITED: "For install, uninstall, package and export: a user edited a written file, so nothing was changed.",
-    exits.HUNG_UP: "For demo: the terminal was closed.",
+    exits.EDITED: (
+        "For install, uninstall, package and export: a user edited a written file, so nothing was changed. For run: "
+        "paused or stalled, a person is needed."
+    ),
+    exits.LIMIT: "For run: the limit of cost, time or attempts is reached.",
+    exits.BLOCKED: "For run: something stops it, or its commands are not trusted yet.",
+    exits.BUSY: "For run: another run of the project is at work.",
+    exits.HUNG_UP: "For demo and run: the terminal was closed.",
     exits.INTERRUPTED: "Ctrl-C interrupted the command.",
     exits.OUTPUT_CLOSED: "The reader of the output went away.",
-    exits.TERMINATED: "For demo: SIGTERM stopped it.",
+    exits.TERMINATED: "For demo and run: SIGTERM stopped it.",
 }
 # In running text roff changes these characters to typographic ones, which cannot be pasted into a shell.
 _ESCAPES = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq"}

@@ -21,7 +21,7 @@ NEEDS_PERSON = 3
 LIMIT = 4
 """`run`: the limit of cost, time or attempts is reached."""
 BLOCKED = 5
-"""`run`: the precheck found a blocker, or nobody has trusted the commands of the configuration."""
+"""`run`: the precheck found a blocker, or the commands of the configuration are not trusted yet."""
 BUSY = 6
 """`run`: another run of this project holds the lock."""
 HUNG_UP = 129

@@ -48,7 +48,7 @@ def test_a_silent_session_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert names == ["stale_warn", "stale_abort"]
 
 
-def test_what_a_session_started_ends_with_it(tmp_path: Path) -> None:
+def test_background_processes_end_with_their_session(tmp_path: Path) -> None:
     """A background process that holds the output open neither delays the run nor survives the session."""
     ground = one(tmp_path, [{"fork": 600}, *WORK])
     state = ground.run()

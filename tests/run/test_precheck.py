@@ -54,7 +54,7 @@ def test_tasks_that_agents_would_not_understand_are_named(tmp_path: Path, row: J
     assert "1" in found[name]
 
 
-def test_what_attempts_do_not_see_is_named(tmp_path: Path) -> None:
+def test_untracked_files_and_conflicts_are_named(tmp_path: Path) -> None:
     """Untracked files are a warning, unresolved conflicts a blocker."""
     made = ground(tmp_path)
     (made.root / "new").write_text("n")
