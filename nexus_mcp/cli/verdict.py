@@ -63,4 +63,5 @@ COMMAND = Command(
     (PROJECT,),
     run,
     argument=WORDS,
+    examples=(("nexus-mcp verdict 3 verdict.json", "store the verdict on task 3"),),
 )

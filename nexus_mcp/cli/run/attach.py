@@ -72,4 +72,5 @@ COMMAND = Command(
     PROJECT_ONLY,
     run,
     argument=TASK,
+    examples=(("nexus-mcp run attach 3", "follow what the agent of task 3 does"),),
 )

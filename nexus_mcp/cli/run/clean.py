@@ -48,4 +48,5 @@ COMMAND = Command(
     (OLDER, *PROJECT_ONLY),
     run,
     argument=RUN,
+    examples=(("nexus-mcp run clean --older-than 30", "remove runs that are older than 30 days"),),
 )

@@ -83,15 +83,28 @@ def _answer(values: Values) -> int:
 
 
 PAUSE = Command(
-    "pause", "let a run start nothing new", "The attempts at work go on; nothing new starts.", PROJECT_ONLY, _pause
+    "pause",
+    "let a run start nothing new",
+    "The attempts at work go on; nothing new starts.",
+    PROJECT_ONLY,
+    _pause,
+    examples=(("nexus-mcp run pause", "start nothing new; what is at work goes on"),),
 )
-RESUME = Command("resume", "let a paused run go on", "Lets a paused run start attempts again.", PROJECT_ONLY, _resume)
+RESUME = Command(
+    "resume",
+    "let a paused run go on",
+    "Lets a paused run start attempts again.",
+    PROJECT_ONLY,
+    _resume,
+    examples=(("nexus-mcp run resume", "let the paused run go on"),),
+)
 STOP = Command(
     "stop",
     "end a run now; it can be taken up again",
     "Ends the attempts at work and the run. Their work is kept, and nexus-mcp run\ngoes on.",
     PROJECT_ONLY,
     _stop,
+    examples=(("nexus-mcp run stop", "end the attempts at work; nexus-mcp run takes them up"),),
 )
 SKIP = Command(
     "skip",
@@ -100,6 +113,7 @@ SKIP = Command(
     PROJECT_ONLY,
     _skip,
     argument=TASK,
+    examples=(("nexus-mcp run skip 4", "leave task 4 out"),),
 )
 RETRY = Command(
     "retry",
@@ -108,6 +122,7 @@ RETRY = Command(
     (TIER, FRESH, *PROJECT_ONLY),
     _retry,
     argument=TASK,
+    examples=(("nexus-mcp run retry 4 --tier high", "try task 4 again with a stronger model"),),
 )
 ANSWER = Command(
     "answer",
@@ -116,4 +131,5 @@ ANSWER = Command(
     PROJECT_ONLY,
     _answer,
     argument=QUESTION,
+    examples=(('nexus-mcp run answer q1 "Use UTC"', "answer the question q1"),),
 )

@@ -50,4 +50,5 @@ COMMAND = Command(
     (VERBOSE, JSON, *PROJECT_ONLY),
     run,
     argument=RUN,
+    examples=(("nexus-mcp run diagnose", "name what holds the run up, and what to do"),),
 )

@@ -39,4 +39,5 @@ COMMAND = Command(
     "Lists the runs of the project, the newest last, with status and progress.",
     (JSON, *PROJECT_ONLY),
     run,
+    examples=(("nexus-mcp run list", "list the runs of this project"),),
 )

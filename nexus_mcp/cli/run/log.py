@@ -61,4 +61,5 @@ COMMAND = Command(
     (TASK, LEVEL, FOLLOW, JSON, *PROJECT_ONLY),
     run,
     argument=RUN,
+    examples=(("nexus-mcp run log --task 3 --follow", "show the events of task 3 as they come"),),
 )

@@ -66,4 +66,5 @@ COMMAND = Command(
     PROJECT_ONLY,
     run,
     argument=RUN,
+    examples=(("nexus-mcp run merge", "move your branch to the work of the last run"),),
 )

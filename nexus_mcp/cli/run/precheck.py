@@ -79,4 +79,5 @@ COMMAND = Command(
     "Exit code 5: something stops a run; 1: a warning, with --strict.",
     (STRICT, CHECKS, JSON, *PROJECT_ONLY),
     run,
+    examples=(("nexus-mcp run precheck", "check the repository, the tasks and the harness"),),
 )

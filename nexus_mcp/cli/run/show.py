@@ -30,4 +30,5 @@ COMMAND = Command(
     PROJECT_ONLY,
     run,
     argument=RUN,
+    examples=(("nexus-mcp run show last", "show the attempts of the last run"),),
 )

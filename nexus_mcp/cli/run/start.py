@@ -40,4 +40,9 @@ COMMAND = Command(
     OPTIONS,
     run,
     argument=TASKS,
+    examples=(
+        ("nexus-mcp run --dry-run", "show what a run would do"),
+        ("nexus-mcp run --jobs 2", "let two agents at a time do the tasks"),
+        ("nexus-mcp run --demo", "see a run without any account"),
+    ),
 )

@@ -81,4 +81,5 @@ COMMAND = Command(
     (FOLLOW, JSON, *PROJECT_ONLY),
     run,
     argument=RUN,
+    examples=(("nexus-mcp run status --follow", "show the run until it ends"),),
 )

@@ -46,4 +46,5 @@ COMMAND = Command(
     "While a run is at work it refuses: nexus-mcp run stop ends that one.",
     PROJECT_ONLY,
     run,
+    examples=(("nexus-mcp run unlock", "free what a dead executor held"),),
 )
