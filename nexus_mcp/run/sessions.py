@@ -97,7 +97,11 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)
     except asyncio.CancelledError:
-        await process.end()
+        # A second cancellation, by the engine at its end, must not leave the process half ended.
+        ending = asyncio.ensure_future(process.end())
+        while not ending.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(ending)
         raise
     finally:
         following.close()

@@ -261,7 +261,8 @@ def test_a_task_completed_by_hand_is_never_merged(tmp_path: Path) -> None:
     until(lambda: at_work(ground))
     until(lambda: any((ground.worktrees / ground.run_id).glob("1-1/f1")))
     tasks = ground.root / ".nexus/state/tasks.json"
-    tasks.write_text(tasks.read_text().replace('"in_progress"', '"completed"'))
+    (tmp_path / "tasks.json").write_text(tasks.read_text().replace('"in_progress"', '"completed"'))
+    os.replace(tmp_path / "tasks.json", tasks)
     process.communicate(timeout=WAIT_S)
     assert process.returncode == 0
     assert branch.exists()
