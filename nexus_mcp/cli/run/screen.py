@@ -35,9 +35,9 @@ class Screen:
 
     def __init__(self, stream: TextIO, *, is_live: bool) -> None:
         self._console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_live)
-        self._live = Live(get_renderable=self._table, console=self._console, transient=True) if is_live else None
         self._run: Run | None = None
         self._is_closed = False
+        self._live = Live(get_renderable=self._table, console=self._console, transient=True) if is_live else None
 
     def __enter__(self) -> Screen:
         return self

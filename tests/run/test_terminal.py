@@ -1,0 +1,63 @@
+"""A run on a terminal: the question of trust, progress, and the question before the merge."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+from pathlib import Path
+
+from tests.run.runs import Ground
+
+QUESTION = b"[y/N]"
+SECONDS = 60
+
+
+def typed(ground: Ground, *words: str) -> tuple[int, str]:
+    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `y` typed at each question."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ground.root)
+        os.execve(sys.executable, [sys.executable, "-m", "nexus_mcp", "run", *words], ground.environ())
+    output, answered = b"", 0
+    while True:
+        assert select.select([terminal], [], [], SECONDS)[0], output.decode(errors="replace")
+        try:
+            data = os.read(terminal, 1 << 16)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not data:
+            break
+        output += data
+        if output.count(QUESTION) > answered:
+            answered += 1
+            os.write(terminal, b"y\n")
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    ground.find_run()
+    return code, output.decode(errors="replace")
+
+
+def test_run_on_a_terminal_asks_for_trust_and_for_the_merge(tmp_path: Path) -> None:
+    """Both questions are answered with y: the branch has the work at the end, and progress was shown."""
+    ground = Ground(
+        tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"run": "sleep 1"}, {"write": "f1", "text": "1\n"}]]}
+    )
+    ground.configure()
+    code, output = typed(ground)
+    assert code == 0, output
+    assert output.count("[y/N]") == 2
+    assert "0 of 1 tasks completed" in output
+    assert "Your branch has the work." in output
+    assert (ground.root / "f1").read_text() == "1\n"
+
+
+def test_question_of_an_agent_is_answered_on_the_terminal(tmp_path: Path) -> None:
+    """With its trigger on, the run waits, and the line that is typed goes into the session."""
+    script = {"1": [[{"say": "STATUS: blocked\nDo it? [y/N]"}], [{"write": "f1", "text": "1\n"}]]}
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}], script)
+    ground.configure(questions={"triggers": {"story-ambiguity": True}})
+    code, output = typed(ground, "--trust", "--merge", "never")
+    assert code == 0, output
+    assert [answer.by for answer in ground.state().answers.values()] == ["terminal"]
+    assert ground.tree()["f1"] == "1"
