@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.processes import is_alive
 from tests.run.runs import GOOD, Ground, git
 
 TWO = [{"id": 1, "title": "One", "acceptance": "a"}, {"id": 2, "title": "Two", "deps": [1], "acceptance": "a"}]
@@ -192,7 +193,7 @@ def test_a_signal_ends_the_attempts_and_the_run_goes_on_later(tmp_path: Path, nu
     process.communicate(timeout=WAIT_S)
     assert process.returncode == code
     started = [event for event in ground.log() if isinstance(event, ev.ProcessStarted)]
-    assert not os.path.exists(f"/proc/{started[-1].pid}")
+    assert not is_alive(started[-1].pid, started[-1].create_time)
     assert ground.log()[-1].type == "run_ended"
     assert ground.cli("--merge", "never")[0] == 0
     assert [len(one.attempts) for one in ground.state().tasks.values()] == [1, 1]
@@ -220,9 +221,9 @@ def test_killed_executor_is_shown_as_crashed(tmp_path: Path) -> None:
     process.communicate(timeout=WAIT_S)
     assert json.loads(ground.cli("status", "--json")[1])["run"]["status"] == "crashed"
     assert "LOCK_STALE" in ground.cli("diagnose")[1]
-    orphan = next(event.pid for event in ground.log() if isinstance(event, ev.ProcessStarted))
+    orphan = next(event for event in ground.log() if isinstance(event, ev.ProcessStarted))
     assert ground.cli("--merge", "never")[0] == 0
-    assert not os.path.exists(f"/proc/{orphan}")
+    assert not is_alive(orphan.pid, orphan.create_time)
     assert any(event.type == "orphan_ended" for event in ground.log())
 
 
