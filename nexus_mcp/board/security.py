@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
+_HTTP_PORT = 80
 EXCHANGE = "/session"
 """The path to which the entry page sends the token, the only one that takes a POST."""
 OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css", "/assets/icon.svg"))
@@ -56,7 +56,9 @@ class Session:
         self.token = secrets.token_urlsafe(32)
         self.cookie = f"nexus-board-{port}"
         self._value = secrets.token_urlsafe(32)
-        self.hosts = frozenset((f"{HOST}:{port}", f"localhost:{port}"))
+        names = (HOST, "localhost")
+        self.hosts = frozenset(names if port == _HTTP_PORT else (f"{name}:{port}" for name in names))
+        """What the header Host may be. A browser leaves out the port that http has without one."""
 
     @property
     def address(self) -> str:
@@ -73,13 +75,9 @@ class Session:
 
     def knows(self, cookies: list[str]) -> bool:
         """Return whether the headers Cookie hold the cookie of this run, once."""
-        found = []
-        for header in cookies:
-            try:
-                morsel = SimpleCookie(header).get(self.cookie)
-            except CookieError:
-                return False
-            found += [morsel.value] if morsel is not None else []
+        # Not SimpleCookie: it drops all cookies when one of them, which may be of another port, is not as it expects.
+        pairs = (pair.partition("=") for header in cookies for pair in header.split(";"))
+        found = [value.strip() for name, _, value in pairs if name.strip() == self.cookie]
         same = [hmac.compare_digest(one.encode("utf-8", "replace"), self._value.encode()) for one in found]
         return same == [True]
 

@@ -131,10 +131,14 @@ def test_a_cross_site_navigation_shows_the_entry_page_only(board: Board) -> None
 
 
 @pytest.mark.parametrize(
-    "cookie", ["{name}=", "{name}=wrong", "{name}={value}; {name}=wrong", "other={value}", '{name}="\\777"']
+    "cookie",
+    [
+        *("{name}=", "{name}=wrong", "other={value}", "{name}", "x{name}={value}", '{name}="\\777"'),
+        *("{name}={value}; {name}=wrong", "{name}=wrong; {name}={value}", "{name}={value}; {name}={value}"),
+    ],
 )
 def test_a_wrong_cookie_is_refused(board: Board, cookie: str) -> None:
-    """Another value, the cookie of another port, and a malformed header are refused; two values count as the last."""
+    """Another value, the cookie of another port, two values and a malformed header are refused."""
     name = board.session.cookie
     value = board.session.set_cookie().partition("=")[2].partition(";")[0]
     client = client_of(board, signed_in=False)
@@ -142,6 +146,22 @@ def test_a_wrong_cookie_is_refused(board: Board, cookie: str) -> None:
     answer = client.get("/assets/board.js", headers={"cookie": header})
     assert answer.status_code == 403
     _check_headers(answer)
+
+
+@pytest.mark.parametrize(
+    "header", ['prefs={"a": 1}; {ours}', "{ours}; path=/; expires=x", "a b; {ours}", ";;{ours};", "é=é;{ours}"]
+)
+def test_cookies_of_other_ports_do_not_hide_ours(board: Board, header: str) -> None:
+    """A browser sends the cookies of every port of this machine: other programs write what they like into them."""
+    ours = board.session.set_cookie().partition(";")[0]
+    client = client_of(board, signed_in=False)
+    answer = client.get("/assets/board.js", headers={"cookie": header.replace("{ours}", ours).encode()})
+    assert answer.status_code == 200
+
+
+def test_a_board_on_port_80_answers_an_address_without_a_port() -> None:
+    """A browser leaves `:80` out of Host and Origin."""
+    assert Session(80).hosts == {"127.0.0.1", "localhost"}
 
 
 def test_sessions_differ() -> None:
