@@ -294,6 +294,34 @@ def test_a_wrong_token_shows_nothing(browser: Any, start: Callable[..., Board], 
     tab.context.close()
 
 
+def test_an_address_pasted_over_a_page_is_opened(browser: Any, start: Callable[..., Board], projects: Path) -> None:
+    """The address differs from that of the entry page and of the overview only after the #: no page is loaded."""
+    board = start(projects / "typical", projects / "empty")
+    tab = Tab(browser, board)
+    paste = f"location.href = '{tab.base}/#{board.token}'"
+    tab.page.goto(f"{tab.base}/")
+    for _ in ("the entry page", "the overview"):
+        tab.page.evaluate(paste)
+        tab.page.wait_for_url(f"{tab.base}/")
+        tab.page.wait_for_selector("#live-state[data-state=on]")
+    tab.check()
+    tab.context.close()
+
+
+def test_tabs_opened_in_the_background_keep_no_connection(tab: Tab) -> None:
+    """More tabs than a browser has connections to one server: each is live once it is looked at."""
+    hidden = "Object.defineProperty(document, 'hidden', { get: () => !window.looked, configurable: true })"
+    pages = []
+    for _ in range(8):
+        page = tab.open()
+        page.add_init_script(hidden)
+        page.goto(f"{tab.base}/p/typical/", wait_until="load")
+        pages.append(page)
+    assert {page.inner_text("#live-state") for page in pages} == {"Connecting"}
+    pages[-1].evaluate("window.looked = true; document.dispatchEvent(new Event('visibilitychange'))")
+    pages[-1].wait_for_selector("#live-state[data-state=on]")
+
+
 def test_a_page_of_another_site_gets_nothing(browser: Any, start: Callable[..., Board], projects: Path) -> None:
     """With the cookie in the browser, another origin can neither read, frame nor post to the board, nor reach it by
     another name.

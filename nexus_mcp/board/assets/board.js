@@ -5,7 +5,10 @@
   const $ = (id) => document.getElementById(id);
 
   // The token of the address has done its work.
-  if (location.hash.length > 30) history.replaceState(null, "", location.pathname + location.search);
+  const hasToken = () => location.hash.length > 30;
+  if (hasToken()) history.replaceState(null, "", location.pathname + location.search);
+  // An address with a token that is pasted over this page, perhaps of a board that was started anew: load the page.
+  addEventListener("hashchange", () => { if (hasToken()) location.reload(); });
 
   // Colours: as the system has them, or as the user chooses.
   $("theme")?.addEventListener("click", () => {
@@ -93,6 +96,19 @@
 
   // The connection.
   const live = $("live"), state = $("live-state");
+  // A browser has six connections to a board, and a stream keeps one. The extension lets go of it when the tab goes to
+  // the background; a tab that is opened there waits for its first look.
+  if (document.hidden) {
+    const stream = live.getAttribute("hx-sse:connect");
+    live.removeAttribute("hx-sse:connect");
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      live.setAttribute("hx-sse:connect", stream);
+      htmx.process(live);
+    };
+    document.addEventListener("visibilitychange", look);
+  }
   const say = (word, name) => { state.textContent = word; state.dataset.state = name; };
   live.addEventListener("htmx:sse:after:connection", () => say("Live", "on"));
   live.addEventListener("htmx:sse:error", () => say("Reconnecting", "off"));
