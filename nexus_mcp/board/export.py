@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MARK = ".nexus-board-export"
 """The file that says that a folder is an export: only such a folder is replaced."""
 _NOTE = "This folder was written by nexus-mcp board --export, which replaces it as a whole.\n"
+_RESERVED = (".nexus", ".git")
 MOST_CYCLES = 1000
 """Cycles of a project with a page of their own, the newest."""
 MOST_STATES = 300
@@ -38,6 +39,8 @@ def export(projects: list[Project], where: str) -> str:
     """
     target = os.path.abspath(where)
     _check(target, where)
+    for project in projects:
+        _check_outside(project, target, where)
     made = f"{target}.new-{os.getpid()}"
     try:
         os.makedirs(made)
@@ -65,6 +68,16 @@ def _check(target: str, where: str) -> None:
     if names is None or (names and MARK not in names):
         problem = "is no folder" if names is None else "has files that are no export of the board"
         raise UsageError(f"{where} {problem}; nothing was written.", next_step="Name an empty or a new folder.")
+
+
+def _check_outside(project: Project, target: str, where: str) -> None:
+    """Raise UsageError if the export would be in .nexus or .git of the project: nexus-mcp and git own all in there."""
+    real = os.path.realpath(target)
+    for root in {project.workspace.root, project.workspace.state_root}:
+        for name in _RESERVED:
+            reserved = os.path.realpath(os.path.join(root, name))
+            if os.path.normcase(f"{real}{os.sep}").startswith(os.path.normcase(f"{reserved}{os.sep}")):
+                raise UsageError(f"{where} is in {name} of a project.", next_step="Name a folder beside it.")
 
 
 def _put(made: str, target: str) -> None:

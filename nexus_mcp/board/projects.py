@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import JournalError, NexusError, UsageError
 from nexus_mcp.store import read_only
+from nexus_mcp.store.poller import FILES
 from nexus_mcp.store.read_only import ReadOnlyStore
 from nexus_mcp.views.ledger import Ledger
 from nexus_mcp.views.status import status
@@ -93,7 +94,7 @@ class Project:
         """Return the paths to poll for changes (store/poller.py)."""
         own = [f"{self.root}/.nexus/{name}/" for name in ("context", "memory", "rules")]
         shared = f"{self.workspace.state_root}/.nexus/"
-        return [f"{self.root}/.nexus/", *own, shared, f"{shared}state/", f"{shared}state/artifacts//"]
+        return [f"{self.root}/.nexus/", *own, shared, f"{shared}state/", f"{shared}state/artifacts{FILES}"]
 
 
 def open_projects(workspaces: Iterable[Workspace], cache: str) -> list[Project]:

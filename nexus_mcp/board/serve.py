@@ -96,7 +96,7 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Stop at a signal. A signal ends the board as it should end, so it is not raised again."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in end_signals():
             loop.add_signal_handler(number, self._stop)
         yield
 
@@ -122,6 +122,14 @@ def _warm_up(projects: list[Project]) -> None:
             project.warm_up()
 
     threading.Thread(target=read, name="warm-up", daemon=True).start()
+
+
+def end_signals() -> list[signal.Signals]:
+    """Return what ends a board: Ctrl-C, a service manager, and a terminal that is closed, unless nohup keeps it out."""
+    found = [signal.SIGINT, signal.SIGTERM]
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        found.append(signal.SIGHUP)
+    return found
 
 
 def open_browser(address: str) -> bool:

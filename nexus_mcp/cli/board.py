@@ -35,8 +35,9 @@ def run(values: Values) -> int:
     if len(workspaces) > MOST_PROJECTS:
         raise UsageError(f"A board shows at most {MOST_PROJECTS} projects.", next_step="Name fewer of them.")
     from nexus_mcp.board.projects import open_projects
+    from nexus_mcp.board.serve import bind, end_signals, serve
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in end_signals():
         signal.signal(number, _end)
     with tempfile.TemporaryDirectory(prefix="nexus-board-", ignore_cleanup_errors=True) as cache:
         projects = open_projects(workspaces, cache)
@@ -45,8 +46,6 @@ def run(values: Values) -> int:
 
             print(export(projects, values[EXPORT.name]))
             return exits.OK
-        from nexus_mcp.board.serve import bind, serve
-
         serve(projects, bind(port), opens=OPEN.name in values)
     return exits.OK
 

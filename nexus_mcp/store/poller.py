@@ -5,6 +5,7 @@ Compares a file's status (inode, size, times), never its content.
 
 from __future__ import annotations
 
+import operator
 import os
 import stat
 import threading
@@ -21,6 +22,11 @@ MOST_NAMES = 10_000
 """Most names polled in a folder. Beyond them, only folder times are compared: a new or removed name changes them."""
 NAMES = "//"
 """Suffix of a folder path that stands for all names below the folder. A single slash stands for its own entries."""
+
+FILES = "///"
+"""Suffix of a folder path that stands for all files below the folder, whose content may be replaced in place."""
+MOST_FILES = 1000
+"""Most names below a folder whose files are polled: each costs a look at its status."""
 
 Mark = object
 
@@ -110,6 +116,8 @@ def mark(base: str, path: str) -> Mark:
     where = os.path.join(base, path.rstrip("/"))
     try:
         seen = os.lstat(where)
+        if path.endswith(FILES):
+            return hash(frozenset(_names(where, MOST_FILES, _status))) if stat.S_ISDIR(seen.st_mode) else None
         if path.endswith(NAMES):
             return hash(frozenset(_names(where))) if stat.S_ISDIR(seen.st_mode) else None
         if path.endswith("/"):
@@ -137,8 +145,17 @@ def _entries(where: str) -> Iterator[object]:
                 continue
 
 
-def _names(where: str) -> Iterator[object]:
-    """Yield every name, breadth first; beyond MOST_NAMES, the times of the remaining folders."""
+def _status(entry: os.DirEntry[str]) -> object:
+    try:
+        return entry.path, _of(entry.stat(follow_symlinks=False))
+    except OSError:
+        return entry.path, ()
+
+
+def _names(
+    where: str, most: int = MOST_NAMES, of: Callable[[os.DirEntry[str]], object] = operator.attrgetter("path")
+) -> Iterator[object]:
+    """Yield what `of` returns of every entry, breadth first; beyond `most`, the times of the remaining folders."""
     waiting, seen = deque([where]), 0
     while waiting:
         folder = waiting[0]
@@ -146,10 +163,10 @@ def _names(where: str) -> Iterator[object]:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     seen += 1
-                    if seen > MOST_NAMES:
+                    if seen > most:
                         yield from map(_time, waiting)
                         return
-                    yield entry.path
+                    yield of(entry)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except OSError:

@@ -29,9 +29,11 @@ def board(tmp_path: Path) -> Iterator[Board]:
     made.end()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_with_open_streams(board: Board, tmp_path: Path, number: int) -> None:
-    """With a stream that waits, Ctrl-C and SIGTERM end the process with code 0, silently, and leave no file."""
+    """With a stream that waits, Ctrl-C, SIGTERM and a closed terminal end the process with code 0, silently, and leave
+    no file.
+    """
     before = Project(tmp_path / "x").snapshot()
     answer = board.ask("GET", "/events?projects=x&seen=", Cookie=board.cookie())
     assert answer.status == 200
@@ -138,6 +140,19 @@ def test_an_export_has_every_page_and_only_relative_links(tmp_path: Path) -> Non
                 assert (file.parent / target.partition("#")[0]).is_file(), (file, tag, name, target)
     assert [Project(tmp_path / name).snapshot() for name in ("x", "h")] == before
     assert not list((tmp_path / "out").rglob("raw-*.svg"))
+
+
+@pytest.mark.parametrize("name", [".nexus/out", ".nexus/state/artifacts/site", ".git/out", "a/../.nexus", "link/out"])
+def test_an_export_into_nexus_or_git_is_refused(tmp_path: Path, name: str) -> None:
+    """The board writes nothing where nexus-mcp and git own all files, by no way into it."""
+    root = samples.typical(tmp_path / "x")
+    (root / ".git").mkdir()
+    (root / "link").symlink_to(".nexus")
+    before = Project(root).snapshot()
+    ran = nexus("board", "--export", f"x/{name}", "x", cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Name a" in ran.err
+    assert Project(root).snapshot() == before
 
 
 def test_an_export_replaces_an_older_one_whole(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "a plan": lambda root: samples.Maker(root)("plan_start", topic="T", issues=["Q?"], research_summary=""),
     "a note": lambda root: Project(root).put("memory/n.md", b"text"),
     "an artifact": lambda root: samples.Maker(root)("artifact_write", filename="a/b.md", content="x"),
+    "an artifact written in place": lambda root: (root / ".nexus/state/artifacts/a/old.md").write_text("longer"),
     "an agent": lambda root: samples.record(Workspace(str(root)), "a1", "engineer", 10**12, 10**12),
     "the folder going": lambda root: root.rename(root.with_name("z")),
 }
@@ -47,6 +48,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", [name for name in CHANGES if name != "the folder going"])
 def test_a_change_by_another_store_is_sent(board: Board, tmp_path: Path, what: str) -> None:
     """A page that waits gets one event, whose id is the state that it then shows."""
+    Project(tmp_path / "x").put("state/artifacts/a/old.md", b"old")
 
     async def test() -> None:
         seen = board.hub.seen(["x"])
