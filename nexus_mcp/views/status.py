@@ -68,11 +68,26 @@ def plan_view(plan: dict[str, Any]) -> dict[str, Any]:
         "id": plan["id"],
         "topic": plan["topic"],
         "created_at": plan["created_at"],
-        "research_summary": plan["research_summary"],
+        "research_summary": _text(plan.get("research_summary")),
         "pending": len(plans.pending(plan)),
         "decided": len(plans.decided(plan)),
-        "issues": plan["issues"],
+        "issues": [_issue(issue) for issue in plan["issues"]],
     }
+
+
+def _issue(issue: dict[str, Any]) -> dict[str, Any]:
+    """Return an issue whose optional fields have our types: another harness may have written anything into them."""
+    agents, advice = issue.get("how_agents"), issue.get("how_summary")
+    good = {
+        "decision": _text(issue.get("decision")),
+        "how_agents": [one for one in agents if isinstance(one, str)] if isinstance(agents, list) else [],
+        "how_summary": {k: v for k, v in advice.items() if isinstance(v, str)} if isinstance(advice, dict) else {},
+    }
+    return {name: good.get(name, value) for name, value in issue.items()}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def tasks_view(tasks: dict[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,18 @@ def test_an_unreadable_file_is_a_fault_and_the_rest_is_shown(call: Client, proje
     assert line(store) == "unreadable: nexus-mcp doctor"
 
 
+@pytest.mark.parametrize(
+    "issue",
+    [{}, {"how_summary": ["x"], "how_agents": "x"}, {"how_summary": {"a": []}, "how_agents": [None]}, {"decision": 5}],
+)
+def test_a_plan_with_odd_optional_fields_is_shown(project: Project, issue: dict[str, Any]) -> None:
+    """The file may be of another harness: it needs neither a research summary nor advice of our form."""
+    row = {"id": 1, "title": "Q", "status": "pending", **issue}
+    project.put("state/plan.json", {"id": 1, "topic": "T", "created_at": "2026-01-01T00:00:00.000Z", "issues": [row]})
+    seen = _status(project)
+    assert (seen["faults"], seen["plan"]["topic"], seen["plan"]["research_summary"]) == ([], "T", "")
+
+
 def test_history_lists_the_newest_first_and_filters(call: Client, clock: Clock, store: Store) -> None:
     """Rows count from the oldest cycle; query, period and branch choose among them."""
     for topic in ("Parser", "Printer", "Lexer"):
