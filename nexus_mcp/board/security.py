@@ -26,6 +26,10 @@ OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css", 
 """What is answered without a cookie: `/` shows the entry page then, and none of these shows anything of a project."""
 TOKEN_LIMIT = 200
 """Bytes of the body of an exchange, at most."""
+MOST_REQUESTS = 200
+"""Requests with the cookie that are answered at the same time, streams included. The guard counts, not uvicorn: that
+counts connections, which any user of the machine can open, and refuses without the headers.
+"""
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -92,6 +96,7 @@ class Guard:
     def __init__(self, app: ASGIApp, session: Session) -> None:
         self._app = app
         self._session = session
+        self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -119,7 +124,11 @@ class Guard:
             await PlainTextResponse(f"{text}\n", status, more)(scope, receive, with_headers)
             return
         scope.setdefault("state", {}).update(nonce=nonce, known=known)
-        await self._app(scope, receive, with_headers)
+        self._open += known
+        try:
+            await self._app(scope, receive, with_headers)
+        finally:
+            self._open -= known
 
     def _refusal(self, method: str, path: str, headers: Headers, *, known: bool) -> tuple[int, str] | None:
         """Return (status, text) of a request that is refused, else None."""
@@ -137,4 +146,6 @@ class Guard:
             return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
         if not known and path not in OPEN_PATHS:
             return HTTPStatus.FORBIDDEN, "Open the address that nexus-mcp board printed."
+        if known and self._open >= MOST_REQUESTS:
+            return HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages of this board are open. Close some of them."
         return None

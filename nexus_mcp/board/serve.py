@@ -88,7 +88,6 @@ class _Server(uvicorn.Server):
                 proxy_headers=False,
                 timeout_graceful_shutdown=_END_S,
                 timeout_keep_alive=30,
-                limit_concurrency=200,
             )
         )
 

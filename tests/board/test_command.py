@@ -6,11 +6,13 @@ import re
 import signal
 import socket
 import subprocess
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 from nexus_mcp.board.export import MARK
+from nexus_mcp.board.security import MOST_REQUESTS
 from tests.board.process import Board
 from tests.board.test_pages import Elements
 from tests.browser import samples
@@ -42,6 +44,21 @@ def test_a_signal_ends_it_with_open_streams(board: Board, tmp_path: Path, number
     answer.close()
     assert (board.process.returncode, err) == (0, "")
     assert Project(tmp_path / "x").snapshot() == before
+
+
+def test_idle_connections_and_streams_keep_no_page_from_being_shown(board: Board) -> None:
+    """Connections without a request keep nobody out; too many streams are refused with the headers and a sentence."""
+    cookie = board.cookie()
+    with ExitStack() as stack:
+        for _ in range(MOST_REQUESTS + 5):
+            stack.enter_context(socket.create_connection(("127.0.0.1", board.port)))
+        assert board.ask("GET", "/p/x/", Cookie=cookie).status == 200
+        for _ in range(MOST_REQUESTS):
+            assert board.ask("GET", "/events?projects=x&seen=", Cookie=cookie).status == 200
+        refused = board.ask("GET", "/p/x/", Cookie=cookie)
+        assert (refused.status, b"Close some" in refused.read()) == (503, True)
+        assert "default-src 'none'" in refused.headers["content-security-policy"]
+        assert board.ask("GET", "/").status == 200
 
 
 def test_it_serves_pages_over_http(board: Board) -> None:
