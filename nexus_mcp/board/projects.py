@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import JournalError, NexusError, UsageError
-from nexus_mcp.store import read_only
-from nexus_mcp.store.poller import FILES
+from nexus_mcp.store import journal, read_only
+from nexus_mcp.store.poller import FILES, mark
 from nexus_mcp.store.read_only import ReadOnlyStore
 from nexus_mcp.views.ledger import Ledger
 from nexus_mcp.views.status import status
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
+    from nexus_mcp.store.poller import Mark
     from nexus_mcp.views.status import Status
 
     Found = TypeVar("Found")
@@ -45,6 +46,9 @@ class Project:
         self._ledger = Ledger()
         self._lock = threading.Lock()
         self._cache = cache
+        self._journal = f"{workspace.state_root}/.nexus/state/{journal.NAME}"
+        self._interrupted: Mark = None
+        """The mark of a journal that was waited for in vain: no page waits for that one again."""
 
     @property
     def root(self) -> str:
@@ -62,7 +66,7 @@ class Project:
                 try:
                     return make(self._store, self._ledger)
                 except JournalError:
-                    if time.monotonic() > end:
+                    if self._is_interrupted(end):
                         raise
                 time.sleep(_PAUSE_S)
 
@@ -72,9 +76,20 @@ class Project:
         while True:
             with self._lock:
                 found = status(self._store, self.workspace)
-            if not any(read_only.WAITING in fault["problem"] for fault in found["faults"]) or time.monotonic() > end:
+            waits = any(read_only.WAITING in fault["problem"] for fault in found["faults"])
+            if not waits or self._is_interrupted(end):
                 return found
             time.sleep(_PAUSE_S)
+
+    def _is_interrupted(self, end: float) -> bool:
+        """Return whether the change that the journal holds is not waited for any more."""
+        now = mark("/", self._journal)
+        if now is not None and now == self._interrupted:
+            return True
+        if time.monotonic() <= end:
+            return False
+        self._interrupted = now
+        return True
 
     def index(self) -> None:
         """Find the cycles of the history, so that no page waits for that. Never raises NexusError: pages report it."""

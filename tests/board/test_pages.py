@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -254,6 +255,30 @@ def test_an_interrupted_change_is_a_banner(typical: Board, tmp_path: Path) -> No
     assert "survey.md" in page
     assert journal.NAME in page.partition('class="banner"')[2].partition("</section>")[0]
     assert place.read_bytes() == b"{"
+
+
+def test_an_interrupted_change_is_waited_for_once(
+    typical: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the first page that waited in vain no page waits for that change; another change is waited for."""
+    slept: list[float] = []
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("nexus_mcp.board.projects.time", SimpleNamespace(sleep=sleep, monotonic=lambda: now[0]))
+    client = client_of(typical)
+    for content, waits in ((b"{", True), (b"{", False), (b"{}", True), (b"{}", False)):
+        place = tmp_path / "x/.nexus/state" / journal.NAME
+        if not place.exists() or place.read_bytes() != content:
+            place.write_bytes(content)
+        slept.clear()
+        for path in ("/p/x/", "/p/x/graph", "/p/x/history"):
+            client.get(path)
+        assert bool(slept) is waits
+        assert sum(slept) < 1.5
 
 
 def test_a_vanished_project_is_shown_as_such(tmp_path: Path) -> None:
