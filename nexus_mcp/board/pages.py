@@ -38,6 +38,7 @@ MOST_CHANGES = 300
 MOST_DECISIONS = 60
 REOPENED = ("plan_update", "reopens ")
 """The tool, and how its entry in the log begins, of a change that reopened a question."""
+_LOG = ".nexus/state/oplog.jsonl"
 _EMPTY = {"version": 1, "total": 0, "matching": 0, "cycles": []}
 
 
@@ -174,6 +175,8 @@ def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
     log = _or_fault(faults, lambda: project.read(lambda store, _: timeline.changes(store, MOST_CHANGES)))
     lines = _or_fault(faults, lambda: project.read(lambda store, _: timeline.reachable(store)), known=log is None)
     found = log or empty
+    if found["unreadable"]:
+        faults.append({"file": _LOG, "problem": "has lines that cannot be read", "next_step": ""})
     titles = _or_fault(
         faults, lambda: project.read(lambda store, _: timeline.titles(store, found["changes"])), known=True
     )

@@ -248,6 +248,14 @@ def test_a_corrupt_file_is_a_banner_and_the_rest_works(typical: Board, tmp_path:
     assert shown in found["/p/x/"]
 
 
+def test_malformed_lines_of_the_log_are_a_banner(typical: Board, tmp_path: Path) -> None:
+    """The page of changes shows doctor's words about the log, and does not say that it is empty."""
+    Project(tmp_path / "x").put("state/oplog.jsonl", b"x\ny\n")
+    ((_, page),) = pages_of(client_of(typical), "/p/x/changes")
+    assert "has 2 malformed lines" in page.partition('class="banner"')[2].partition("</section>")[0]
+    assert "No change is recorded" not in page
+
+
 def test_an_interrupted_change_is_a_banner(typical: Board, tmp_path: Path) -> None:
     """A journal that no call completes is reported after a short wait, stays as it is, and the files are shown."""
     place = Project(tmp_path / "x").put(f"state/{journal.NAME}", b"{")
