@@ -143,7 +143,7 @@ class _Writer:
         for file in _or_else([], lambda: project.read(lambda store, _: files.artifacts(store)["files"])):
             self._artifact(file["name"])
         for note in project.read(lambda store, _: files.note_list(store))["notes"]:
-            self._page(links.note(note["path"]), partial(pages.note, project, {"path": note["path"]}))
+            self._file(links.note(note["path"]), partial(pages.note, project, {"path": note["path"]}))
         return self._count
 
     def _write_changes(self) -> None:
@@ -161,7 +161,19 @@ class _Writer:
 
     def _artifact(self, name: str) -> None:
         """Write the page of an artifact, and an image beside it."""
-        self._page(self._links.artifact(name), partial(pages.artifact, self._project, {"name": name}, self._image))
+        self._file(self._links.artifact(name), partial(pages.artifact, self._project, {"name": name}, self._image))
+
+    def _file(self, name: str, make: Callable[[], pages.Page]) -> None:
+        """Write the page of a listed file; one that cannot be read, as it is too large, gets a page that says so."""
+
+        def page() -> pages.Page:
+            try:
+                return make()
+            except NexusError as error:
+                text = f"{error.fault} {error.next_step}".strip()
+                return "message.html", {"tab": "files", "heading": "This cannot be shown", "text": text}
+
+        self._page(name, page)
 
     def _image(self, name: str) -> str:
         """Write an image, and return its link; "" for an SVG, which could run scripts when it is opened by itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
@@ -13,6 +14,7 @@ import pytest
 
 from nexus_mcp.board.export import MARK
 from nexus_mcp.board.security import MOST_REQUESTS
+from nexus_mcp.views.files import LARGEST
 from tests.board.process import Board
 from tests.board.test_pages import Elements
 from tests.browser import samples
@@ -140,6 +142,9 @@ def test_an_export_has_every_page_and_only_relative_links(tmp_path: Path) -> Non
     """
     samples.typical(tmp_path / "x")
     samples.hostile(tmp_path / "h")
+    large = Project(tmp_path / "h").put("state/artifacts/large.txt", b"")
+    os.truncate(large, LARGEST + 1)
+    Project(tmp_path / "h").put("memory/bad.md", b"\xff\xfe")
     before = [Project(tmp_path / name).snapshot() for name in ("x", "h")]
     ran = nexus("board", "--export", "out", "x", "h", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
