@@ -145,8 +145,8 @@ async def _show(board: Board, request: Request, project: Project, make: Callable
         template, found = await to_thread.run_sync(make)
         found["banner"] = await to_thread.run_sync(pages.diagnosis, project, found["faults"])
     except NexusError as error:
-        message = {"heading": "This cannot be shown", "text": f"{error.fault} {error.next_step}".strip()}
-        return await _answer(request, "message.html", {**context, **message}, _status(error))
+        template, message = pages.message(error)
+        return await _answer(request, template, {**context, **message}, _status(error))
     return await _answer(request, template, {**context, **found})
 
 

@@ -170,8 +170,7 @@ class _Writer:
             try:
                 return make()
             except NexusError as error:
-                text = f"{error.fault} {error.next_step}".strip()
-                return "message.html", {"tab": "files", "heading": "This cannot be shown", "text": text}
+                return pages.message(error)
 
         self._page(name, page)
 

@@ -332,6 +332,12 @@ def note(project: Project, query: Query) -> Page:
     return "file.html", {"tab": "files", **context, "faults": []}
 
 
+def message(error: NexusError) -> Page:
+    """Return the page about something that cannot be shown."""
+    text = f"{error.fault.removesuffix('.')}. {error.next_step}".strip()
+    return "message.html", {"heading": "This cannot be shown", "text": text}
+
+
 def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
     """Return what doctor says where files cannot be read; the faults themselves where it says nothing."""
     if not faults:

@@ -92,7 +92,9 @@ def note_list(store: Store) -> dict[str, Any]:
             found = index.index(nexus, faults)
     except NexusError as error:
         found, faults = [], [error.fault]
-    return {"version": VERSION, "notes": found, "faults": faults}
+    # A name that `note` refuses, such as one that is not UTF-8, has no address.
+    named = [one for one in found if _is_name(one["path"].partition("/")[2])]
+    return {"version": VERSION, "notes": named, "faults": faults}
 
 
 def note(store: Store, path: str) -> str:

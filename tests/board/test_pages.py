@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import os
 import json
 import re
 from html.parser import HTMLParser
@@ -246,6 +248,21 @@ def test_a_corrupt_file_is_a_banner_and_the_rest_works(typical: Board, tmp_path:
     assert not any("secret" in page for page in found.values())
     shown = "Links survive a restart" if "plan" not in name else "Move old links"
     assert shown in found["/p/x/"]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no names that are not UTF-8")
+def test_a_note_whose_name_is_not_utf8_is_left_out(typical: Board, tmp_path: Path) -> None:
+    """The pages that list notes are shown without it."""
+    (tmp_path / "x/.nexus/memory" / os.fsdecode(b"b\xff.md")).write_text("x")
+    for _, page in pages_of(client_of(typical), "/p/x/", "/p/x/files"):
+        assert "empirical-lock-order.md" in page
+
+
+def test_the_reason_and_the_next_step_are_two_sentences(typical: Board, tmp_path: Path) -> None:
+    """A file that cannot be read gets a page with both."""
+    Project(tmp_path / "x").put("memory/bad.md", b"\xff")
+    answer = client_of(typical).get("/p/x/notes/memory/bad.md")
+    assert "is not UTF-8. Look at" in answer.text
 
 
 def test_malformed_lines_of_the_log_are_a_banner(typical: Board, tmp_path: Path) -> None:
