@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 _JOINERS = "\u200c\u200d"
 """Joiners that Arabic, Indic scripts and emoji need between their characters."""
 _TAB = 4
-LONGEST = 1 << 20
-"""Characters of a text that are rendered as Markdown; a longer one is shown as plain text."""
+LONGEST = 1 << 18
+"""Characters of a text that are rendered as Markdown; a longer one, which takes seconds, is shown as plain text."""
+_LONGEST_KEPT = 1 << 14
+"""Characters of a text whose HTML is kept for the next page."""
 _TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"),
     *("ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"),
@@ -51,9 +53,12 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
 
 
-@lru_cache(maxsize=256)
 def markdown(text: str) -> Markup:
     """Return stored Markdown as HTML without scripts, styles, images, ids and classes. Links open elsewhere."""
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _html(text)
+
+
+def _html(text: str) -> Markup:
     shown = visible_lines(text)
     if len(shown) > LONGEST:
         return plain(text)
@@ -66,6 +71,9 @@ def markdown(text: str) -> Markup:
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
     return Markup(_with_directions(html))  # noqa: S704 - cleaned
+
+
+_kept = lru_cache(maxsize=256)(_html)
 
 
 def _with_directions(html: str) -> str:

@@ -364,6 +364,14 @@ def test_unseen_characters_become_visible(stored: str, shown: str) -> None:
     assert text.visible(stored) == shown
 
 
+def test_long_markdown_is_plain_and_not_kept_in_memory() -> None:
+    """256 KiB are rendered; more are shown as they are. A large text would stay in memory with its HTML."""
+    assert "<strong>" in markdown("**a** " * 40_000)
+    assert "<strong>" not in markdown("**a** " * 50_000)
+    assert markdown("**a** " * 4000) is not markdown("**a** " * 4000)
+    assert markdown("**a**") is markdown("**a**")
+
+
 def test_markdown_is_reduced_to_harmless_elements() -> None:
     """Raw HTML is text, images are links, other schemes are no links, and links say nothing about this page."""
     html = str(
