@@ -155,7 +155,7 @@ def test_cookies_of_other_ports_do_not_hide_ours(board: Board, header: str) -> N
     """A browser sends the cookies of every port of this machine: other programs write what they like into them."""
     ours = board.session.set_cookie().partition(";")[0]
     client = client_of(board, signed_in=False)
-    answer = client.get("/assets/board.js", headers={"cookie": header.replace("{ours}", ours).encode()})
+    answer = client.get("/assets/board.js", headers={b"cookie": header.replace("{ours}", ours).encode()})
     assert answer.status_code == 200
 
 
