@@ -350,7 +350,11 @@ def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
     except NexusError:
         return faults
     found: list[FaultRow] = [
-        {"file": one.file, "problem": one.problem, "next_step": one.next_step}
+        {
+            "file": one.file,
+            "problem": one.problem if one.line is None else f"(line {one.line}) {one.problem}",
+            "next_step": one.next_step,
+        }
         for one in report.findings
         if one.severity != NOTE
     ]

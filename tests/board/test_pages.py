@@ -269,7 +269,7 @@ def test_malformed_lines_of_the_log_are_a_banner(typical: Board, tmp_path: Path)
     """The page of changes shows doctor's words about the log, and does not say that it is empty."""
     Project(tmp_path / "x").put("state/oplog.jsonl", b"x\ny\n")
     ((_, page),) = pages_of(client_of(typical), "/p/x/changes")
-    assert "has 2 malformed lines" in page.partition('class="banner"')[2].partition("</section>")[0]
+    assert "(line 1) has 2 malformed lines" in page.partition('class="banner"')[2].partition("</section>")[0]
     assert "No change is recorded" not in page
 
 
