@@ -35,7 +35,7 @@ def run(values: Values) -> int:
     if found is None:
         raise NexusError(
             f"{path} is no verdict: {verdict.fault(data)}",
-            next_step="schemas/run/verdict.schema.json has its form; version, approved and tests are required.",
+            next_step="It needs at least the fields version, approved and tests.",
         )
     text = found.model_dump_json(indent=2, exclude_none=True) + "\n"
     by = By("artifact_write", workspace.harness_id, "nexus-mcp verdict")

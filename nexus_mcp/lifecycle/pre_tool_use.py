@@ -87,10 +87,12 @@ def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
     except NexusError:
         return
     if lease is not None:
+        from nexus_mcp.program import command
+
         run = quoted(str(lease.get("run")), _PATH)
         ctx.warn(
             f"The run {run} works on task {id_} now. If you complete it, the run throws its own work on it away; to "
-            f"take it over, first type nexus-mcp run skip {id_}."
+            f"take it over, first type {command(f'run skip {id_}')}."
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.yaml_file import Document
 
 SECTION = "run"
-NEXT_STEP = "Correct it, then call again. docs/run.md has the settings."
+NEXT_STEP = "Correct it, then call again."
 _MOST = 20
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from nexus_mcp.errors import JournalError, StorageError
+from nexus_mcp.program import command
 from nexus_mcp.store import journal
 from nexus_mcp.store.access import LOOKS, Access
 from nexus_mcp.store.store import Store
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 WAITING = "holds a change that was interrupted"
-_NEXT = "The next call of a tool, or nexus-mcp status, completes it."
 
 
 class ReadOnlyStore(Store):
@@ -76,7 +76,8 @@ class ReadOnlyAccess(Access):
                 found = at(nexus, state)
                 if not state.check_plain(journal.NAME) and (not several or at(nexus, state) == found):
                     return found
-            raise JournalError(state.show(journal.NAME), WAITING, next_step=_NEXT)
+            advice = f"The next call of a tool, or {command('status')}, completes it."
+            raise JournalError(state.show(journal.NAME), WAITING, next_step=advice)
 
     @contextmanager
     def recovered_state(self) -> Iterator[Folder | None]:

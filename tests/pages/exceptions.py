@@ -24,6 +24,8 @@ NOT_RUN = {
     "nexus-mcp conformance run": SUITE,
     "nexus-mcp conformance compare": SUITE,
     "nexus-mcp board": "serves until Ctrl-C: tests/board starts and exports it, make browser opens it",
+    "nexus-mcp run": "starts agents of a harness, or needs one: tests/run plays whole runs",
+    "nexus-mcp status --watch": "needs a terminal: tests/cli/test_status.py runs it on one",
     "pytest ": f"{SUITE}, and tests/conformance runs the plug-in",
 }
 """Beginning of a command line → why it is not run."""

@@ -109,6 +109,7 @@ WORLDS: dict[str, Callable[[Path], None]] = {
     "docs/commands.md": foreign_folders,
     "docs/conformance.md": own_fixtures,
     "docs/history.md": example_history.write,
+    "docs/status.md": example_history.write,
     "docs/index.md": four_changes,
     "docs/install.md": shared_folder,
     "docs/merging.md": conflicting_history,

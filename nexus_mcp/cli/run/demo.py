@@ -36,7 +36,7 @@ def show() -> int:
         print("\nThe branch main now:")
         print(project.log(root), end="")
     print(f"\nThe tests on main {'pass' if is_green else 'fail'}. It took {time.monotonic() - began:.1f} s.")
-    print("In your own repository: nexus-mcp run --dry-run, then nexus-mcp run (docs/run.md).")
+    print("In your own repository: nexus-mcp run --dry-run, then nexus-mcp run.")
     return exits.OK if is_green else exits.FAILED
 
 
