@@ -27,7 +27,7 @@ DIRS = Argument("[DIR...]", "a project each (default: the git repository around 
 
 
 def run(values: Values) -> int:
-    """Serve or export the board. Raise UsageError for a folder that is none, a port in use, a wrong option."""
+    """Serve or export the board. Raise UsageError for a path that is no folder, a port in use, or a wrong option."""
     import tempfile
 
     port = _port(values)

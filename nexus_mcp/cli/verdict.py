@@ -19,7 +19,7 @@ STDIN = "-"
 
 
 def run(values: Values) -> int:
-    """Store the verdict as the artifact verdicts/TASK.json. Raise UsageError, and NexusError for one that is none."""
+    """Store the verdict as the artifact verdicts/TASK.json. Raise UsageError, NexusError for a malformed verdict."""
     from nexus_mcp.run import verdict
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store import artifacts

@@ -34,7 +34,7 @@ def remove_leftovers(site: Site, record: Record, harness: str) -> list[str]:
     """
     paths = [os.path.realpath(site.path(key)) for key in (*record.files, *record.entries)]
     if site.scope == USER:
-        for path in _temporary_files(site.record_folder):  # nobody else writes there
+        for path in _temporary_files(site.record_folder):  # this folder holds files of nexus-mcp only
             _remove(path)
     folders = dict.fromkeys(map(os.path.dirname, paths))
     found = [path for folder in folders if _is_ours(site, folder) for path in _temporary_files(folder)]

@@ -1,7 +1,7 @@
-"""Read a file of somebody else, for a report or a decision, without waiting for what is no plain file.
+"""Read a configuration file of another program, and refuse what is no plain file instead of waiting for it.
 
-In the place of a configuration may be a FIFO, which nobody writes to, or a link to a device that never ends. A hook
-imports this module, so it imports nothing else.
+A path may name a FIFO without a writer, or a link to a device that never ends. A hook imports this module, so it
+imports nothing else.
 """
 
 from __future__ import annotations

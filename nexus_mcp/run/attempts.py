@@ -33,6 +33,8 @@ from nexus_mcp.store.folder import Folder
 
 _PHASES: dict[str, ev.Phase] = {"worktree": "setup", "checks": "verify", "review": "review", "judge": "verify"}
 _ROLE_PHASES: dict[ev.Role, ev.Phase] = {"test-writer": "test-write", "verifier": "verify", "reviewer": "review"}
+JUDGES: frozenset[ev.Role] = frozenset(("verifier", "reviewer"))
+"""Roles whose sessions only judge."""
 _DIFF_SHOWN = 20_000
 _DIFF_LIMIT = 16 << 20
 _ADVICE_SHOWN = 8000
@@ -163,19 +165,19 @@ class Attempts:
         before = await run.repository.fingerprint()
         with self._folder() as folder:
             place = Place(
-                *(run.driver(record.harness), request, folder, self.id, record.attempt.number),
+                *(run.driver(self._harness(record, request.role)), request, folder, self.id, record.attempt.number),
                 *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
                 wrap=await self._sandbox(request),
                 redactor=run.redactor,
             )
             try:
                 result = await run_session(place, self._priced, run.stop)
-                await self._check_checkout(before)
-                return result
             except OSError as error:
                 self._emit(ev.ProcessStarted(role=request.role, agent=request.agent, pid=0, create_time=0.0))
                 self._emit(ev.ProcessEnded(code=127, failure="environment", error=f"{error.strerror}"))
-                return Result(code=127)
+                result = Result(code=127)
+        await self._check_checkout(before)
+        return result
 
     async def _check_checkout(self, before: dict[str, str]) -> None:
         """Raise CheckoutChanged if the user's checkout is not as before the session."""
@@ -307,7 +309,9 @@ class Attempts:
     def _request(
         self, record: AttemptRecord, stage: Stage, prompt: str, *, resume: str = "", diff: str = ""
     ) -> SessionRequest:
-        run, harness = self.run, record.harness
+        run = self.run
+        is_judge = stage.role in JUDGES
+        harness = self._harness(record, stage.role)
         agent = stage.agent or self.owner or ""
         paths = routing.allowed_paths(stage.role, record.attempt.strategy, run.config)
         if not prompt:
@@ -321,7 +325,6 @@ class Attempts:
                 diff=diff,
                 findings=[text for text in (*record.findings, record.mending, *advice) if text],
             )
-        is_judge = stage.role in ("verifier", "reviewer")
         scratch = os.path.join(run.folder.path, "attempts", f"{self.id}-{record.attempt.number}", "files")
         return SessionRequest(
             role=stage.role,
@@ -342,6 +345,10 @@ class Attempts:
             max_cost_usd=self._budget(),
             environ={"NEXUS_AGENT": agent},
         )
+
+    def _harness(self, record: AttemptRecord, role: ev.Role) -> str:
+        """Return the harness of a session: that of the attempt, and `check` of the configuration for judges."""
+        return self.run.config.harness_for("check") if role in JUDGES else record.harness
 
     def _budget(self) -> float | None:
         """Return what the session may cost: the rest of the run's limit; None without one."""

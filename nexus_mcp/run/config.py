@@ -14,34 +14,14 @@ Tier = Literal["fast", "standard", "high"]
 Strategy = Literal["test-after", "tdd-lite", "three-session-tdd", "none"]
 Isolation = Literal["worktree"]
 Regression = Literal["each", "end", "none"]
-Trigger = Literal[
-    "security-review",
-    "cost-exceeded",
-    "merge-conflict",
-    "cost-warning",
-    "max-retries",
-    "pre-merge",
-    "human-review",
-    "story-ambiguity",
-    "review-gate",
-]
-Fallback = Literal["escalate", "skip", "continue", "abort"]
+Trigger = Literal["cost-exceeded", "story-ambiguity"]
+Fallback = Literal["continue", "abort"]
 Seconds = Annotated[int, Field(ge=1, le=24 * 3600)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 CommandLine = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 TIERS: tuple[Tier, ...] = ("fast", "standard", "high")
-TRIGGER_FALLBACKS: dict[Trigger, Fallback] = {
-    "security-review": "abort",
-    "cost-exceeded": "abort",
-    "merge-conflict": "abort",
-    "cost-warning": "escalate",
-    "max-retries": "skip",
-    "pre-merge": "escalate",
-    "human-review": "skip",
-    "story-ambiguity": "continue",
-    "review-gate": "continue",
-}
+TRIGGER_FALLBACKS: dict[Trigger, Fallback] = {"cost-exceeded": "abort", "story-ambiguity": "continue"}
 """What happens when a question of this trigger gets no answer in time."""
 
 
@@ -85,7 +65,6 @@ class Questions(Part):
     """How long a headless run waits for an answer, and which triggers ask."""
 
     timeout_s: Seconds = 600
-    fallback: Fallback = "escalate"
     triggers: dict[Trigger, StrictBool] = {}
 
 
@@ -157,13 +136,12 @@ class RunConfig(Part):
     cost_warning: float = Field(default=0.8, gt=0, le=1)
     guards: dict[Name, Guards] = {"default": Guards()}
     questions: Questions = Questions()
-    hooks: dict[Literal["on-start", "on-task", "on-pause", "on-complete"], UserHook] = {}
+    hooks: dict[Literal["on-start", "on-complete"], UserHook] = {}
     strip_env: list[Name] = ["CLAUDECODE", "REPL_ID", "AGENT"]
     regression: Regression = "each"
     advisor: StrictBool = True
     sandbox: Literal["none", "bwrap"] | Sandbox = "none"
     unsafe: StrictBool = False
-    verifier_fixes: StrictBool = False
     prices: dict[Name, Price] = {}
     drivers: dict[Name, DriverTemplate] = {}
 

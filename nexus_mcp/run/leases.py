@@ -22,11 +22,11 @@ class Leases:
         self._run = run
 
     def begin(self) -> None:
-        """Free the leases of dead executors: this one holds the lock. Raise StorageError."""
+        """Free the leases of dead executors: this one holds the lock. Raise StateError, StorageError."""
         tasks_extension.free(self._state)
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Write what the event changes. Raise StorageError."""
+        """Write what the event changes. Raise StateError, StorageError."""
         if not isinstance(event, _CHANGES) or event.task is None:
             return
         record = self._run.state.task(event.task)
@@ -41,7 +41,7 @@ class Leases:
         tasks_extension.put(self._state, {event.task: fields})
 
     def files(self) -> dict[int, list[str]]:
-        """Return the paths that a person added to tasks. Raise StorageError."""
+        """Return the paths that a person added to tasks. Raise StateError, StorageError."""
         found = tasks_extension.read(self._state)
         return {id_: [str(one) for one in entry.get("files", ())] for id_, entry in found.items() if _has_list(entry)}
 

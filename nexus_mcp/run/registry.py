@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.processes import end_orphan, is_alive
 from nexus_mcp.run.run_folder import read_json, write_json
@@ -27,7 +28,7 @@ class Registry:
         self._rows: list[dict[str, Any]] = []
 
     async def end_orphans(self) -> list[int]:
-        """End the processes of dead executors that are alive, and return their ids. Raise StorageError."""
+        """End the processes of dead executors that are alive, and return their ids. Raise StateError, StorageError."""
         ended = []
         for row in rows(self._state):
             if await end_orphan(int(row["pid"]), float(row["create_time"])):
@@ -61,10 +62,16 @@ class Registry:
 
 
 def rows(state: Folder) -> list[dict[str, Any]]:
-    """Return the rows of the file that are whole; [] without a file."""
+    """Return the rows of the file; [] without a file.
+
+    Raise StateError for a damaged file, PathRefused, StorageError: without its rows an orphan would go on unseen.
+    """
+    if not state.check_plain(NAME):
+        return []
     value = read_json(state, NAME)
-    found = value if isinstance(value, list) else []
-    return [row for row in found if isinstance(row, dict) and _is_whole(row)]
+    if not isinstance(value, list) or not all(isinstance(row, dict) and _is_whole(row) for row in value):
+        raise StateError(state.show(NAME), "is no list of processes")
+    return value
 
 
 def alive(state: Folder) -> Iterable[dict[str, Any]]:

@@ -138,6 +138,7 @@ class EventLog:
         self._shown = folder.show(LOG)
         self.events, self.torn = read_log(folder)
         self._seq = self.events[-1].seq if self.events else 0
+        self._is_torn = False  # a write failed, so the file may end within a line
         try:
             self._fd = folder.open(LOG, os.O_RDWR | os.O_APPEND | os.O_CREAT, PRIVATE)
             size = os.fstat(self._fd).st_size
@@ -152,10 +153,13 @@ class EventLog:
         self._seq += 1
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
-            atomic.write_all(self._fd, render(made))
+            # A line of its own: behind a torn one, an event that was acknowledged could not be read.
+            atomic.write_all(self._fd, b"\n" * self._is_torn + render(made))
+            self._is_torn = False
             if getattr(made, "type", "") not in _UNSYNCED:
                 os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
         except OSError as error:
+            self._is_torn = True
             raise StorageError(self._shown, "write", reason(error)) from error
         self.events.append(made)  # type: ignore[arg-type]
         return made  # type: ignore[return-value]

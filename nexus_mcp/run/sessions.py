@@ -88,23 +88,26 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     environ = {**place.environ, **command.environ}
     process = await Started.start(place.wrap(command.words), place.request.folder, environ)
     role, agent = place.request.role, place.request.agent
-    tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
-    process.release()
-    following = _Following(place, tell)
+    following: _Following | None = None
     try:
+        tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
+        following = _Following(place, tell)
+        process.release()
         feeding = asyncio.create_task(process.feed(command.stdin))
         await _follow(process, following, stop)
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)
-    except asyncio.CancelledError:
-        # A second cancellation, by the engine at its end, must not leave the process half ended.
+    except BaseException:
+        # Whatever failed, a full disk or the executor's own end, no process may go on unseen. A second cancellation,
+        # by the engine at its end, must not leave it half ended.
         ending = asyncio.ensure_future(process.end())
         while not ending.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.shield(ending)
         raise
     finally:
-        following.close()
+        if following is not None:
+            following.close()
     result = following.result
     result.code, result.signal = await process.wait()
     message = place.redactor.text(result.last_message)

@@ -1,13 +1,14 @@
 """Read and write `tasks.extension.json`: what `nexus-mcp run` knows of tasks beside tasks.json, and its leases.
 
 A lease says that an attempt of a run works on the task: `{run, attempt, fence}`. Other sessions see it. A person may
-write `files`, `expected_files`, `strategy` and `tier` of a task here; they are kept.
+write `files` of a task here: runs read them, and keep every field that they do not know.
 """
 
 from __future__ import annotations
 
 import json
 
+from nexus_mcp.errors import StateError
 from nexus_mcp.store import atomic
 
 TYPE_CHECKING = False
@@ -23,27 +24,34 @@ _LIMIT = 4 << 20
 
 
 def read(state: Folder | None) -> dict[int, dict[str, Any]]:
-    """Return task id -> its entry; {} without a file, and for one that is damaged. Raise PathRefused, StorageError."""
+    """Return task id -> its entry; {} without a file. Raise StateError, PathRefused, StorageError."""
     own = None if state is None else state.child(HARNESS)
     if own is None:
         return {}
     with own:
-        data = own.read(NAME, _LIMIT)
-    try:
-        tasks = json.loads(data or b"{}")["tasks"]
-        return {int(id_): entry for id_, entry in tasks.items() if isinstance(entry, dict)}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        data, shown = own.read(NAME, _LIMIT), own.show(NAME)
+    if data is None:
         return {}
+    try:
+        tasks = json.loads(data)["tasks"]
+        found = {int(id_): entry for id_, entry in tasks.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StateError(shown, "has not the form of a tasks.extension.json") from error
+    if not all(isinstance(entry, dict) for entry in found.values()):
+        raise StateError(shown, "has an entry of a task that is no object")
+    return found
 
 
 def lease_of(state: Folder | None, task: int) -> dict[str, Any] | None:
-    """Return the lease of a task, None if no run works on it. Raise PathRefused, StorageError."""
+    """Return the lease of a task, None if no run works on it. Raise as `read` does."""
     lease = read(state).get(task, {}).get(LEASE)
     return lease if isinstance(lease, dict) else None
 
 
 def put(state: Folder, changes: dict[int, dict[str, Any]]) -> None:
-    """Merge fields into the entries of tasks; the value None removes a field. Raise StorageError, PathRefused."""
+    """Merge fields into the entries of tasks; the value None removes a field. Raise as `read` does, with the file as it
+    was, so that no entry of a person is lost.
+    """
     known = read(state)
     for task, fields in changes.items():
         merged = {**known.get(task, {}), **fields}
@@ -54,7 +62,7 @@ def put(state: Folder, changes: dict[int, dict[str, Any]]) -> None:
 
 
 def free(state: Folder, run: str = "") -> list[int]:
-    """Remove the leases of a run, of all runs without a name; return their tasks. Raise StorageError, PathRefused."""
+    """Remove the leases of a run, of all runs without a name; return their tasks. Raise as `put` does."""
     found = [
         task
         for task, entry in read(state).items()

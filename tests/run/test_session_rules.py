@@ -70,13 +70,11 @@ def test_a_session_elsewhere_is_warned_about_a_task_of_a_run(project: Project) -
 
 
 def test_the_extension_keeps_what_a_person_wrote(project: Project) -> None:
-    """`files` of a task stay when a run writes its state; a damaged file counts as empty and raises nothing."""
+    """`files` of a task stay when a run writes its state; tests/run/test_kept_files.py has damaged files."""
     project.put("state/nexus-mcp/tasks.extension.json", {"tasks": {"1": {"files": ["a.py"]}}})
     with Folder.root(str(project.nexus / "state")) as state:
         tasks_extension.put(state, {1: {"run_state": "running", "reason": None}})
         assert tasks_extension.read(state) == {1: {"files": ["a.py"], "run_state": "running"}}
-        project.put("state/nexus-mcp/tasks.extension.json", "{damaged")
-        assert tasks_extension.read(state) == {}
 
 
 def test_the_worktree_of_an_attempt_uses_the_shared_state(tmp_path: Path) -> None:

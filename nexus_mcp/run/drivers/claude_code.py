@@ -7,7 +7,17 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, probe_program
+from nexus_mcp.run.drivers.definition import (
+    Command,
+    Output,
+    Probe,
+    SessionRequest,
+    count,
+    json_object,
+    part,
+    probe_program,
+    why_failed,
+)
 
 _EDITING = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _NOT_LOGGED_IN = ("invalid api key", "please run /login", "not logged in", "oauth token", "authentication_error")
@@ -54,17 +64,10 @@ class ClaudeCode:
         return Command(tuple(words), request.prompt.encode(), request.environ, files)
 
     def outputs(self, line: bytes) -> Iterable[Output]:
-        try:
-            value = json.loads(line)
-        except ValueError:
-            return ()
-        return tuple(_outputs(value)) if isinstance(value, dict) else ()
+        return tuple(_outputs(json_object(line)))
 
     def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
-        text = stderr.lower()
-        if any(sign in text for sign in _LIMITED):
-            return "limit"
-        return "environment" if code == 127 or any(sign in text for sign in _NOT_LOGGED_IN) else None
+        return why_failed(code, stderr, not_logged_in=_NOT_LOGGED_IN, limited=_LIMITED)
 
 
 def _hooks(words: tuple[str, ...]) -> dict[str, Any]:
@@ -80,19 +83,17 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
     if kind == "system" and value.get("subtype") == "init" and isinstance(value.get("session_id"), str):
         yield Output("session", value["session_id"])
     elif kind in ("assistant", "user"):
-        message = value.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
+        content = part(value, "message").get("content")
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict):
                 yield from _block(block)
     elif kind == "result":
-        usage = value.get("usage")
-        number = usage if isinstance(usage, dict) else {}
+        number = part(value, "usage")
         cost = value.get("total_cost_usd")
         yield Output(
             "usage",
-            input=_int(number.get("input_tokens")),
-            output=_int(number.get("output_tokens")),
+            input=count(number.get("input_tokens")),
+            output=count(number.get("output_tokens")),
             cost_usd=float(cost) if isinstance(cost, int | float) else None,
         )
         text = value.get("result")
@@ -108,16 +109,12 @@ def _block(block: dict[str, Any]) -> Iterator[Output]:
     if kind == "text" and isinstance(block.get("text"), str):
         yield Output("text", block["text"])
     elif kind == "tool_use" and isinstance(block.get("name"), str):
-        tool_input = block.get("input")
-        path = tool_input.get("file_path") or tool_input.get("notebook_path") if isinstance(tool_input, dict) else ""
+        tool_input = part(block, "input")
+        path = tool_input.get("file_path") or tool_input.get("notebook_path")
         name = block["name"]
         yield Output("tool_start", name, file=path if isinstance(path, str) else "", is_edit=name in _EDITING)
     elif kind == "tool_result":
         yield Output("tool_end")
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 DRIVER = ClaudeCode()

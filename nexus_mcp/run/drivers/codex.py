@@ -7,7 +7,18 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, probe_program
+from nexus_mcp.run.drivers.definition import (
+    Command,
+    Output,
+    Probe,
+    SessionRequest,
+    count,
+    json_object,
+    part,
+    probe_program,
+    why_failed,
+    with_role,
+)
 
 _NOT_LOGGED_IN = ("not logged in", "401 unauthorized", "run codex login", "missing environment variable")
 _LIMITED = ("usage limit", "rate limit", "quota exceeded")
@@ -37,21 +48,13 @@ class Codex:
             files[path] = json.dumps(request.schema)
             words += ["--output-schema", path]
         words += ["resume", request.resume] if request.resume else []
-        prompt = f"{request.role_text}\n\n{request.prompt}" if request.role_text else request.prompt
-        return Command((*words, "-"), prompt.encode(), request.environ, files)
+        return Command((*words, "-"), with_role(request).encode(), request.environ, files)
 
     def outputs(self, line: bytes) -> Iterable[Output]:
-        try:
-            value = json.loads(line)
-        except ValueError:
-            return ()
-        return tuple(_outputs(value)) if isinstance(value, dict) else ()
+        return tuple(_outputs(json_object(line)))
 
     def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
-        text = stderr.lower()
-        if any(sign in text for sign in _LIMITED):
-            return "limit"
-        return "environment" if code == 127 or any(sign in text for sign in _NOT_LOGGED_IN) else None
+        return why_failed(code, stderr, not_logged_in=_NOT_LOGGED_IN, limited=_LIMITED)
 
 
 def _settings(request: SessionRequest) -> dict[str, Any]:
@@ -73,9 +76,8 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
     elif kind in ("item.started", "item.completed") and isinstance(item, dict):
         yield from _item(item, is_end=kind == "item.completed")
     elif kind == "turn.completed":
-        usage = value.get("usage") if isinstance(value.get("usage"), dict) else {}
-        number = usage if isinstance(usage, dict) else {}
-        yield Output("usage", input=_int(number.get("input_tokens")), output=_int(number.get("output_tokens")))
+        number = part(value, "usage")
+        yield Output("usage", input=count(number.get("input_tokens")), output=count(number.get("output_tokens")))
         yield Output("done")
     elif kind in ("turn.failed", "error"):
         error = value.get("error")
@@ -97,10 +99,6 @@ def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
         if is_end and kind in _EDITS:
             yield Output("tool_start", str(kind), is_edit=True)
             yield Output("tool_end")
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 DRIVER = Codex()

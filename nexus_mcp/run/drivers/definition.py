@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from nexus_mcp.run.events import Role
 
@@ -99,6 +100,41 @@ class Driver(Protocol):
 
     def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
         """Return why a session failed, where its exit or stderr tells: not logged in, or a limit of the account."""
+
+
+def with_role(request: SessionRequest) -> str:
+    """Return the prompt behind the text of the agent, for a harness that has no option for it."""
+    return f"{request.role_text}\n\n{request.prompt}" if request.role_text else request.prompt
+
+
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the object in a line of output; {} for any other line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the object in a field of an event; {} for any other value."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def count(value: object) -> int:
+    """Return a number of tokens; 0 for what is no integer."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def why_failed(
+    code: int | None, stderr: str, *, not_logged_in: Sequence[str], limited: Sequence[str]
+) -> Literal["environment", "limit"] | None:
+    """Return why a session failed, by the phrases of a harness in its output: see Driver.failure."""
+    text = stderr.lower()
+    if any(sign in text for sign in limited):
+        return "limit"
+    return "environment" if code == 127 or any(sign in text for sign in not_logged_in) else None
 
 
 def probe_program(program: str, words: Sequence[str] = ("--version",), *, has_cost: bool = False) -> Probe:

@@ -6,7 +6,18 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, probe_program
+from nexus_mcp.run.drivers.definition import (
+    Command,
+    Output,
+    Probe,
+    SessionRequest,
+    count,
+    json_object,
+    part,
+    probe_program,
+    why_failed,
+    with_role,
+)
 
 _EDITING = ("write", "edit", "patch", "apply_patch")
 _NOT_LOGGED_IN = ("no provider", "unauthorized", "api key", "providermodelnotfound")
@@ -33,21 +44,13 @@ class OpenCode:
         config["permission"] = {"edit": "deny" if request.read_only else "allow", "bash": "allow", "webfetch": "allow"}
         config["tools"] = dict.fromkeys(request.forbidden, False)
         environ = {**request.environ, "OPENCODE_CONFIG_CONTENT": json.dumps(config)}
-        prompt = f"{request.role_text}\n\n{request.prompt}" if request.role_text else request.prompt
-        return Command(tuple(words), prompt.encode(), environ)
+        return Command(tuple(words), with_role(request).encode(), environ)
 
     def outputs(self, line: bytes) -> Iterable[Output]:
-        try:
-            value = json.loads(line)
-        except ValueError:
-            return ()
-        return tuple(_outputs(value)) if isinstance(value, dict) else ()
+        return tuple(_outputs(json_object(line)))
 
     def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
-        text = stderr.lower()
-        if any(sign in text for sign in _LIMITED):
-            return "limit"
-        return "environment" if code == 127 or any(sign in text for sign in _NOT_LOGGED_IN) else None
+        return why_failed(code, stderr, not_logged_in=_NOT_LOGGED_IN, limited=_LIMITED)
 
 
 def _outputs(value: dict[str, Any]) -> Iterator[Output]:
@@ -55,33 +58,25 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
     if isinstance(session, str):
         yield Output("session", session)
     kind = value.get("type")
-    part = value.get("part")
-    fields = part if isinstance(part, dict) else {}
+    fields = part(value, "part")
     if kind == "text" and isinstance(fields.get("text"), str):
         yield Output("text", fields["text"])
         yield Output("result", fields["text"])
     elif kind == "tool_use":
         name = fields.get("tool")
-        state = fields.get("state")
-        tool_input = state.get("input") if isinstance(state, dict) else None
-        path = tool_input.get("filePath") if isinstance(tool_input, dict) else ""
+        path = part(part(fields, "state"), "input").get("filePath")
         file = path if isinstance(path, str) else ""
         yield Output("tool_start", str(name), file=file, is_edit=name in _EDITING)
         yield Output("tool_end", str(name))
     elif kind == "step_finish":
-        tokens = fields.get("tokens")
-        number = tokens if isinstance(tokens, dict) else {}
+        number = part(fields, "tokens")
         cost = fields.get("cost")
         known = float(cost) if isinstance(cost, int | float) and cost else None
-        yield Output("usage", input=_int(number.get("input")), output=_int(number.get("output")), cost_usd=known)
+        yield Output("usage", input=count(number.get("input")), output=count(number.get("output")), cost_usd=known)
         if fields.get("reason") == "stop":
             yield Output("done")
     elif kind == "error":
         yield Output("error", json.dumps(value.get("error"))[:2000])
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 DRIVER = OpenCode()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from nexus_mcp.run.config import DriverTemplate
-from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest
+from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, with_role
 
 PROMPT_FILE = "{prompt_file}"
 _WORDS = ("session", "resume", "model", "agent", "folder")
@@ -38,7 +38,7 @@ class TemplateDriver:
     def command(self, request: SessionRequest) -> Command:
         template = self._template.resume if request.resume and self.can_resume else self._template.command
         path = os.path.join(request.scratch, "prompt.md")
-        prompt = f"{request.role_text}\n\n{request.prompt}" if request.role_text else request.prompt
+        prompt = with_role(request)
         has_file = any(PROMPT_FILE in word for word in template)
         values = {name: getattr(request, name) for name in _WORDS}
         words = tuple(_filled(word, {**values, "prompt_file": path}) for word in template)
