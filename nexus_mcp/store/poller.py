@@ -153,9 +153,13 @@ def _status(entry: os.DirEntry[str]) -> object:
 
 
 def _names(
-    where: str, most: int = MOST_NAMES, of: Callable[[os.DirEntry[str]], object] = operator.attrgetter("path")
+    where: str, most: int | None = None, of: Callable[[os.DirEntry[str]], object] = operator.attrgetter("path")
 ) -> Iterator[object]:
-    """Yield what `of` returns of every entry, breadth first; beyond `most`, the times of the remaining folders."""
+    """Yield what `of` returns of every entry, breadth first; beyond `most`, the times of the remaining folders.
+
+    Without `most` the limit is MOST_NAMES.
+    """
+    most = MOST_NAMES if most is None else most
     waiting, seen = deque([where]), 0
     while waiting:
         folder = waiting[0]
