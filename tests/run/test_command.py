@@ -28,14 +28,13 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def has_event(ground: Ground, kind: str) -> bool:
-    ground.find_run()
-    return bool(ground.run_id) and any(event.type == kind for event in ground.log())
-
-
 def at_work(ground: Ground) -> bool:
-    """Return whether the first session of task 1 does what its script says."""
-    return has_event(ground, "process_started") and (ground.script.with_suffix(".counts") / "1.0").exists()
+    """Return whether the first session of task 1 does what its script says: the executor has read its first line.
+
+    Before, the session would end by itself if the executor were killed: nobody reads what it prints.
+    """
+    ground.find_run()
+    return bool(ground.run_id) and any(event.type == "session" and event.task == 1 for event in ground.log())
 
 
 def ready(tmp_path: Path, tasks: list[dict[str, object]] | None = None, script: object = None) -> Ground:
