@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.state import plan as plans
+from nexus_mcp.store import read_only
 from nexus_mcp.views import cycles, files, timeline
 from nexus_mcp.views.decisions import newest
 from nexus_mcp.views.faults import fault_row
@@ -150,7 +151,7 @@ def decisions(project: Project, query: Query, most: int = MOST_DECISIONS) -> Pag
         faults,
         lambda: project.read(lambda store, _: store.history(lambda archive: newest(archive, plan, shown["q"], most))),
     )
-    context = {"found": found or {"decisions": [], "more": False}, "query": shown, "faults": faults}
+    context = {"found": found or newest(None, plan, shown["q"], most), "query": shown, "faults": faults}
     return "decisions.html", {"tab": "decisions", **context}
 
 
@@ -177,10 +178,11 @@ def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
     found = log or empty
     if found["unreadable"]:
         faults.append({"file": _LOG, "problem": "has lines that cannot be read", "next_step": ""})
-    titles = _or_fault(
-        faults, lambda: project.read(lambda store, _: timeline.titles(store, found["changes"])), known=True
-    )
-    context = {"found": found, "titles": titles or {}, "reachable": set(lines or ()), "faults": faults}
+    untitled: list[FaultRow] = []
+    titles = project.read(lambda store, _: timeline.titles(store, found["changes"], untitled))
+    # A change that is being made is no fault: the page is read again after it.
+    faults += [one for one in untitled if read_only.WAITING not in one["problem"] and one not in faults]
+    context = {"found": found, "titles": titles, "reachable": set(lines or ()), "faults": faults}
     return "changes.html", {"tab": "changes", **context}
 
 
@@ -195,7 +197,7 @@ def state(project: Project, query: Query, known: Sequence[int] | None = None) ->
     then = project.read(lambda store, _: timeline.state_after(store, line))
     log = project.read(lambda store, _: timeline.changes(store))
     entry = next((one for one in log["changes"] if one["line"] == line), None)
-    titles = _or_fault([], lambda: project.read(lambda store, _: timeline.titles(store, log["changes"]))) or {}
+    titles = project.read(lambda store, _: timeline.titles(store, log["changes"], []))
     what = "" if entry is None else entry["what"] or f"writes {', '.join(entry['files'])}"
     return "state.html", {
         "tab": "changes",

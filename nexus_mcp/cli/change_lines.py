@@ -7,7 +7,6 @@ from functools import partial
 from nexus_mcp.cli import blocks
 from nexus_mcp.cli.blocks import DETAIL, MAIN, Table
 from nexus_mcp.cli.status_lines import when
-from nexus_mcp.errors import NexusError
 from nexus_mcp.state.oplog import is_permanent
 from nexus_mcp.views.timeline import titles
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Content
     from nexus_mcp.state.oplog import Line
     from nexus_mcp.store.store import Store
+    from nexus_mcp.views.faults import FaultRow
 
 TAKEN_BACK = "taken back"
 STAYS = "stays"
@@ -36,8 +36,10 @@ def change_table(
     return Table((DETAIL, DETAIL, MAIN, DETAIL, DETAIL), rows, indent=indent)
 
 
-def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str]) -> dict[str, str]:
-    """Return id -> title of the changes whose title is known; {} if a file cannot be read.
+def find_titles(
+    store: Store, lines: Sequence[Line], undone: Collection[str], faults: list[FaultRow]
+) -> dict[str, str]:
+    """Return id -> title of the changes whose title is known. Files that cannot be read are added to `faults`.
 
     A change that was taken back has none: its task may be another one now.
     """
@@ -46,10 +48,15 @@ def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str]) ->
         {"line": number, "cycle": entry.get("cycle"), "what": entry.get("what", "")}
         for number, entry in sorted(known.items(), reverse=True)
     ]
-    try:
-        return {known[number]["id"]: title for number, title in titles(store, shown).items()}
-    except NexusError:  # nexus-mcp status reports it
-        return {}
+    return {known[number]["id"]: title for number, title in titles(store, shown, faults).items()}
+
+
+def missing_titles(faults: Sequence[FaultRow]) -> list[blocks.Line]:
+    """Return a line for each file that cannot be read, and so lacks titles in the table."""
+    return [
+        blocks.Line(f"Titles are missing: {fault['problem'].removesuffix('.')}. {fault['next_step']}".rstrip())
+        for fault in faults
+    ]
 
 
 def _row(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.state import oplog as changes
     from nexus_mcp.store.store import Store
+    from nexus_mcp.views.faults import FaultRow
 
 SHOWN = 20
 NUMBER = Option("--number", "N", "show the last N changes, also -n N (default: 20)", short="-n")
@@ -38,7 +39,7 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
     import time
 
     from nexus_mcp.cli.blocks import DIM, Line
-    from nexus_mcp.cli.change_lines import change_table, find_titles
+    from nexus_mcp.cli.change_lines import change_table, find_titles, missing_titles
     from nexus_mcp.cli.terminal import open_screen
     from nexus_mcp.state.oplog import undone_ids
 
@@ -46,8 +47,9 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
     shown = lines[-most:]
     undone = undone_ids(lines)
     found: list[Line | Table] = []
+    faults: list[FaultRow] = []
     if shown:
-        names = find_titles(store, shown, undone)
+        names = find_titles(store, shown, undone, faults)
         found.append(change_table(shown, undone, names, time.time(), width=screen.width))
     else:
         found.append(Line("No change is recorded yet: each change that a tool makes is a line here."))
@@ -57,7 +59,7 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
     unreadable = sum(entry is None for _, entry in lines)
     if unreadable:
         found.append(Line(f"Not readable: {unreadable}, cut short by a crash or written by a newer nexus-mcp."))
-    screen.show(found)
+    screen.show([*found, *missing_titles(faults)])
 
 
 def _print_json(lines: list[changes.Line], most: int) -> None:

@@ -47,7 +47,7 @@ def status_blocks(view: Status, now: float, width: int) -> list[Block]:
     """
     at = partial(when, now=now, width=width)
     sections = [
-        _faults(view["faults"]),
+        [*fault_lines(view["faults"])],
         [*_plan(view["plan"], at), *_progress(view["tasks"], width)] or _nothing(view),
         _questions(view["plan"]),
         *_tasks(view["tasks"]),
@@ -66,8 +66,9 @@ def when(stamp: str, now: float, width: int) -> str:
     return age(stamp, now) if width else stamp
 
 
-def _faults(faults: Sequence[FaultRow]) -> list[Block]:
-    found: list[Block] = []
+def fault_lines(faults: Sequence[FaultRow]) -> list[Line]:
+    """Return lines about the files that cannot be read, each with the next step."""
+    found: list[Line] = []
     for fault in faults:
         found.append(Line(f"{fault['problem']}.", lead=[("✗ ", blocks.PROBLEM)]))
         if fault["next_step"]:

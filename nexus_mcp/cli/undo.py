@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Table
     from nexus_mcp.cli.options import Values
     from nexus_mcp.store.store import Store
+    from nexus_mcp.views.faults import FaultRow
 
 COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0, is_number=True)
 DRY_RUN = Option("--dry-run", "", "show what would be taken back, and change nothing")
@@ -36,14 +37,15 @@ def run(values: Values) -> int:
     store = Store(workspace)
     # Ctrl-C ends the wait for the lock, but not an undo that has begun: a restored file that is missing in the
     # operation log would block the next undo.
-    names = {} if JSON.name in values else _titles(store)
+    faults: list[FaultRow] = []
+    names = {} if JSON.name in values else _titles(store, faults)
     with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
         if JSON.name in values:
             print_json(_view(done, dry=dry))
         else:
-            _print_result(done, names, dry=dry)
+            _print_result(done, names, faults, dry=dry)
     except OSError:
         if not dry:
             print(NOT_PRINTED, file=sys.stderr)
@@ -51,11 +53,13 @@ def run(values: Values) -> int:
     return exits.OK
 
 
-def _titles(store: Store) -> dict[str, str]:
-    """Return id -> title of the last changes, as long as their tasks are there; {} if the log cannot be read."""
+def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
+    """Return id -> title of the last changes, as long as their tasks are there; {} if the log cannot be read. Other
+    files that cannot be read are added to `faults`.
+    """
     from nexus_mcp.cli.change_lines import find_titles
     from nexus_mcp.errors import NexusError
-    from nexus_mcp.state.oplog import undone_ids
+    from nexus_mcp.state.oplog import is_permanent, undone_ids
     from nexus_mcp.store import oplog
 
     try:
@@ -63,7 +67,9 @@ def _titles(store: Store) -> dict[str, str]:
             lines = oplog.read(state)
     except NexusError:  # undo reports it
         return {}
-    return find_titles(store, lines[-_MOST_TITLES:], undone_ids(lines))
+    # Undo stops at a change that stays, so what is older needs no title, and no file is read for it.
+    first = next((at + 1 for at in range(len(lines))[::-1] if is_permanent(lines[at][1])), 0)
+    return find_titles(store, lines[first:][-_MOST_TITLES:], undone_ids(lines), faults)
 
 
 def _view(done: dict[str, Any], *, dry: bool) -> dict[str, Any]:
@@ -74,11 +80,11 @@ def _view(done: dict[str, Any], *, dry: bool) -> dict[str, Any]:
     return {"version": VERSION, "dry_run": dry, "undone": done["undone"][::-1], "files": files}
 
 
-def _print_result(done: dict[str, Any], names: dict[str, str], *, dry: bool) -> None:
+def _print_result(done: dict[str, Any], names: dict[str, str], faults: list[FaultRow], *, dry: bool) -> None:
     import time
 
     from nexus_mcp.cli.blocks import Line
-    from nexus_mcp.cli.change_lines import change_table
+    from nexus_mcp.cli.change_lines import change_table, missing_titles
     from nexus_mcp.cli.terminal import open_screen
 
     screen = open_screen()
@@ -89,7 +95,7 @@ def _print_result(done: dict[str, Any], names: dict[str, str], *, dry: bool) -> 
     for name, is_there in done["files"].items():
         state = "as it was before" if is_there else "gone: it was not there before"
         found.append(Line(f".nexus/state/{name} {verb} {state}."))
-    screen.show(found)
+    screen.show([*found, *missing_titles(faults)])
     sys.stdout.flush()
 
 

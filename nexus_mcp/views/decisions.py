@@ -7,6 +7,7 @@ from itertools import chain, islice
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import VERSION
 from nexus_mcp.views.cycles import issues_of, newest_first, tasks_of
+from nexus_mcp.views.faults import read_or_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from nexus_mcp.store.history.archive import Archive
+    from nexus_mcp.store.store import Store
+    from nexus_mcp.views.faults import FaultRow
 
     class Decision(TypedDict):
         """One decision. `cycle` is the number of the closed cycle, None for the present plan; `at` is when the cycle
@@ -33,8 +36,28 @@ if TYPE_CHECKING:
         tasks: list[int]
 
 
+def readable(store: Store, *, query: str = "", since: str = "", most: int, counted: bool) -> dict[str, Any]:
+    """Return the view of all decisions that can be read, and `faults`: the files that cannot.
+
+    It is that of `decisions` if they are `counted`, else that of `newest`. Never raises NexusError.
+    """
+    faults: list[FaultRow] = []
+    both = store.snapshot()
+    plan = read_or_fault(both.plan, faults)
+    present = read_or_fault(both.tasks, faults)
+    tasks = present["tasks"] if present else ()
+
+    def view(archive: Archive | None) -> dict[str, Any]:
+        if counted:
+            return decisions(archive, plan, tasks=tasks, query=query, since=since, most=most)
+        return newest(archive, plan, query, most, tasks=tasks, since=since)
+
+    found = read_or_fault(lambda: store.history(view), faults)
+    return {**(view(None) if found is None else found), "faults": faults}
+
+
 def decisions(
-    archive: Archive,
+    archive: Archive | None,
     plan: Mapping[str, Any] | None,
     *,
     tasks: Iterable[Mapping[str, Any]] = (),
@@ -42,17 +65,17 @@ def decisions(
     since: str = "",
     most: int | None = None,
 ) -> dict[str, Any]:
-    """Return `version`, `total` (all that match) and `decisions`: the `most` newest, those of the present plan first.
+    """Return `version`, `faults` (none), `total` (all that match) and `decisions`: the `most` newest, those of the present plan first.
 
-    `tasks` are the present ones. A decision matches if its question, its text, its topic or an advice has each word of
+    `tasks` are the present ones, and without an `archive` only the decisions of the plan are found. A decision matches if its question, its text, its topic or an advice has each word of
     `query`, ignoring case, and if its cycle was closed from the stamp `since` on. Raise StorageError.
     """
     found = list(_matching(archive, plan, tasks, query, since))
-    return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most]}
+    return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most], "faults": []}
 
 
 def newest(
-    archive: Archive,
+    archive: Archive | None,
     plan: Mapping[str, Any] | None,
     query: str,
     most: int,
@@ -60,21 +83,22 @@ def newest(
     tasks: Iterable[Mapping[str, Any]] = (),
     since: str = "",
 ) -> dict[str, Any]:
-    """Return `version`, `decisions`, the `most` newest that match as in `decisions`, and `more`: whether others match.
+    """Return `version`, `faults` (none), `decisions`, the `most` newest that match as in `decisions`, and `more`: whether others match.
 
     Faster in a long history, because no cycle is parsed after them. Raise StorageError.
     """
     found = list(islice(_matching(archive, plan, tasks, query, since), most + 1))
-    return {"version": VERSION, "decisions": found[:most], "more": len(found) > most}
+    return {"version": VERSION, "decisions": found[:most], "more": len(found) > most, "faults": []}
 
 
 def _matching(
-    archive: Archive, plan: Mapping[str, Any] | None, tasks: Iterable[Mapping[str, Any]], query: str, since: str
+    archive: Archive | None, plan: Mapping[str, Any] | None, tasks: Iterable[Mapping[str, Any]], query: str, since: str
 ) -> Iterator[Decision]:
     """Yield the decisions that match, those of the present plan first, then the newest."""
     words = query.lower().split()
     present = iter(()) if plan is None else of_cycle({"plan": plan, "tasks": list(tasks)}, None)
-    for one in chain(present, _archived(archive, words, since)):
+    closed = iter(()) if archive is None else _archived(archive, words, since)
+    for one in chain(present, closed):
         text = _searched(one)
         if all(word in text for word in words):
             yield one

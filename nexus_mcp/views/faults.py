@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from nexus_mcp.errors import NexusError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from collections.abc import Callable
+    from typing import TypedDict, TypeVar
 
-    from nexus_mcp.errors import NexusError
+    Found = TypeVar("Found")
 
     class FaultRow(TypedDict):
         """`file` is a path from the project root, or "" if the fault is not of one file."""
@@ -20,3 +23,14 @@ def fault_row(error: NexusError) -> FaultRow:
     """Return the row of an error that reading raised. The texts hold no content of the file."""
     file = getattr(error, "file", "") or getattr(error, "path", "")
     return {"file": file, "problem": error.fault, "next_step": error.next_step}
+
+
+def read_or_fault(read: Callable[[], Found], faults: list[FaultRow]) -> Found | None:
+    """Return the result of `read`; if it raises NexusError, add its row to `faults` and return None."""
+    try:
+        return read()
+    except NexusError as error:
+        row = fault_row(error)
+        if row not in faults:
+            faults.append(row)
+        return None

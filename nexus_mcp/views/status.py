@@ -5,12 +5,11 @@ from __future__ import annotations
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import VERSION, task_rows
-from nexus_mcp.views.faults import fault_row
+from nexus_mcp.views.faults import read_or_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypedDict, TypeVar
+    from typing import Any, TypedDict
 
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.store.store import Store
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from nexus_mcp.views.cycles import CycleRow
     from nexus_mcp.views.faults import FaultRow
     from nexus_mcp.workspace import Workspace
-
-    Found = TypeVar("Found")
 
     class Status(TypedDict):
         """See schemas/views/status.schema.json. `state_root` is "" unless the project uses the state of another
@@ -43,10 +40,10 @@ def status(store: Store, workspace: Workspace) -> Status:
 
     faults: list[FaultRow] = []
     both = store.snapshot()
-    plan = _or_fault(both.plan, faults)
-    tasks = _or_fault(both.tasks, faults)
+    plan = read_or_fault(both.plan, faults)
+    tasks = read_or_fault(both.tasks, faults)
     agents, unreadable = running_agents(store)
-    count, last = _or_fault(lambda: store.history(_last_cycle), faults) or (0, None)
+    count, last = read_or_fault(lambda: store.history(_last_cycle), faults) or (0, None)
     return {
         "version": VERSION,
         "project": workspace.root,
@@ -136,11 +133,3 @@ def _last_cycle(archive: Archive) -> tuple[int, CycleRow | None]:
 
     count = len(archive)
     return count, cycle_row(count, archive.cycle(count - 1)) if count else None
-
-
-def _or_fault(read: Callable[[], Found], faults: list[FaultRow]) -> Found | None:
-    try:
-        return read()
-    except NexusError as error:
-        faults.append(fault_row(error))
-        return None

@@ -8,6 +8,7 @@ bytes have the checksums that the entry before it recorded.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from nexus_mcp.errors import NexusError, UndoRefused, UsageError
 from nexus_mcp.state import oplog, shapes
@@ -15,14 +16,17 @@ from nexus_mcp.store import codec, paths, session
 from nexus_mcp.store import oplog as log_file
 from nexus_mcp.store.journal import SESSION_LIMIT
 from nexus_mcp.views import VERSION
+from nexus_mcp.views.faults import read_or_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from nexus_mcp.state.oplog import Entry, Line
+    from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.store.store import Store
+    from nexus_mcp.views.faults import FaultRow
 
     Files = dict[str, bytes | None]
 
@@ -63,19 +67,19 @@ def _change(number: int, entry: Entry, is_undone: bool) -> dict[str, Any]:  # no
     }
 
 
-def titles(store: Store, shown: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+def titles(store: Store, shown: Sequence[Mapping[str, Any]], faults: list[FaultRow]) -> dict[int, str]:
     """Return line -> the title of the task or question that the change is about, as far as it is known. `shown` are
-    `changes`, newest first. Raise StateError, PathRefused, StorageError.
+    `changes`, newest first. A file that cannot be read is added to `faults`, once. Never raises NexusError.
 
     The titles are those of the present plan and tasks, and further back those of the cycle that took them.
     """
     found: dict[int, str] = {}
     both = store.snapshot()
-    plan, tasks = both.plan(), both.tasks()
+    plan, tasks = read_or_fault(both.plan, faults), read_or_fault(both.tasks, faults)
     names = _names(plan, tasks["tasks"] if tasks else [])
     for change in shown:
         if change["cycle"] is not None:
-            ended = store.history(lambda archive, at=change["cycle"]: archive.ended_at(at))  # type: ignore[misc]
+            ended = read_or_fault(partial(store.history, _ended_at(change["cycle"])), faults)
             closed = ended[0] if ended else {}
             names = _names(closed.get("plan"), closed.get("tasks"))
             title = names.get("plan", "")
@@ -85,6 +89,10 @@ def titles(store: Store, shown: Sequence[Mapping[str, Any]]) -> dict[int, str]:
         if title:
             found[change["line"]] = title
     return found
+
+
+def _ended_at(stamp: str) -> Callable[[Archive], list[dict[str, Any]]]:
+    return lambda archive: archive.ended_at(stamp)
 
 
 _ABOUT = re.compile(r"\b(?:task|issue) \d+\b")

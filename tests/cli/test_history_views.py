@@ -198,7 +198,7 @@ def test_a_wrong_word_is_one_line_with_the_next_step(
     assert err.startswith(f"nexus-mcp: {told}")
 
 
-@pytest.mark.parametrize("words", [words for words in EVERY if words != ["graph"]], ids=" ".join)
+@pytest.mark.parametrize("words", [words for words in EVERY if words not in (["graph"], ["decisions"])], ids=" ".join)
 def test_a_corrupt_history_names_the_next_step(example: Project, capsys: Capture, words: list[str]) -> None:
     """A history that cannot be read is named in one line with the next step, and nothing of it is printed."""
     example.put("history.json", '{"cycles": [{"secret": ')
@@ -257,3 +257,44 @@ def test_search_finds_texts_and_no_names_of_fields(example: Project, capsys: Cap
     _, out, _ = run(example, capsys, "history", "search", "decision", "-n", "1")
     assert "See the decision." in out
     assert run_json(example, capsys, "history", "history", "search", "schema")["matching"] == 0
+
+
+def _put_secret(project: Project, name: str) -> None:
+    project.put(name, '{"secret')
+
+
+@pytest.mark.parametrize(
+    ("broken", "is_there", "is_gone", "next_step"),
+    [
+        ("state/plan.json", "Where are links stored?", "open plan", "Look at .nexus/state/plan.json, repair it"),
+        ("state/tasks.json", "open plan", "· task 1\n", "Look at .nexus/state/tasks.json, repair it"),
+        ("history.json", "open plan", "Where are links stored?", "Run nexus-mcp history repair --dry-run"),
+    ],
+)
+def test_decisions_of_the_readable_files_are_shown(
+    example: Project, capsys: Capture, broken: str, is_there: str, is_gone: str, next_step: str
+) -> None:
+    """A file that cannot be read is named with the next step; the decisions of the others are shown. Exit code 1."""
+    _put_secret(example, broken)
+    code, out, err = run(example, capsys, "decisions")
+    assert (code, err) == (1, "")
+    assert out.startswith(f"✗ .nexus/{broken} (line 1, column ")
+    assert next_step in out
+    assert (is_there in out, is_gone in out.partition("cycle ")[0]) == (True, False)
+    assert "secret" not in out
+    code, out, _ = run(example, capsys, "decisions", "--json")
+    view = json.loads(out)
+    assert code == 1
+    assert [fault["file"] for fault in view["faults"]] == [f".nexus/{broken}"]
+    assert view["total"] == len(view["decisions"]) > 0
+    assert schemas.faults(schemas.load("views/decisions"), view) == []
+
+
+def test_no_decision_in_the_readable_files_is_not_said_of_all(project: Project, capsys: Capture) -> None:
+    """Where a file cannot be read, the command does not claim that nothing was decided."""
+    _put_secret(project, "history.json")
+    code, out, _ = run(project, capsys, "decisions")
+    assert code == 1
+    assert out.splitlines()[-1] == "The files that can be read have no decision."
+    _, out, _ = run(project, capsys, "decisions", "links")
+    assert out.splitlines()[-1] == "The files that can be read have no such decision."

@@ -187,7 +187,7 @@ def test_unreadable_task_list_hides_titles_only(
     some_changes(project, clock)
     project.put("state/tasks.json", "{")
     code, out, err = log(capsys, project)
-    assert (code, err, len(out.splitlines())) == (0, "", 6)
+    assert (code, err, len(out.splitlines())) == (0, "", 7)
     assert "Storage" not in out
 
 
@@ -198,3 +198,53 @@ def test_number_above_the_total_shows_all_changes(
     """Any number above the total shows all changes."""
     some_changes(project, clock)
     assert log(capsys, project, "-n", number) == log(capsys, project)
+
+
+@pytest.mark.parametrize(
+    ("broken", "kept", "lost", "next_step"),
+    [
+        (
+            "history.json",
+            ["adds task 1: Do it", "creates artifacts/notes/ä.md"],
+            ["plan 1: Topic"],
+            "Run nexus-mcp history repair --dry-run",
+        ),
+        ("state/tasks.json", ["archives 1 task and plan 1: Topic"], [], "Look at .nexus/state/tasks.json, repair it"),
+    ],
+)
+def test_a_file_without_its_titles_is_named_once(
+    capsys: pytest.CaptureFixture[str],
+    project: Project,
+    clock: Clock,
+    broken: str,
+    kept: list[str],
+    lost: list[str],
+    next_step: str,
+) -> None:
+    """Titles of the other files stay, and one line names the file that cannot be read, with the next step."""
+    some_changes(project, clock)
+    project.put(broken, '{"secret')
+    code, out, err = log(capsys, project)
+    assert (code, err) == (0, "")
+    assert [text in out for text in (*kept, *lost)] == [True] * len(kept) + [False] * len(lost)
+    assert out.splitlines()[-1].startswith(f"Titles are missing: .nexus/{broken} (line 1, column ")
+    assert next_step in out
+    assert out.count("Titles are missing") == 1
+    assert "secret" not in out
+
+
+def test_undo_names_a_file_without_its_titles(
+    capsys: pytest.CaptureFixture[str], project: Project, clock: Clock
+) -> None:
+    """A preview of undo says which file lacks the titles; no file is read for changes that it cannot take back."""
+    some_changes(project, clock)
+    words = ["undo", "2", "--dry-run", "--project", str(project.root)]
+    project.put("history.json", '{"secret')
+    code = main(words)
+    out = capsys.readouterr().out
+    assert (code, "adds task 1: Do it" in out, "Titles are missing" in out) == (0, True, False)
+    project.put("state/plan.json", '{"secret')
+    code = main(words)
+    out = capsys.readouterr().out
+    assert (code, "adds task 1: Do it" in out) == (0, True)
+    assert out.count("Titles are missing: .nexus/state/plan.json (line 1, column ") == 1

@@ -194,7 +194,7 @@ def test_notes_are_listed_and_read(store: ReadOnlyStore) -> None:
 def test_changes_have_the_titles_of_their_time(store: ReadOnlyStore) -> None:
     """A change of the present plan has a present title, an older one the title in the cycle that took it."""
     log = timeline.changes(store)["changes"]
-    titles = timeline.titles(store, log)
+    titles = timeline.titles(store, log, [])
     by_line = {change["line"]: (change["what"], titles.get(change["line"])) for change in log}
     assert by_line[1] == ("starts plan 1", "Store bookmarks in one file")
     assert by_line[4] == ("adds task 1", "Write it: Store bookmarks in one file")
