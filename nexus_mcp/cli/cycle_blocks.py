@@ -7,6 +7,7 @@ from nexus_mcp.cli.blocks import (
     BLANK,
     DETAIL,
     DIM,
+    GAP,
     GOOD,
     MAIN,
     NUMBER,
@@ -17,9 +18,10 @@ from nexus_mcp.cli.blocks import (
     Table,
     heading,
     paragraphs,
+    parts_of,
 )
 from nexus_mcp.cli.options import count_noun
-from nexus_mcp.cli.task_lines import MARKS
+from nexus_mcp.cli.task_lines import MARKS, TASK_INDENT
 from nexus_mcp.state import plan as plans
 from nexus_mcp.views import cycles, task_rows
 
@@ -135,8 +137,9 @@ def in_full(view: Mapping[str, Any]) -> list[Line | Table]:
     if view["rows"]:
         blocks += [BLANK, heading("Tasks")]
         texts = {task.get("id"): task for task in view["task_list"]}
+        width = max(len(str(row["id"])) for row in view["rows"])
         for row in view["rows"]:
-            blocks += _task(row, texts.get(row["id"], {}))
+            blocks += _task(row, texts.get(row["id"], {}), width)
     return blocks
 
 
@@ -164,7 +167,8 @@ def labelled(label: str, text: str, indent: int = _INDENT) -> list[Line]:
     return [Line((f"{label}:", DIM), lead=lead), *lines]
 
 
-def _task(row: Row, task: Mapping[str, Any]) -> list[Line]:
+def _task(row: Row, task: Mapping[str, Any], width: int) -> list[Line]:
+    """Return a task, laid out as in task_lines.task_table; its id has `width` columns."""
     mark, style = MARKS[row["state"]]
     about: list[Part] = []
     if row["state"] != task_rows.DONE:
@@ -175,10 +179,12 @@ def _task(row: Row, task: Mapping[str, Any]) -> list[Line]:
         *([f"for question {row['plan_issue']}"] if row["plan_issue"] is not None else ()),
     ]
     about += [(f"  {' · '.join(notes)}", DIM)] if notes else []
-    lines = [Line((" ".join(row["title"].split()), STRONG), *about, lead=[(f"{mark} ", style), f"{row['id']!s:>2} "])]
+    lead: list[Part] = [" " * TASK_INDENT, (mark, style), f"{' ' * GAP}{row['id']!s:>{width}}{' ' * GAP}"]
+    lines = [Line((" ".join(row["title"].split()), STRONG), *about, lead=[*lead])]
+    indent = sum(len(text) for text, _ in parts_of([*lead]))
     for name, label in _TASK_TEXTS:
         if _text(task, name).strip():
-            lines += labelled(label, _text(task, name))
+            lines += labelled(label, _text(task, name), indent)
     return lines
 
 

@@ -8,7 +8,7 @@ from nexus_mcp.cli.history_views import print_json_view
 from nexus_mcp.cli.install import report_edits
 from nexus_mcp.cli.options import Argument, Command, Group
 from nexus_mcp.cli.workspace_options import JSON, PROJECT, workspace_from
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import NexusError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,12 @@ def _write(folder: str, values: Values) -> int:
     if within[0] in _RESERVED:  # nexus-mcp and git own all that is in there
         raise UsageError(f"{folder} is in {within[0]}.", next_step=f"Name a folder beside it, such as {DEFAULT}.")
     store = Store(workspace)
+    with store.history_folder() as nexus:
+        if nexus is None:
+            raise NexusError(
+                f"There is nothing to export: {workspace.root} has no folder .nexus.",
+                next_step="Name the project with --project, or start it with nexus-mcp init.",
+            )
     both = store.snapshot()
     plan, tasks = both.plan(), both.tasks()
     files = store.history(lambda archive: export_files(plan, tasks, newest_first(archive)))
@@ -60,8 +66,8 @@ MD = Command(
     "Makes the folder DIR, or replaces a folder that it made before, unless a user\n"
     "edited the files in it. The files link to each other: a decision to its cycle\n"
     "and tasks, a task to its question. The folder is written as a whole or not at\n"
-    "all. Exit code 1: DIR cannot be written, or has other files. 3: its files were\n"
-    "edited. Nothing was changed then.",
+    "all. Exit code 1: there is no .nexus, or DIR cannot be written or has other\n"
+    "files. 3: its files were edited. Nothing was changed then.",
     (JSON, PROJECT),
     _run,
     argument=FOLDER,

@@ -23,6 +23,8 @@ MARKS: dict[str, tuple[str, str]] = {
 """State -> (its mark, the style of the mark)."""
 GROUPS = (task_rows.RUNNING, task_rows.READY, task_rows.WAITING, task_rows.DONE)
 """The states in the order in which people need them."""
+TASK_INDENT = 2
+"""Blanks before the mark of a task."""
 _SHORTEST_BAR, _LONGEST_BAR = 10, 24
 """Columns of a progress bar."""
 
@@ -41,7 +43,7 @@ def task_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
             )
             for row in rows
         ],
-        indent=2,
+        indent=TASK_INDENT,
     )
 
 
@@ -67,21 +69,25 @@ def plain_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
     )
 
 
-def progress(counts: Mapping[str, int], width: int) -> Line:
-    """Return the numbers of tasks in each state on one line, behind a bar if there is room in `width` columns."""
+def progress(counts: Mapping[str, int], width: int, label: str = "") -> Line:
+    """Return the numbers of tasks in each state on one line, behind a bar if there is room in `width` columns.
+
+    A `label` names the tasks that are counted, where they are not those of the list below.
+    """
     done, total = counts[task_rows.DONE], counts["total"]
+    label = f"{label}: " if label else ""
     first = f"{done} of {total} done"
     rest = "".join(
         f" · {counts[state]} {tasks.WORDS[state]}"
         for state in (task_rows.RUNNING, task_rows.READY, task_rows.WAITING)
         if counts[state]
     )
-    bar = min(_LONGEST_BAR, width - blocks.GAP - len(first) - len(rest))
+    bar = min(_LONGEST_BAR, width - blocks.GAP - len(label) - len(first) - len(rest))
     parts: list[Part] = []
     if total and bar >= _SHORTEST_BAR:
         full = done * bar // total
         parts = [("━" * full, blocks.GOOD), ("─" * (bar - full), blocks.DIM), " " * blocks.GAP]
-    return Line(*parts, (first, blocks.STRONG), rest)
+    return Line((label, blocks.DIM), *parts, (first, blocks.STRONG), rest)
 
 
 def problem_lines(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> list[Line]:

@@ -47,7 +47,7 @@ def run(values: Values) -> int:
 
 def _blocks(view: dict[str, Any], everything: list[Any], values: Values, width: int) -> list[Line | Table]:
     from nexus_mcp.cli.blocks import BLANK, Line, heading
-    from nexus_mcp.cli.task_lines import GROUPS, plain_table, problem_lines, progress, task_table
+    from nexus_mcp.cli.task_lines import GROUPS, plain_table, problem_lines, task_table
     from nexus_mcp.views import tasks
 
     if not everything:
@@ -59,13 +59,24 @@ def _blocks(view: dict[str, Any], everything: list[Any], values: Values, width: 
     problems: list[Line | Table] = [*problem_lines(view["tasks"], view["cycles"])]
     if not width:
         return [plain_table(ordered, known), *problems]
-    shown: list[Line | Table] = [progress(view["counts"], width)]
+    shown: list[Line | Table] = [_progress_line(view, everything, values, width)]
     for state in GROUPS:
         there = [row for row in ordered if row["state"] == state]
         if there:
             words = tasks.WORDS[state].capitalize()
             shown += [BLANK, heading(words, str(len(there)) if len(there) > 1 else ""), task_table(there, known)]
     return [*shown, *([BLANK, heading("Problems"), *problems] if problems else [])]
+
+
+def _progress_line(view: dict[str, Any], everything: list[Any], values: Values, width: int) -> Line:
+    """Return the progress of all tasks, or of those of the owner; a list with a filter says whose it is."""
+    from nexus_mcp.cli.task_lines import progress
+    from nexus_mcp.views import task_rows, tasks
+
+    if owner := values.get(OWNER.name, ""):
+        return progress(task_rows.counts(tasks.of_owner(everything, owner)), width, f"Tasks of {owner}")
+    is_part = READY.name in values or BLOCKED.name in values
+    return progress(view["counts"], width, "All tasks" if is_part else "")
 
 
 def _no_hit(view: dict[str, Any], values: Values) -> str:

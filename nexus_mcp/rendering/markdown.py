@@ -2,6 +2,10 @@
 
 Inline code and fenced code are kept, because titles and decisions of developers are full of both. Everything else that
 Markdown, or an extension of it that is in use (tables, attributes, mathematics, templates), reads as markup is escaped.
+
+Addresses, names behind an @ and numbers behind a # become inline code. A git host makes links of them, notifies people
+and adds references to issues. It looks for them in the finished text, so a backslash does not stop it, but it leaves
+code alone. An invisible character would stop it, too, and would be in everything that is copied from the page.
 """
 
 from __future__ import annotations
@@ -10,7 +14,24 @@ import re
 
 from nexus_mcp.rendering.texts import visible, visible_lines
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _CODE = re.compile(r"(?<!`)`(?!`)([^`]+)(?<!`)`(?!`)")
+_REFERENCE = re.compile(
+    r"""
+    (?:(?<![a-z])[a-z][a-z0-9+.-]{0,30}://|www\.|mailto:|xmpp:)(?:(?!\{[{%\#])[^\s`<|])+
+    | (?<![a-z0-9.+_-])[a-z0-9.+_-]+@[a-z0-9-]+(?:\.[a-z0-9_-]+)+
+    | @[a-z0-9_][a-z0-9_.-]*(?:/[a-z0-9_.-]+)*
+    | \#[0-9]+
+    | GH-[0-9]+
+    """,
+    re.VERBOSE | re.ASCII | re.IGNORECASE,
+)
+"""An address, a mail address, the name of a user or a team, or the number of an issue, as git hosts find them."""
+_AFTER = "?!.,:;*_~'\")-/"
+"""Characters at the end of a reference that belong to the sentence around it."""
 _SPECIAL = re.compile(r"[\\`*\[\]{}~|$]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LEADS = r"(?:[>+*-]\s+|[>]|\d+[.)]\s+|\s)*"
@@ -54,8 +75,31 @@ def code(text: str) -> str:
 
 def _line(text: str) -> str:
     """Return a line with its markup escaped, but for inline code."""
-    parts = _CODE.split(text)
-    return "".join(f"`{part}`" if at % 2 else _text(part) for at, part in enumerate(parts))
+    parts: list[tuple[bool, str]] = []
+    for at, part in enumerate(_CODE.split(text)):
+        for is_code, piece in [(True, part)] if at % 2 else _references(part):
+            if is_code and parts and parts[-1][0]:  # two spans side by side would be none
+                parts[-1] = (True, parts[-1][1] + piece)
+            else:
+                parts.append((is_code, piece))
+    shown = [f"`{part}`" if is_code else _text(part) for is_code, part in parts]
+    for at, (is_code, part) in enumerate(parts[:-1]):
+        if not is_code and part.endswith("`"):  # escaped by a backslash it would still be next to one
+            shown[at] = f"{_text(part[:-1])}&#96;"
+    return "".join(shown)
+
+
+def _references(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the parts of a text without code: (whether it becomes code, part). No part is empty."""
+    at = 0
+    for found in _REFERENCE.finditer(text):
+        end = found.start() + len(found[0].rstrip(_AFTER))
+        if found.start() > at:
+            yield False, text[at : found.start()]
+        yield True, text[found.start() : end]
+        at = end
+    if at < len(text):
+        yield False, text[at:]
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ from nexus_mcp.wording import and_more
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from nexus_mcp.views.task_rows import Row
@@ -40,7 +40,6 @@ def tasks(document: Mapping[str, Any] | None, *, states: Collection[str] = (), o
     the `states` and with the `owner`, ignoring case. Without states or owner all rows match.
     """
     found = task_rows.rows([] if document is None else document["tasks"])
-    wanted = owner.casefold()
     return {
         "version": VERSION,
         "goal": "" if document is None else document["goal"],
@@ -48,11 +47,15 @@ def tasks(document: Mapping[str, Any] | None, *, states: Collection[str] = (), o
         "cycles": cycles(found),
         "owners": sorted({row["owner"] for row in found if row["owner"]}),
         "tasks": [
-            row
-            for row in found
-            if (not states or row["state"] in states) and (not owner or (row["owner"] or "").casefold() == wanted)
+            row for row in (of_owner(found, owner) if owner else found) if not states or row["state"] in states
         ],
     }
+
+
+def of_owner(rows: Iterable[Row], owner: str) -> list[Row]:
+    """Return the rows of the tasks of this owner, ignoring case."""
+    wanted = owner.casefold()
+    return [row for row in rows if (row["owner"] or "").casefold() == wanted]
 
 
 def task(document: Mapping[str, Any], one: Mapping[str, Any], plan: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -63,6 +63,21 @@ def test_a_change_updates_the_folder(example: Project, capsys: Capture, folder: 
     assert "No plan is open" in (folder / "README.md").read_text(encoding="utf-8")
 
 
+def test_a_folder_without_a_project_is_not_exported(tmp_path: Path, capsys: Capture, folder: Path) -> None:
+    """Without .nexus the command refuses with the next step, and writes nothing; with an empty .nexus it exports."""
+    project = Project(tmp_path / "p")
+    project.root.mkdir()
+    code, out, err = _export(project, capsys, folder)
+    assert (code, out) == (1, "")
+    assert err == (
+        f"nexus-mcp: There is nothing to export: {project.root} has no folder .nexus. "
+        "Name the project with --project, or start it with nexus-mcp init.\n"
+    )
+    assert (folder.exists(), project.nexus.exists()) == (False, False)
+    project.nexus.mkdir()
+    assert _export(project, capsys, folder)[0] == 0
+
+
 def test_every_link_has_its_anchor(example: Project, capsys: Capture, folder: Path) -> None:
     """Each link of each file leads to a file of the export and to an anchor in it; no anchor occurs twice."""
     _export(example, capsys, folder)

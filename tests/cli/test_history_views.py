@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -121,6 +122,13 @@ def test_a_cycle_equals_itself(example: Project, capsys: Capture) -> None:
     _, out, _ = run(example, capsys, "history", "diff", "2", "2")
     assert "Questions  0 differ, 2 equal" in out
     assert "Tasks  0 differ, 3 equal" in out
+
+
+def test_tasks_of_a_cycle_are_laid_out_as_in_status(example: Project, capsys: Capture) -> None:
+    """A task has two blanks, its mark, its id and its title, two blanks apart, as in every other list of tasks."""
+    marked = [line for line in run(example, capsys, "history", "show", "2")[1].splitlines() if "✓" in line]
+    assert marked
+    assert all(re.match(r"  ✓  \d  \S", line) for line in marked), marked
 
 
 def test_decisions_answer_why(example: Project, capsys: Capture) -> None:

@@ -50,6 +50,21 @@ def test_tasks_have_headings_on_a_terminal(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("--owner", "ENGINEER"), "Tasks of ENGINEER: 1 of 2 done · 1 in progress"),
+        (("--owner", "writer", "--blocked"), "Tasks of writer: 0 of 1 done · 1 waiting"),
+        (("--ready",), "All tasks: 1 of 4 done · 1 in progress · 1 ready · 1 waiting"),
+    ],
+)
+def test_progress_of_a_filtered_list_says_whose_it_is(project: Project, words: tuple[str, ...], first: str) -> None:
+    """With an owner the bar is that of the owner's tasks; with another filter it is labelled as that of all."""
+    looking.typical(project)
+    _, lines, _ = shown("tasks", *words, columns=100, cwd=project.root)
+    assert " ".join(lines[0].replace("━", "").replace("─", "").split()) == first
+
+
+@pytest.mark.parametrize(
     ("words", "ids"),
     [
         (("--ready",), [3]),

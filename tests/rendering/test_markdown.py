@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -38,6 +39,7 @@ PIECES = (
         "|-|",
         "~~",
     ),
+    *("@name", "@", "#12", "https://a.example/x", "www.a.example", "me@a.example", "GH-7", "/", ".", "-", "mailto:"),
     *("a", "b c", " ", "!", "![", "{", "}", "$", ":::", "!!!", "\r\n", "\x00", "\u2028", "é", "x_y"),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
@@ -48,6 +50,28 @@ def tokens(text: str) -> Iterator[Token]:
     for token in PARSER.parse(text):
         yield token
         yield from token.children or ()
+
+
+# What a git host makes of the text of a finished page, outside of code: links, mentions and references.
+HOST = re.compile(
+    r"(?:https?|ftp)://[a-z0-9]|(?:^|[\s*_~(])www\.[a-z0-9]|(?:mailto|xmpp):[a-z0-9.+_-]+@|[a-z0-9.+_-]+@[a-z0-9-]+\.[a-z]|"
+    r"(?:^|[^a-z0-9_])@[a-z0-9_]|#[0-9]|(?:^|[^a-z0-9_])gh-[0-9]",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def found_by_host(text: str) -> list[str]:
+    """What a git host finds in the texts between the elements of a page."""
+    found = []
+    for token in PARSER.parse(text):
+        runs = [""]
+        for child in token.children or ():
+            if child.type in ("text", "text_special"):
+                runs[-1] += child.content
+            else:
+                runs.append("")
+        found += [match[0] for run in runs for match in HOST.finditer(run)]
+    return found
 
 
 def kinds(text: str) -> set[str]:
@@ -80,6 +104,38 @@ def test_a_stored_text_below_an_item_is_no_markup(text: str) -> None:
     shown = f"- **x**\n\n{block(text, '  > ')}\n\n- after\n"
     assert kinds(shown) & MARKUP == set()
     assert [token.content for token in PARSER.parse(shown) if token.type == "inline"][-1] == "after"
+
+
+@given(TEXTS)
+def test_a_git_host_finds_no_reference_in_stored_text(text: str) -> None:
+    """No address, name or number of a stored text is outside of code, on a line, in a link and in a quotation."""
+    assert found_by_host(f"# {inline(text)}\n") == []
+    assert found_by_host(f"[a {inline(text)} b](file.md)") == []
+    assert found_by_host(block(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("See https://a.example/x_y?z=1, please.", "See `https://a.example/x_y?z=1`, please."),
+        ("(www.a.example) and me@a.example!", "(`www.a.example`) and `me@a.example`!"),
+        ("Ask @octo-cat or @org/team.", "Ask `@octo-cat` or `@org/team`."),
+        ("日本@name, _@name_", "日本`@name`, \\_`@name`\\_"),
+        ("Fixes #12 as owner/repo#7 and GH-3", "Fixes `#12` as owner/repo`#7` and `GH-3`"),
+        ("`run`@name ``https://a.example", "`run@name` \\`&#96;`https://a.example`"),
+        ("C#, a # b, x @ y", "C#, a # b, x @ y"),
+        ("https://a.example/{{ x }}|y", "`https://a.example`/\\{\\{ x \\}\\}\\|y"),
+    ],
+)
+def test_a_reference_is_code(text: str, shown: str) -> None:
+    """An address, a name and a number that a git host would link are code; marks of the sentence stay outside."""
+    assert inline(text) == shown
+
+
+def test_a_long_word_takes_linear_time() -> None:
+    """No word makes the search for references slow: 200 000 characters of each kind are done before the test ends."""
+    for word in ("a", "a1", "a.", "@", "a@", "#", "www.", "/", "-"):
+        assert inline(word * 200_000)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
