@@ -36,9 +36,7 @@ def change_table(
     return Table((DETAIL, DETAIL, MAIN, DETAIL, DETAIL), rows, indent=indent)
 
 
-def find_titles(
-    store: Store, lines: Sequence[Line], undone: Collection[str], faults: list[FaultRow]
-) -> dict[str, str]:
+def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str], faults: list[FaultRow]) -> dict[str, str]:
     """Return id -> title of the changes whose title is known. Files that cannot be read are added to `faults`.
 
     A change that was taken back has none: its task may be another one now.

@@ -46,7 +46,7 @@ def status_blocks(view: Status, now: float, width: int) -> list[Block]:
     A `width` of 0 is that of a pipe: it gets absolute times.
     """
     at = partial(when, now=now, width=width)
-    sections = [
+    sections: list[list[Block]] = [
         [*fault_lines(view["faults"])],
         [*_plan(view["plan"], at), *_progress(view["tasks"], width)] or _nothing(view),
         _questions(view["plan"]),

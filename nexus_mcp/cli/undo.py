@@ -68,8 +68,8 @@ def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
     except NexusError:  # undo reports it
         return {}
     # Undo stops at a change that stays, so what is older needs no title, and no file is read for it.
-    first = next((at + 1 for at in range(len(lines))[::-1] if is_permanent(lines[at][1])), 0)
-    return find_titles(store, lines[first:][-_MOST_TITLES:], undone_ids(lines), faults)
+    ends = [at + 1 for at, (_, entry) in enumerate(lines) if entry is not None and is_permanent(entry)]
+    return find_titles(store, lines[max(ends, default=0) :][-_MOST_TITLES:], undone_ids(lines), faults)
 
 
 def _view(done: dict[str, Any], *, dry: bool) -> dict[str, Any]:

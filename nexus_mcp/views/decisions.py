@@ -65,10 +65,11 @@ def decisions(
     since: str = "",
     most: int | None = None,
 ) -> dict[str, Any]:
-    """Return `version`, `faults` (none), `total` (all that match) and `decisions`: the `most` newest, those of the present plan first.
+    """Return `version`, `faults` (none), `total` (all that match) and `decisions`: the `most` newest, those of the
+    present plan first.
 
-    `tasks` are the present ones, and without an `archive` only the decisions of the plan are found. A decision matches if its question, its text, its topic or an advice has each word of
-    `query`, ignoring case, and if its cycle was closed from the stamp `since` on. Raise StorageError.
+    `tasks` are the present ones, and without an `archive` only the decisions of the plan are found. A decision matches
+    if its question, its text, its topic or an advice has each word of `query`, ignoring case, and if its cycle was closed from the stamp `since` on. Raise StorageError.
     """
     found = list(_matching(archive, plan, tasks, query, since))
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most], "faults": []}
@@ -83,7 +84,8 @@ def newest(
     tasks: Iterable[Mapping[str, Any]] = (),
     since: str = "",
 ) -> dict[str, Any]:
-    """Return `version`, `faults` (none), `decisions`, the `most` newest that match as in `decisions`, and `more`: whether others match.
+    """Return `version`, `faults` (none), `decisions`, the `most` newest that match as in `decisions`, and `more`:
+    whether others match.
 
     Faster in a long history, because no cycle is parsed after them. Raise StorageError.
     """

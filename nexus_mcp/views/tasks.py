@@ -46,9 +46,7 @@ def tasks(document: Mapping[str, Any] | None, *, states: Collection[str] = (), o
         "counts": task_rows.counts(found),
         "cycles": cycles(found),
         "owners": sorted({row["owner"] for row in found if row["owner"]}),
-        "tasks": [
-            row for row in (of_owner(found, owner) if owner else found) if not states or row["state"] in states
-        ],
+        "tasks": [row for row in (of_owner(found, owner) if owner else found) if not states or row["state"] in states],
     }
 
 

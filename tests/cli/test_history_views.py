@@ -271,18 +271,18 @@ def _put_secret(project: Project, name: str) -> None:
     project.put(name, '{"secret')
 
 
-@pytest.mark.parametrize(
-    ("broken", "is_there", "is_gone", "next_step"),
-    [
-        ("state/plan.json", "Where are links stored?", "open plan", "Look at .nexus/state/plan.json, repair it"),
-        ("state/tasks.json", "open plan", "· task 1\n", "Look at .nexus/state/tasks.json, repair it"),
-        ("history.json", "open plan", "Where are links stored?", "Run nexus-mcp history repair --dry-run"),
-    ],
-)
-def test_decisions_of_the_readable_files_are_shown(
-    example: Project, capsys: Capture, broken: str, is_there: str, is_gone: str, next_step: str
-) -> None:
+BROKEN = {
+    "state/plan.json": ("Where are links stored?", "open plan", "Look at .nexus/state/plan.json, repair it"),
+    "state/tasks.json": ("open plan", "· task 1\n", "Look at .nexus/state/tasks.json, repair it"),
+    "history.json": ("open plan", "Where are links stored?", "Run nexus-mcp history repair --dry-run"),
+}
+"""File -> what `decisions` shows without it, what it does not show, and the next step."""
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_decisions_of_the_readable_files_are_shown(example: Project, capsys: Capture, broken: str) -> None:
     """A file that cannot be read is named with the next step; the decisions of the others are shown. Exit code 1."""
+    is_there, is_gone, next_step = BROKEN[broken]
     _put_secret(example, broken)
     code, out, err = run(example, capsys, "decisions")
     assert (code, err) == (1, "")

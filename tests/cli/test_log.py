@@ -201,32 +201,22 @@ def test_number_above_the_total_shows_all_changes(
 
 
 @pytest.mark.parametrize(
-    ("broken", "kept", "lost", "next_step"),
+    ("broken", "next_step"),
     [
-        (
-            "history.json",
-            ["adds task 1: Do it", "creates artifacts/notes/ä.md"],
-            ["plan 1: Topic"],
-            "Run nexus-mcp history repair --dry-run",
-        ),
-        ("state/tasks.json", ["archives 1 task and plan 1: Topic"], [], "Look at .nexus/state/tasks.json, repair it"),
+        ("history.json", "Run nexus-mcp history repair --dry-run"),
+        ("state/tasks.json", "Look at .nexus/state/tasks.json, repair it"),
     ],
 )
 def test_a_file_without_its_titles_is_named_once(
-    capsys: pytest.CaptureFixture[str],
-    project: Project,
-    clock: Clock,
-    broken: str,
-    kept: list[str],
-    lost: list[str],
-    next_step: str,
+    capsys: pytest.CaptureFixture[str], project: Project, clock: Clock, broken: str, next_step: str
 ) -> None:
     """Titles of the other files stay, and one line names the file that cannot be read, with the next step."""
     some_changes(project, clock)
     project.put(broken, '{"secret')
     code, out, err = log(capsys, project)
     assert (code, err) == (0, "")
-    assert [text in out for text in (*kept, *lost)] == [True] * len(kept) + [False] * len(lost)
+    assert "creates artifacts/notes/ä.md" in out
+    assert ("plan 1: Topic" in out) == (broken != "history.json")
     assert out.splitlines()[-1].startswith(f"Titles are missing: .nexus/{broken} (line 1, column ")
     assert next_step in out
     assert out.count("Titles are missing") == 1
