@@ -12,12 +12,13 @@ from anyio import to_thread
 from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from nexus_mcp.board import pages
 from nexus_mcp.board.links import Links
 from nexus_mcp.board.live import PING_S, Hub
+from nexus_mcp.board.projects import start_command
 from nexus_mcp.board.render import ASSETS, render
 from nexus_mcp.board.security import EXCHANGE, SANDBOX, TOKEN_LIMIT, Guard
 from nexus_mcp.errors import NexusError, PathRefused, StorageError, UsageError
@@ -57,6 +58,7 @@ class Board:
         self.projects = {project.key: project for project in projects}
         self.session = session
         self.hub = Hub(projects)
+        self.command = start_command(projects)
 
     def links(self, key: str, keys: list[str]) -> Links:
         return Links(key, keys, many=len(self.projects) > 1)
@@ -69,6 +71,7 @@ def make_app(board: Board) -> Guard:
         Route(EXCHANGE, partial(_exchange, board), methods=["POST"]),
         Route("/assets/{name:path}", _asset, methods=["GET"]),
         Route("/events", partial(_events, board), methods=["GET"]),
+        Route("/changed", partial(_changed, board), methods=["GET"]),
         *(Route(f"/p/{{key}}{path}", partial(_page, board, make), methods=["GET"]) for path, make in PAGES.items()),
         Route("/p/{key}/artifacts/{name:path}", partial(_artifact, board), methods=["GET"]),
         Route("/p/{key}/raw/{name:path}", partial(_raw, board), methods=["GET"]),
@@ -95,7 +98,8 @@ async def _home(board: Board, request: Request) -> Response:
     cards = await to_thread.run_sync(lambda: [pages.card(project) for project in board.projects.values()])
     for card in cards:
         card["link"] = f"/p/{card['key']}/"
-    return await _answer(request, "overview.html", {"cards": cards, "links": board.links("", keys), "seen": seen})
+    context = {"cards": cards, "links": board.links("", keys), "seen": seen, "command": board.command}
+    return await _answer(request, "overview.html", context)
 
 
 async def _exchange(board: Board, request: Request) -> Response:
@@ -137,6 +141,7 @@ async def _show(board: Board, request: Request, project: Project, make: Callable
     # Taken before the files are read: a change while they are read is one that the page has not seen.
     seen = await to_thread.run_sync(board.hub.seen, keys)
     context: dict[str, Any] = {"project": project, "links": board.links(project.key, keys), "seen": seen}
+    context["command"] = board.command
     if not await to_thread.run_sync(project.is_there):
         text = f"The folder {project.root} is not there any more. This page shows it again when it is back."
         message = {"heading": "This project vanished", "text": text}
@@ -158,10 +163,20 @@ async def _answer(request: Request, template: str, context: dict[str, Any], stat
     return HTMLResponse(await to_thread.run_sync(render, template, made), status)
 
 
-async def _events(board: Board, request: Request) -> Response:
+def _watched(board: Board, request: Request) -> list[str]:
     keys = request.query_params.get("projects", "").split(",")
     if any(key not in board.projects for key in keys):
-        return PlainTextResponse("There is no such project.\n", HTTPStatus.NOT_FOUND)
+        raise HTTPException(HTTPStatus.NOT_FOUND, "There is no such project.")
+    return keys
+
+
+async def _changed(board: Board, request: Request) -> Response:
+    """Send the present state of the files as a word: for a window that has no stream."""
+    return JSONResponse({"seen": await to_thread.run_sync(board.hub.seen, _watched(board, request))})
+
+
+async def _events(board: Board, request: Request) -> Response:
+    keys = _watched(board, request)
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     return EventSourceResponse(board.hub.changes(keys, seen), ping=PING_S)
 

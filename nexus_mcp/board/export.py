@@ -28,7 +28,7 @@ MOST_CYCLES = 1000
 """Cycles of a project with a page of their own, the newest."""
 MOST_STATES = 300
 """Changes with a page of the state after them, the newest."""
-_LIVE_ASSETS = ("enter.js", "htmx.min.js", "hx-sse.min.js", "hx-csp.min.js", "htmx.LICENSE")
+_LIVE_ASSETS = ("enter.js", "live.js", "htmx.min.js", "hx-csp.min.js", "htmx.LICENSE")
 
 
 def export(projects: list[Project], where: str) -> str:

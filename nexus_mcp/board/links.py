@@ -26,8 +26,10 @@ class Links:
     def overview(self) -> str:
         return "/"
 
-    def events(self, seen: str) -> str:
-        return f"/events?{urlencode({'projects': ','.join(self._keys), 'seen': seen})}"
+    @property
+    def watched(self) -> str:
+        """The keys of the projects whose changes the page shows."""
+        return ",".join(self._keys)
 
     def now(self) -> str:
         return f"{self._base}/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import threading
 import time
 from contextlib import suppress
@@ -18,7 +19,7 @@ from nexus_mcp.views.status import status
 from nexus_mcp.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeVar
 
     from nexus_mcp.store.poller import Mark
@@ -33,6 +34,8 @@ _CHANGE_S = 1.0
 """Seconds for which a change of several files, seen half-way, is waited for before it counts as interrupted."""
 _PAUSE_S = 0.02
 _LONGEST_KEY = 40
+_MOST_NAMED = 3
+"""Projects that a command names."""
 
 
 class Project:
@@ -130,6 +133,13 @@ def open_projects(workspaces: Iterable[Workspace], cache: str) -> list[Project]:
         os.mkdir(place, 0o700)
         found[workspace.root] = Project(key, workspace, place)
     return list(found.values())
+
+
+def start_command(projects: Sequence[Project]) -> str:
+    """Return the command that shows these projects again, in any folder; of many projects without their paths."""
+    if len(projects) > _MOST_NAMED:
+        return "nexus-mcp board"
+    return shlex.join(["nexus-mcp", "board", *(project.root for project in projects)])
 
 
 def listed(path: str) -> list[str]:

@@ -49,6 +49,11 @@ HEADERS = {
 }
 
 
+def secure_headers(nonce: str) -> dict[str, str]:
+    """Return the headers that every answer has. Scripts with this nonce may run."""
+    return {**HEADERS, "content-security-policy": POLICY.format(nonce=nonce)}
+
+
 class Session:
     """The secrets of one run: the token of the printed address, and the value of the cookie that it is exchanged for.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -14,10 +15,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nexus_mcp.board.app import Board, make_app
 from nexus_mcp.board.render import prepare
-from nexus_mcp.board.security import HOST, Session
+from nexus_mcp.board.security import HOST, Session, secure_headers
 from nexus_mcp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,6 +73,24 @@ def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> N
     asyncio.run(server.serve(sockets=[listener]))
 
 
+class _Protocol(H11Protocol):
+    """HTTP/1.1. A request that is none is refused with the headers of every other answer: no application sees it."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a malformed request, and close the connection."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete or not cycle.response_started:  # else the answer just ends
+            headers = {
+                **secure_headers(secrets.token_urlsafe(16)),
+                "content-type": "text/plain; charset=utf-8",
+                "content-length": str(len(msg) + 1),
+                "connection": "close",
+            }
+            lines = ["HTTP/1.1 400 Bad Request", *(f"{name}: {value}" for name, value in headers.items())]
+            self.transport.write("\r\n".join([*lines, "", f"{msg}\n"]).encode("ascii"))
+        self.transport.close()
+
+
 class _Server(uvicorn.Server):
     """A server whose streams end as soon as it is stopped."""
 
@@ -80,6 +100,7 @@ class _Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 make_app(board),
+                http=_Protocol,
                 log_config=None,
                 access_log=False,
                 server_header=False,

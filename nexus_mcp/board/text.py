@@ -19,6 +19,10 @@ _JOINERS = "\u200c\u200d"
 _TAB = 4
 LONGEST = 1 << 18
 """Characters of a text that are rendered as Markdown; a longer one, which takes seconds, is shown as plain text."""
+DEEPEST = 40
+"""Levels of a text that is rendered as Markdown: a list has two, a quotation one. The parser leaves out what is deeper,
+so a deeper text is shown as plain text.
+"""
 _LONGEST_KEPT = 1 << 14
 """Characters of a text whose HTML is kept for the next page."""
 _TAGS = {
@@ -50,7 +54,8 @@ def visible_lines(text: str) -> str:
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     # No HTML, and no images: a page of the board loads nothing from elsewhere.
-    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+    options = {"html": False, "breaks": True, "maxNesting": DEEPEST}
+    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"]).disable("image")
 
 
 def markdown(text: str) -> Markup:
@@ -62,8 +67,12 @@ def _html(text: str) -> Markup:
     shown = visible_lines(text)
     if len(shown) > LONGEST:
         return plain(text)
+    parser = _parser()
+    tokens = parser.parse(shown)
+    if any(token.level + max(token.nesting, 0) >= DEEPEST for token in tokens):
+        return plain(text)
     html = nh3.clean(
-        _parser().render(shown),
+        parser.renderer.render(tokens, parser.options, {}),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,

@@ -28,18 +28,17 @@ DIRS = Argument("[DIR...]", "a project each (default: the git repository around 
 
 def run(values: Values) -> int:
     """Serve or export the board. Raise UsageError for a path that is no folder, a port in use, or a wrong option."""
-    import tempfile
-
     port = _port(values)
     workspaces = [_workspace(path, source) for path, source in _named(values)]
     if len(workspaces) > MOST_PROJECTS:
         raise UsageError(f"A board shows at most {MOST_PROJECTS} projects.", next_step="Name fewer of them.")
+    from nexus_mcp.board.cache_folder import cache_folder
     from nexus_mcp.board.projects import open_projects
     from nexus_mcp.board.serve import bind, end_signals, serve
 
     for number in end_signals():
         signal.signal(number, _end)
-    with tempfile.TemporaryDirectory(prefix="nexus-board-", ignore_cleanup_errors=True) as cache:
+    with cache_folder() as cache:
         projects = open_projects(workspaces, cache)
         if EXPORT.name in values:
             from nexus_mcp.board.export import export

@@ -20,6 +20,8 @@ _TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
+_DEEPEST = 40
+"""Levels of lists (two each) and quotations. The parser leaves out what is deeper, so such a text is not formatted."""
 _SCHEMES = {"http", "https", "mailto"}
 _REL = "noopener noreferrer nofollow"
 
@@ -72,7 +74,10 @@ def markdown(stored: str) -> str:
     import nh3
 
     parser = _parser()
-    tokens = parser.parse("\n".join(visible_lines(stored)))
+    lines = "\n".join(visible_lines(stored))
+    tokens = parser.parse(lines)
+    if any(token.level + max(token.nesting, 0) >= _DEEPEST for token in tokens):
+        return f"<pre>{escape(lines)}</pre>"
     _make_headings_bold(tokens)
     _make_images_text(tokens)
     rendered = parser.renderer.render(tokens, parser.options, {})
@@ -84,7 +89,7 @@ def markdown(stored: str) -> str:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
 
 
 def _make_headings_bold(tokens: list[Token]) -> None:

@@ -69,7 +69,8 @@ def decisions(
     present plan first.
 
     `tasks` are the present ones, and without an `archive` only the decisions of the plan are found. A decision matches
-    if its question, its text, its topic or an advice has each word of `query`, ignoring case, and if its cycle was closed from the stamp `since` on. Raise StorageError.
+    if its question, its text, its topic or an advice has each word of `query`, ignoring case, and if its cycle was
+    closed from the stamp `since` on. Raise StorageError.
     """
     found = list(_matching(archive, plan, tasks, query, since))
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most], "faults": []}

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 class Board:
     """A running board: its process, its port and its token."""
 
-    def __init__(self, *words: str, cwd: Path) -> None:
+    def __init__(self, *words: str, cwd: Path, **variables: str) -> None:
         self.process = subprocess.Popen(
             [*COMMAND, "board", "--port", "0", *words],
             cwd=cwd,
-            env=environment(),
+            env={**environment(), **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import signal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nexus_mcp.board.export import MARK
-from nexus_mcp.board.security import MOST_REQUESTS
+from nexus_mcp.board.security import HEADERS, MOST_REQUESTS
 from nexus_mcp.views.files import LARGEST
 from tests.board.process import Board
 from tests.board.test_pages import Elements
@@ -70,6 +71,54 @@ def test_it_serves_pages_over_http(board: Board) -> None:
     assert answer.headers["server"] is None
     refused = board.ask("GET", "/p/x/")
     assert (refused.status, "restart" in refused.read().decode()) == (403, False)
+
+
+@pytest.mark.parametrize("request_", [b"x\r\n\r\n", b"GET / HTTP/1.1\r\nbad header\r\n\r\n"])
+def test_a_malformed_request_is_refused_with_the_headers(board: Board, request_: bytes) -> None:
+    """What is no HTTP is answered by the server itself, with all headers of any other answer."""
+    with socket.create_connection(("127.0.0.1", board.port), timeout=LIMIT) as connection:
+        connection.sendall(request_)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert (answer.status, answer.read()) == (400, b"Invalid HTTP request received.\n")
+        for name, value in HEADERS.items():
+            assert answer.headers[name] == value
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'; ")
+        assert connection.recv(1) == b""
+    assert board.ask("GET", "/").status == 200
+
+
+def test_a_malformed_body_ends_an_answer_that_has_begun(board: Board) -> None:
+    """No second answer is written into a stream that is open."""
+    cookie = board.cookie()
+    head = f"GET /events?projects=x&seen= HTTP/1.1\r\nHost: 127.0.0.1:{board.port}\r\nCookie: {cookie}\r\n"
+    with socket.create_connection(("127.0.0.1", board.port), timeout=LIMIT) as connection:
+        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        data = b""
+        while b"nexus-change" not in data:
+            data += connection.recv(4096)
+        connection.sendall(b"no length\r\n")
+        while more := connection.recv(4096):
+            data += more
+    assert data.count(b"HTTP/1.1") == 1
+    assert data.startswith(b"HTTP/1.1 200")
+
+
+def test_the_folder_of_a_killed_board_goes_with_the_next_one(tmp_path: Path) -> None:
+    """A killed board leaves its temporary folder, and the next one removes it; that of a running board stays."""
+    root, temporary = samples.typical(tmp_path / "x"), tmp_path / "tmp"
+    temporary.mkdir()
+    killed = Board(cwd=root, TMPDIR=str(temporary))
+    running = Board(cwd=root, TMPDIR=str(temporary))
+    assert len(list(temporary.iterdir())) == 2
+    killed.end(signal.SIGKILL)
+    stays = set(temporary.iterdir())
+    third = Board(cwd=root, TMPDIR=str(temporary))
+    assert len(stays & set(temporary.iterdir())) == 1
+    assert running.ask("GET", "/").status == 200
+    third.end(signal.SIGTERM)
+    running.end(signal.SIGTERM)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:

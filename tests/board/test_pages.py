@@ -372,6 +372,41 @@ def test_long_markdown_is_plain_and_not_kept_in_memory() -> None:
     assert text.markdown("**a**") is text.markdown("**a**")
 
 
+@pytest.mark.parametrize("mark", ["- ", "> "])
+def test_deep_markdown_is_shown_whole(mark: str) -> None:
+    """Twelve lists or quotations in each other are formatted, and a text that is too deep for that is plain text."""
+    twelve = "\n".join(f"{mark * depth}level {depth}" for depth in range(1, 13))
+    assert "<pre" not in text.markdown(twelve)
+    assert "level 12" in text.markdown(twelve)
+    deep = "\n".join(f"{mark * depth}level {depth}" for depth in range(1, 101))
+    shown = text.markdown(deep)
+    assert (shown.startswith("<pre"), "level 100" in shown) == (True, True)
+    for depth in range(1, 60):
+        assert f"level {depth}" in text.markdown(f"{mark * depth}level {depth}")
+
+
+def test_a_page_names_the_command_that_shows_it_again(typical: Board, tmp_path: Path) -> None:
+    """The notice about the end has the command for the projects of the board, quoted for a shell; many have no names."""
+    page = client_of(typical).get(f"/p/{next(iter(typical.projects))}/").text
+    root = next(iter(typical.projects.values())).root
+    assert f"<code>nexus-mcp board {root}</code>" in page
+    roots = [tmp_path / f"a b{number}" for number in range(4)]
+    for root in roots:
+        root.mkdir()
+    assert make_board(tmp_path / "one", roots[0]).command == f"nexus-mcp board '{roots[0]}'"
+    assert make_board(tmp_path / "four", *roots).command == "nexus-mcp board"
+
+
+def test_a_window_without_a_stream_asks_for_the_state(typical: Board, tmp_path: Path) -> None:
+    """The answer is the word that the page has, until a file changes."""
+    client, key = client_of(typical), next(iter(typical.projects))
+    page = client.get(f"/p/{key}/").text
+    seen = client.get(f"/changed?projects={key}&seen=x").json()["seen"]
+    assert f'data-seen="{seen}"' in page
+    samples.Maker(tmp_path / "x")("plan_decide", issue_id=4, decision="x")
+    assert client.get(f"/changed?projects={key}").json()["seen"] != seen
+
+
 def test_markdown_is_reduced_to_harmless_elements() -> None:
     """Raw HTML is text, images are links, other schemes are no links, and links say nothing about this page."""
     html = str(

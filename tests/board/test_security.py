@@ -22,6 +22,8 @@ PATHS = (
     "/p/root/graph",
     "/p/none/",
     "/events?projects=none",
+    "/changed?projects=none",
+    "/changed?projects=root",
     "/assets/board.js",
     "/assets/../app.py",
     "/none",
@@ -62,7 +64,7 @@ def test_every_combination_is_answered_as_the_rules_say(board: Board, method: st
     """
     key = next(iter(board.projects))
     for has_cookie, host, origin, pattern in product((True, False), HOSTS, ORIGINS, PATHS):
-        path = pattern.replace("/root/", f"/{key}/")
+        path = pattern.replace("/root/", f"/{key}/").replace("=root", f"={key}")
         client = client_of(board, signed_in=has_cookie)
         headers = {"host": host} | (
             {} if origin is None else {"origin": f"http://{host}" if origin == "own" else origin}

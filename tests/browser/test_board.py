@@ -40,6 +40,10 @@ PAGES = {
 }
 
 
+SEEN_AGAIN = "document.dispatchEvent(new Event('visibilitychange'))"
+"""What a browser does when a window that was hidden is seen again."""
+
+
 def _is_wide(page: Any) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
@@ -108,8 +112,8 @@ def test_a_page_that_slept_catches_up(browser: Any, start: Callable[..., Board],
     tab = Tab(browser, start(root)).sign_in()
     page = tab.go("/p/x/")
     tab.context.set_offline(True)
-    # A stream that is open stays so; a hidden page ends it, as a laptop that sleeps does.
-    page.evaluate("document.getElementById('live')._htmx.sse.reader.cancel()")
+    # A stream that is open stays so; the page begins a new one when it is seen again.
+    page.evaluate(SEEN_AGAIN)
     page.wait_for_selector("#live-state[data-state=off]")
     samples.Maker(root)("plan_decide", issue_id=4, decision="Decided while it slept")
     tab.context.set_offline(False)
@@ -119,13 +123,94 @@ def test_a_page_that_slept_catches_up(browser: Any, start: Callable[..., Board],
 
 
 def test_the_end_of_the_board_is_shown(browser: Any, start: Callable[..., Board], projects: Path) -> None:
-    """When the program ends, the page says that it reconnects, and keeps what it shows."""
+    """When the program ends, the page tries again, then says that the board has ended and which command starts it. It
+    keeps what it shows.
+    """
     board = start(projects / "typical")
     tab = Tab(browser, board).sign_in()
     page = tab.go("/p/typical/")
+    assert not page.is_visible("#ended")
     board.process.terminate()
-    page.wait_for_selector("#live-state[data-state=off]")
+    page.wait_for_selector("#live-state[data-state=off] >> text=Reconnecting")
+    page.wait_for_selector("#live-state >> text=Ended")
+    assert f"nexus-mcp board {projects / 'typical'}" in page.inner_text("#ended")
     assert "Links survive a restart" in page.inner_text("h1")
+    tab.picture("ended")
+    page.set_viewport_size({"width": MOBILE[0], "height": MOBILE[1]})
+    assert not _is_wide(page)
+    tab.picture("ended-mobile")
+    tab.context.close()
+
+
+def test_another_board_at_the_address_is_said(browser: Any, start: Callable[..., Board], projects: Path) -> None:
+    """A page whose cookie is not valid any more says at once that its board has ended, and goes on with a valid one."""
+    tab = Tab(browser, start(projects / "typical")).sign_in()
+    page = tab.go("/p/typical/")
+    cookies = tab.context.cookies()
+    tab.context.clear_cookies()
+    page.evaluate(SEEN_AGAIN)
+    page.wait_for_selector("#replaced >> text=another one has its address")
+    assert not page.is_visible("#ended")
+    tab.context.add_cookies(cookies)
+    page.wait_for_selector("#live-state[data-state=on]")
+    assert not page.is_visible("#replaced")
+    tab.context.close()
+
+
+def test_more_windows_than_connections_are_all_live(browser: Any, start: Callable[..., Board], tmp_path: Path) -> None:
+    """Nine windows that are seen at the same time: each is live and shows a change, three of them by a stream. A window
+    without one gets the stream of a window that is closed.
+    """
+    root = samples.typical(tmp_path / "x")
+    tab = Tab(browser, start(root)).sign_in()
+    pages = [tab.go("/p/x/"), *(tab.go("/p/x/", tab.open()) for _ in range(8))]
+    samples.Maker(root)("plan_decide", issue_id=4, decision="Shown in each window")
+    for page in pages:
+        page.wait_for_selector("text=Shown in each window")
+    streams = "navigator.locks.query().then((all) => all.held.map((one) => one.name).sort())"
+    names = [f"nexus-stream-{number}" for number in range(3)]
+    assert pages[8].evaluate(streams) == names
+    for page in pages[:7]:
+        page.close()
+    page = pages[8]
+    page.wait_for_function(f"{streams}.then((names) => names.length === 2)")
+    asked = len(tab.requests)
+    page.wait_for_timeout(2000)
+    assert [url for url in tab.requests[asked:] if "/changed" in url] == []
+    tab.check()
+    tab.context.close()
+
+
+def test_the_head_is_as_wide_as_the_page(tab: Tab) -> None:
+    """In 4K the head begins and ends where the page does; the head of the graph has the whole width, as the graph."""
+    page = tab.page
+    page.set_viewport_size({"width": 3840, "height": 2160})
+    edges = "(names) => names.map((name) => document.querySelector(name).getBoundingClientRect())"
+    tab.go("/p/typical/")
+    head, heading, button, main = page.evaluate(edges, [".brand", "h1", "#theme", "main"])
+    assert abs(head["left"] - heading["left"]) < 2
+    assert head["left"] > 500
+    assert button["right"] <= main["right"]
+    tab.picture("head-wide")
+    tab.go("/p/typical/graph")
+    head, graph = page.evaluate(edges, [".brand", "#graph"])
+    assert abs(head["left"] - graph["left"]) < 2
+
+
+def test_deep_lists_stay_within_the_page(browser: Any, start: Callable[..., Board], tmp_path: Path) -> None:
+    """Nineteen lists in each other fit into 360 pixels, and the last one is seen."""
+    root = samples.typical(tmp_path / "x")
+    text = "\n".join(f"{'  ' * depth}- level {depth + 1}" for depth in range(19))
+    samples.Maker(root)("artifact_write", filename="deep.md", content=text)
+    tab = Tab(browser, start(root), MOBILE).sign_in()
+    page = tab.go("/p/x/artifacts/deep.md")
+    page.locator("text=level 19").scroll_into_view_if_needed()
+    assert page.is_visible("text=level 19")
+    assert not _is_wide(page)
+    tab.picture("deep-mobile")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    tab.picture("deep")
+    tab.check()
     tab.context.close()
 
 

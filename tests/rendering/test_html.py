@@ -44,6 +44,15 @@ def test_a_line_is_one_element(stored: str) -> None:
     assert "\x1b" not in text(stored)
 
 
+def test_deep_markdown_is_not_cut() -> None:
+    """Twelve lists in each other are formatted; a text that is too deep for that is preformatted."""
+    twelve, deep = ("\n".join(f"{'- ' * depth}level {depth}" for depth in range(1, most)) for most in (13, 101))
+    assert "<pre" not in markdown(twelve)
+    assert "level 12" in markdown(twelve)
+    assert markdown(deep).startswith("<pre>")
+    assert "level 100" in markdown(deep)
+
+
 def test_markdown_keeps_what_it_says() -> None:
     """Lists, code, tables and links stay; a heading is a bold line, and a picture its description."""
     stored = (

@@ -1,4 +1,4 @@
-// What every page does: ages, colours, filters of lists, the state of the connection, and marks on changed parts.
+// What every page does: ages, colours, filters of lists, and marks on changed parts.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -94,29 +94,7 @@
 
   if (isStatic) return;
 
-  // The connection.
-  const live = $("live"), state = $("live-state");
-  // A browser has six connections to a board, and a stream keeps one. The extension lets go of it when the tab goes to
-  // the background; a tab that is opened there waits for its first look.
-  if (document.hidden) {
-    const stream = live.getAttribute("hx-sse:connect");
-    live.removeAttribute("hx-sse:connect");
-    const look = () => {
-      if (document.hidden) return;
-      document.removeEventListener("visibilitychange", look);
-      live.setAttribute("hx-sse:connect", stream);
-      htmx.process(live);
-    };
-    document.addEventListener("visibilitychange", look);
-  }
-  const say = (word, name) => { state.textContent = word; state.dataset.state = name; };
-  live.addEventListener("htmx:sse:after:connection", () => say("Live", "on"));
-  live.addEventListener("htmx:sse:error", () => say("Reconnecting", "off"));
-  live.addEventListener("htmx:sse:before:connection", (event) => { if (event.detail.connection.attempt > 0) say("Reconnecting", "off"); });
-  live.addEventListener("htmx:sse:close", () => say("Ended", "off"));
-  live.addEventListener("htmx:error", () => say("Reconnecting", "off"));
-  // A page that could not be read again after a change: the stream will not name that change a second time.
-  $("content").addEventListener("htmx:error", () => setTimeout(() => htmx.trigger(live, "nexus-change"), 1500));
+  const live = $("live");
 
   // What changed: the parts whose revision differs from before the page was read again.
   let before = new Map(), isLive = false;
