@@ -80,6 +80,11 @@ class Tab:
         assert [url for url in self.requests if not url.startswith((self.base, "blob:"))] == []
 
 
+def is_wide(page: Any) -> bool:
+    """Return whether the page is wider than its window."""
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
 @pytest.fixture(scope="session")
 def projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The five projects, made once. A test that changes one makes its own."""
