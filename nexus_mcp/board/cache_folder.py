@@ -46,7 +46,11 @@ def _make() -> tuple[str, int]:
     for _ in range(_TRIES):
         base = tempfile.mkdtemp(prefix=PREFIX)
         held = os.open(os.path.join(base, LOCK), os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        if _take(held):
+        try:
+            is_ours = _take(held)
+        except OSError:  # no locks on this file system: then no other board can take it either
+            is_ours = True
+        if is_ours:
             return base, held
         os.close(held)  # another board saw the file before it was locked, and is removing the folder
     raise FileExistsError("Another process keeps removing the temporary folder.")

@@ -74,7 +74,8 @@ def _progress_line(view: dict[str, Any], everything: list[Any], values: Values, 
     from nexus_mcp.views import task_rows, tasks
 
     if owner := values.get(OWNER.name, ""):
-        return progress(task_rows.counts(tasks.of_owner(everything, owner)), width, f"Tasks of {owner}")
+        mine = tasks.of_owner(everything, owner)
+        return progress(task_rows.counts(mine), width, f"Tasks of {mine[0]['owner']}")
     is_part = READY.name in values or BLOCKED.name in values
     return progress(view["counts"], width, "All tasks" if is_part else "")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import tempfile
 from typing import TYPE_CHECKING
@@ -49,6 +51,19 @@ def test_only_folders_without_a_board_are_removed(temporary: Path) -> None:
     with cache_folder() as folder:
         remove_left_folders()
         assert [str(path) for path in temporary.iterdir()] == [os.path.dirname(folder)]
+
+
+def test_a_file_system_without_locks_is_no_obstacle(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where flock fails, the board has its folder, and no folder of another one is removed."""
+
+    def refuse(held: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    old = _left(temporary)
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with cache_folder() as folder:
+        assert os.path.isdir(folder)
+    assert list(temporary.iterdir()) == [old]
 
 
 def test_links_and_foreign_folders_stay(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,6 +251,18 @@ def test_a_corrupt_file_is_a_banner_and_the_rest_works(typical: Board, tmp_path:
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no names that are not UTF-8")
+def test_a_corrupt_history_leaves_what_the_plan_has(typical: Board, tmp_path: Path) -> None:
+    """The decisions and the titles of the open plan stay, beside a banner about the file of the others."""
+    Project(tmp_path / "x").put("history.json", "x")
+    client = client_of(typical)
+    decisions, changes = (client.get(f"/p/x/{name}").text for name in ("decisions", "changes"))
+    assert "One JSON file beside the code" in decisions
+    assert "Links survive a restart" in changes
+    for page in (decisions, changes):
+        assert ".nexus/history.json" in page
+        assert 'class="banner' in page
+
+
 def test_a_note_whose_name_is_not_utf8_is_left_out(typical: Board, tmp_path: Path) -> None:
     """The pages that list notes are shown without it."""
     (tmp_path / "x/.nexus/memory" / os.fsdecode(b"b\xff.md")).write_text("x")

@@ -52,7 +52,7 @@ def test_tasks_have_headings_on_a_terminal(project: Project) -> None:
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        (("--owner", "ENGINEER"), "Tasks of ENGINEER: 1 of 2 done · 1 in progress"),
+        (("--owner", "ENGINEER"), "Tasks of engineer: 1 of 2 done · 1 in progress"),
         (("--owner", "writer", "--blocked"), "Tasks of writer: 0 of 1 done · 1 waiting"),
         (("--ready",), "All tasks: 1 of 4 done · 1 in progress · 1 ready · 1 waiting"),
     ],
