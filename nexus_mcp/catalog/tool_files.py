@@ -50,6 +50,20 @@ def matches_any(patterns: Iterable[str], name: str) -> bool:
     return any(matches(pattern, name) for pattern in patterns)
 
 
+def meant_names(known: Mapping[str, Any], tool: str) -> list[str]:
+    """Return the names and patterns of restricted tools and of editing ones that `tool` spells oddly.
+
+    An odd spelling differs by case, white space, control or invisible characters. The result is [] if the map has the
+    name as it is.
+    """
+    names = [one for names in known["classes"].values() for one in names]
+    names = list(dict.fromkeys([*names, *known["editing"], *known["patching"]]))
+    if matches_any(names, tool):
+        return []
+    plain = _plain(tool)
+    return [name for name in names if matches(_plain(name), plain)]
+
+
 def entry_of(table: Mapping[str, Found], name: str) -> Found | None:
     """Return the value for the tool `name` in a table by patterns; the exact name wins. None without a match."""
     if name in table:
@@ -214,6 +228,15 @@ def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
                 texts = item if isinstance(item, list) else [item]
                 found.update((text, None) for text in texts if _is_path(text))
     return True
+
+
+def _plain(name: str) -> str:
+    """Return the name of a tool in small letters, without white space and invisible characters."""
+    if not name.isascii():
+        from unicodedata import normalize
+
+        name = normalize("NFKC", name)
+    return "".join(char for char in name if char.isprintable() and char != " ").casefold()
 
 
 def _bare(name: str) -> str:

@@ -91,7 +91,10 @@ class Event:
         if self.name == DECIDING and self.workspace is None:
             return self.fallback_answer()
         params, is_whole = self.outline() if self.params is None else (self.params, True)
-        answer = answer_failure(self.name, NOT_IN_TIME, self.workspace, params, is_whole=is_whole, host=self.host)
+        is_valid = ctx is not None
+        answer = answer_failure(
+            self.name, NOT_IN_TIME, self.workspace, params, is_whole=is_whole, is_valid=is_valid, host=self.host
+        )
         if ctx is None or self.name == DECIDING:
             return answer
         return {**ctx.answer(self.name, {}), "warnings": [*answer["warnings"], *ctx.warnings]}

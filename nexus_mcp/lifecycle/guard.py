@@ -82,7 +82,8 @@ def answer_event(name: str, params: object, workspace: Workspace, host: Host = N
         ctx.limit = limit_of(ctx)
         return ctx.answer(name, members)
     except Exception as error:  # noqa: BLE001 - an error of ours must not stop the work
-        result = answer_failure(name, fault_of(error), workspace, params, host=host)
+        is_valid = ctx is not None
+        result = answer_failure(name, fault_of(error), workspace, params, is_valid=is_valid, host=host)
     if ctx is None or name == DECIDING:
         return result
     ctx.warnings[:] = dict.fromkeys([*result["warnings"], *ctx.warnings])
@@ -96,11 +97,12 @@ def answer_failure(
     params: object = None,
     *,
     is_whole: bool = True,
+    is_valid: bool = False,
     host: Host = NEUTRAL,
 ) -> dict[str, Any]:
     """Log the failure of an event and return its answer. Without a workspace nothing is logged.
 
-    `params` are the readable ones; `is_whole` says that none is missing.
+    `params` are the readable ones; `is_whole` says that none is missing, `is_valid` that the payload is well-formed.
     """
     own = None if workspace is None else _own(workspace, params)
     if own is not None:
@@ -122,7 +124,7 @@ def answer_failure(
         params, is_whole = {}, False
     if own is not None:
         try:
-            return _decided(answer, own, params, host, is_whole=is_whole)
+            return _decided(answer, own, params, host, is_whole=is_whole, is_valid=is_valid)
         except Exception as error:  # noqa: BLE001 - as above
             answer["warnings"].append(inert(fault_of(error)))
     if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
@@ -132,12 +134,18 @@ def answer_failure(
 
 
 def _decided(
-    answer: dict[str, Any], own: Workspace, params: dict[str, Any], host: Host, *, is_whole: bool
+    answer: dict[str, Any],
+    own: Workspace,
+    params: dict[str, Any],
+    host: Host,
+    *,
+    is_whole: bool,
+    is_valid: bool,
 ) -> dict[str, Any]:
     from nexus_mcp.lifecycle import malformed_payload
 
     ctx = EventContext(own, Store(own, wait=0.0), host)
-    malformed_payload.decide(ctx, params, is_whole=is_whole)
+    malformed_payload.decide(ctx, params, is_whole=is_whole, is_valid=is_valid)
     decision = {"decision": ctx.decision, **({"reason": ctx.reason} if ctx.reason else {})}
     warnings = dict.fromkeys([*answer.pop("warnings"), *ctx.warnings])
     return {**answer, **decision, "warnings": list(warnings)}

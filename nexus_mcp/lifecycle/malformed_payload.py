@@ -1,6 +1,6 @@
 """Decide pre_tool_use for malformed payloads: restrictions still apply.
 
-The text fields of the first level are read even if the payload is no valid JSON. Deeper levels are input from the
+An agent with restrictions is denied every tool but those that only read. The text fields of the first level are read even if the payload is no valid JSON. Deeper levels are input from the
 agent, and no fault in them may hide which agent makes the call.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from nexus_mcp.catalog.capabilities import all_capabilities, restricted_agents
+from nexus_mcp.catalog.tool_files import only_reads
 from nexus_mcp.lifecycle.agent_identity import identify
 from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.pre_tool_use import ask_gate, has_file
@@ -60,18 +61,23 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
     return found, is_whole
 
 
-def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -> None:
+def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, is_valid: bool = False) -> None:
     """Deny or block a tool as far as the readable fields of the payload allow.
 
-    `fields` has values of any type for NAMES; `is_whole` says that it has no other fields. An unknown agent may
-    be any agent, so it is denied each tool that some agent may not use. An unreadable input may name any file.
+    `fields` has values of any type for NAMES; `is_whole` says that it has no other fields. `is_valid` says that the
+    payload is well-formed, so that the restrictions alone decide. An unknown agent may be any agent, so it is denied
+    each tool that some agent may not use. An unreadable input may name any file.
     """
     catalog = catalog_of(ctx)
     known = {name: text for name in (*_WHO, "session_id") if (text := _word(fields.get(name)))}
     identity = identify(ctx, dict(known))
     tool = _word(fields.get("tool"))
+    is_readable = is_whole and _is_agent_readable(fields)
+    is_known = bool(identity.names) or identity.is_unknown or is_readable
+    agents = identity.agents(catalog) if is_known else list(catalog.agents.values())
+    is_one = len(identity.names) == 1
     if tool:
-        if not identity.names and not (is_whole and _is_agent_readable(fields)):
+        if not identity.names and not is_readable:
             _deny_if_any(ctx, catalog, tool)
         if ctx.decision != DENY:
             file = _word(fields.get("file"))
@@ -79,10 +85,10 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool) -
             may_be_agent = not is_whole or any(fields.get(one) is not None for one in _WHO)
             is_lost = not is_whole or bool(file) or fields.get("tool_input") is not None
             decide_on(ctx, params, may_be_agent=may_be_agent, is_input_lost=is_lost)
+        if ctx.decision not in (DENY, BLOCK) and not is_valid and not _only_reads(ctx, catalog, tool):
+            _deny_if_limited(ctx, catalog, agents, tool=tool, is_one=is_one)
     else:
-        is_known = bool(identity.names) or identity.is_unknown or (is_whole and _is_agent_readable(fields))
-        agents = identity.agents(catalog) if is_known else list(catalog.agents.values())
-        _deny_if_limited(ctx, catalog, agents, is_one=len(identity.names) == 1)
+        _deny_if_limited(ctx, catalog, agents, is_one=is_one)
         if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # an installed hook
             ask_gate(ctx, "There is no task list, and the payload does not say which tool would run. Use it again.")
     if ctx.decision not in (DENY, BLOCK):  # the fields are not reliable enough to allow the tool
@@ -146,12 +152,23 @@ def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
         )
 
 
-def _deny_if_limited(ctx: EventContext, catalog: Catalog, agents: list[dict[str, Any]], *, is_one: bool) -> None:
+def _only_reads(ctx: EventContext, catalog: Catalog, tool: str) -> bool:
+    """Return whether the name is that of a tool that only reads: then no other field can make it harmful."""
+    known = catalog.maps.get(ctx.harness_id)
+    return known is not None and only_reads(known, tool)
+
+
+def _deny_if_limited(
+    ctx: EventContext, catalog: Catalog, agents: list[dict[str, Any]], *, tool: str = "", is_one: bool
+) -> None:
     """Deny if one of the possible agents may not use every tool."""
     limited = [agent["id"] for agent in agents if all_capabilities(agent)]
     if limited and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
+        agent = quoted_name(limited[0]) if is_one else "this agent"
         head = (
-            f"Which tool {quoted_name(limited[0])} wants to use is unknown, and it may not use all of them."
+            f"Whether {agent} may use {quoted_name(tool, _SHOWN)} is not certain: the payload is malformed."
+            if tool
+            else f"Which tool {quoted_name(limited[0])} wants to use is unknown, and it may not use all of them."
             if is_one
             else "The payload names neither the tool nor the agent, and some agents may not use every tool."
         )
@@ -159,8 +176,8 @@ def _deny_if_limited(ctx: EventContext, catalog: Catalog, agents: list[dict[str,
 
 
 def _is_agent_readable(fields: Mapping[str, object]) -> bool:
-    """Return whether the fields about the agent are usable, or all absent: then it is the main session."""
-    return all(fields.get(name) is None or isinstance(fields[name], str) for name in _WHO)
+    """Return whether the fields about the agent are usable, or absent or empty: then it is the main session."""
+    return all(fields.get(name) in (None, "") or _word(fields[name]) for name in _WHO)
 
 
 def _word(value: object) -> str:

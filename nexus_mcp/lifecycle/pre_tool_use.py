@@ -6,7 +6,7 @@ import os
 
 from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, restricted_agents
 from nexus_mcp.catalog.patches import PROGRAMS
-from nexus_mcp.catalog.tool_files import is_edit, only_reads, written_paths
+from nexus_mcp.catalog.tool_files import is_edit, meant_names, only_reads, written_paths
 from nexus_mcp.errors import NexusError, PathRefused
 from nexus_mcp.lifecycle.agent_identity import identify, unknown_denial
 from nexus_mcp.lifecycle.definition import ALLOW, BLOCK, DENY, TEXT, Event, EventContext
@@ -63,15 +63,20 @@ def decide(
     ctx.decide(ALLOW)
     if known is not None and only_reads(known, tool):
         return
-    edit = None if known is None else written_paths(known, tool, params.get("tool_input"), params.get("file", ""))
-    names = [tool] if known is None or edit is None or is_edit(known, tool) else [tool, PROGRAMS[0]]
+    # A name that is spelled oddly may stand for a tool of the map: the harness decides which one runs.
+    meant = [] if known is None else meant_names(known, tool)
+    writer = tool if known is None else next((name for name in meant if is_edit(known, name)), tool)
+    edit = None if known is None else written_paths(known, writer, params.get("tool_input"), params.get("file", ""))
+    names = [tool, *meant]
+    if known is not None and edit is not None and not is_edit(known, writer):
+        names.append(PROGRAMS[0])
     identity = identify(ctx, params)
     agents = identity.agents(catalog)
     if _is_denied(ctx, catalog, identity, agents, names):
         return
     if edit is not None:
         is_main = identity.is_main and not may_be_agent
-        _judge(ctx, catalog, agents, params, edit, is_main=is_main or not is_input_lost)
+        _judge(ctx, catalog, agents, {**params, "tool": writer}, edit, is_main=is_main or not is_input_lost)
 
 
 def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:

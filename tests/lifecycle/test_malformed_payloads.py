@@ -84,8 +84,17 @@ def test_agent_after_a_large_input_is_found(project: Project) -> None:
         ({"tool": ["Write"], "agent_name": "architect"}, "deny"),
         ({"agent_name": "architect"}, "deny"),
         ({"tool": ["Write"]}, "continue"),
-        ({"tool": "Write", "agent_id": " ", "agent_name": "engineer"}, "continue"),
-        ({"tool": "Write", "agent_id": " "}, "continue"),
+        ({"tool": "Write", "agent_id": " ", "agent_name": "engineer"}, "deny"),
+        ({"tool": "Write", "agent_id": " ", "agent_name": "own-agent"}, "continue"),
+        ({"tool": "Write", "agent_id": " "}, "deny"),
+        ({"tool": "Write", "agent_id": ""}, "continue"),
+        ({"tool": "Write\0", "agent_name": "architect"}, "deny"),
+        ({"tool": "Foo\0", "agent_name": "architect"}, "deny"),
+        ({"tool": "Foo", "agent_name": "architect", "file": 5}, "deny"),
+        ({"tool": "Foo", "agent_id": "a1\0"}, "deny"),
+        ({"tool": "Foo\0"}, "continue"),
+        ({"tool": "Read", "agent_name": "architect", "file": 5}, "continue"),
+        ({"tool": "Read\0", "agent_name": "architect"}, "deny"),
         ({"tool": "Write", "file": 5, "agent_name": "architect", "harness_id": "unmapped"}, "continue"),
         ({"tool": 5, "agent_name": "architect", "harness_id": "unmapped"}, "continue"),
     ],
@@ -173,7 +182,7 @@ def test_data_after_the_payload_makes_the_agent_unknown(project: Project, behind
 
 
 @pytest.mark.requirement("pre_tool_use.unusable")
-@pytest.mark.parametrize("who", [{"agent_name": "engineer"}, {}])
+@pytest.mark.parametrize("who", [{"agent_name": "own-agent"}, {}])
 def test_file_of_a_malformed_payload_is_guarded(project: Project, who: dict[str, Json]) -> None:
     """The file that a payload names is guarded, whatever other fields are unusable."""
     ready(project)

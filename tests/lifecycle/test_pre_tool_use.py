@@ -243,3 +243,22 @@ def test_relative_paths_start_at_the_project_root(
     monkeypatch.chdir(project.root / "src")
     assert decision(tell, **edits(".nexus/memory/a.md")) == "allow"
     assert decision(tell, **edits(str(Path("..") / ".nexus" / "memory" / "a.md"))) == "block"
+
+
+@pytest.mark.requirement("pre_tool_use.capabilities")
+@pytest.mark.parametrize("tool", [" Edit", "Edit\n", "edit", "EDIT", "Ed\u200bit", "Edit\u202e", "\uff25dit"])
+def test_odd_spelling_of_a_tool_is_denied_like_the_tool(tell: Teller, project: Project, tool: str) -> None:
+    """A name in other capitals, with white space or invisible characters, stands for the tool of the map."""
+    put(project, TASKS, tasks(task(1)))
+    call: dict[str, Json] = {**EDIT, "tool": tool, "agent_name": "architect"}
+    answer = tell("pre_tool_use", **call)
+    assert (answer["decision"], str(answer["reason"])[:31]) == ("deny", "architect may not use Edit (no_")
+    assert decision(tell, **{**call, "agent_name": "engineer"}) == "allow"
+
+
+@pytest.mark.requirement("pre_tool_use.gate")
+def test_odd_spelling_of_a_tool_edits_a_file(tell: Teller, project: Project) -> None:
+    """The edit gate and the guard of .nexus/ hold for an odd spelling, too."""
+    assert decision(tell, **{**EDIT, "tool": "edit "}) == "block"
+    put(project, TASKS, tasks(task(1)))
+    assert decision(tell, **{**edits(".nexus/state/tasks.json"), "tool": "WRITE"}) == "deny"
