@@ -52,9 +52,9 @@ _PARTS = {GATE: ("hooks",), FAST_HOOKS: ("server", "hooks")}
 """Option → the parts that it changes, if not all."""
 _ANSWERS = {True: "; the server answers", False: "; the server does not answer", None: ""}
 _DONE = {"absent": "added", "same": "unchanged", "outdated": "updated", "edited": "replaced", "foreign": "replaced"}
-_DONE["obsolete"] = "removed"
+_DONE |= {"obsolete": "removed", "others": "replaced"}
 _MISSING = {"absent": "missing", "outdated": "outdated", "edited": "edited by hand", "foreign": "not ours"}
-_MISSING["obsolete"] = "no longer needed"
+_MISSING |= {"obsolete": "no longer needed", "others": "not installed"}
 
 
 def run(values: Values) -> int:
@@ -178,6 +178,7 @@ def _install(values: Values, name: str) -> int:
         return exits.OK
     outcome = install(site, harness, request, options, force=FORCE.name in values)
     _print_states(site, outcome.plan)
+    _print_adopted(site, outcome.plan)
     for copy in outcome.copies:
         print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
     for copy in outcome.leftovers:
@@ -340,6 +341,20 @@ def _rows(site: Site, plan: Plan, words: dict[str, str]) -> list[tuple[str, str,
 def _print_states(site: Site, plan: Plan) -> None:
     for word, what, shown in _rows(site, plan, _DONE):
         print(f"  {word:10} {what:10} {shown}")
+
+
+def _print_adopted(site: Site, plan: Plan) -> None:
+    """Say what becomes of the entries that were there before: only the user knows how they came there."""
+    from nexus_mcp.harness.states import OTHERS
+
+    if plan.adopted:
+        places = list(dict.fromkeys(_place(site, row) for row in plan.states if site.key(row.path) in plan.adopted))
+        print(
+            "\nNo record named what was there already as nexus-mcp writes it, so it counts as installed now, and "
+            f"nexus-mcp uninstall removes it: {', '.join(places)}"
+        )
+    if others := list(dict.fromkeys(site.shown(row.path) for row in plan.states if row.state == OTHERS)):
+        print(f"\n{', '.join(others)} had another entry that starts nexus-mcp. nexus-mcp uninstall brings it back.")
 
 
 def _print_check(site: Site, plan: Plan, problems: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
 from nexus_mcp.cli import exits
@@ -23,6 +24,7 @@ from nexus_mcp.log import printable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.harness.definition import Harness, Site
 
 HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", NAMES, least=0)
 
@@ -35,11 +37,14 @@ def run(values: Values) -> int:
 def _uninstall(values: Values, name: str) -> int:
     from nexus_mcp.harness import load
     from nexus_mcp.harness.installing import forget, plan_without, read_record, uninstall
+    from nexus_mcp.harness.unrecorded import find_unrecorded
 
     site, harness = site_of(values), load(name)
     if not read_record(site).parts(name):
         if DRY_RUN.name not in values:
             forget(site, harness)
+        if found := find_unrecorded(site, harness, read_record(site)):
+            return _print_unrecorded(site, harness, found)
         print(f"Nothing is installed for {harness.title} in {site.scope} scope.")
         return exits.OK
     if DRY_RUN.name in values:
@@ -53,7 +58,24 @@ def _uninstall(values: Values, name: str) -> int:
         print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
     for copy in outcome.leftovers:
         print(f"  {'moved':10} {printable(copy)}: a temporary file of an installation that was killed")
+    for copy in outcome.kept:
+        print(f"  {'kept':10} {printable(copy)}: a copy of a file with edits by hand, that an installation replaced")
     return exits.OK
+
+
+def _print_unrecorded(site: Site, harness: Harness, found: list[str]) -> int:
+    """Print what looks like an installation and has no record, and how to remove it. Return the exit code."""
+    scope = "" if site.scope == "project" else f" {SCOPE.name} {site.scope}"
+    words = f"{harness.id}{scope}"
+    lines = [
+        f"{harness.title}: there is no record of an installation in {site.scope} scope, so nothing was removed.",
+        "These look like parts of one:",
+        *(f"  {place}" for place in found),
+        f"To remove them, run nexus-mcp install {words}, then nexus-mcp uninstall {words}.",
+    ]
+    for line in lines:
+        print(f"nexus-mcp: {line}" if line is lines[0] else line, file=sys.stderr)
+    return exits.FAILED
 
 
 COMMAND = Command(

@@ -30,6 +30,8 @@ HOOK_TIMEOUT_S = 10
 SHARED_FOLDERS = (".claude/skills", ".agents/skills")
 """Folders of skills that several harnesses read."""
 
+_FOLDERS = 3
+
 
 class Site(NamedTuple):
     """The place of an installation: its scope, the project folder, and the environment that names the user's
@@ -89,6 +91,14 @@ class Site(NamedTuple):
         elif not os.path.isabs(key) and os.path.normpath(key) == key and not key.startswith(".."):
             return os.path.join(self.root, key)
         raise InstallRefused([f"The record of installations names {printable(key)[:200]!r}, which is no path of ours."])
+
+    def folders_above(self, path: str) -> list[str]:
+        """Return the nearest folders of a generated file, at most 3, below the project and the home folder."""
+        found: list[str] = []
+        tops = (self.root, self.home if self.scope == USER else "", os.sep)
+        while len(found) < _FOLDERS and (path := os.path.dirname(path)) not in tops:
+            found.append(path)
+        return found
 
     def shown(self, path: str) -> str:
         """Return the path for messages: from the project, or with ~ for the home folder."""
@@ -211,6 +221,23 @@ def our_command(value: Any) -> bool:
         *(arguments if isinstance(arguments, list) else []),
     ]
     return starts_server(words)
+
+
+def is_installed_form(value: Any, installed: Any) -> bool:
+    """Return whether an entry of ours has the form that an installation writes, `installed`, with any command.
+
+    The harness's own command, such as `claude mcp add`, writes other fields: such an entry is the user's.
+    """
+    if not (isinstance(value, dict) and isinstance(installed, dict)):
+        return bool(value == installed)
+    return value.keys() == installed.keys() and _harness_option(value) == _harness_option(installed)
+
+
+def _harness_option(value: dict[str, Any]) -> list[Any]:
+    """Return the option that tells the server its harness, with its value; [] if the entry has none."""
+    words = [word for name in ("command", "args") if isinstance(part := value.get(name), list) for word in part]
+    at = words.index("--harness-id") if "--harness-id" in words else len(words)
+    return words[at : at + 2]
 
 
 def our_hook(value: Any, harness: str) -> bool:

@@ -10,6 +10,8 @@ from nexus_mcp.harness.jsonc import Unreadable
 from nexus_mcp.harness.toml_document import TomlDocument, table_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from nexus_mcp.harness.definition import Site, Spliced
 
 Document = JsonDocument | TomlDocument
@@ -47,6 +49,19 @@ def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | 
     old = open_document(path, before[1])
     parts = {pointer: pointer_of(pointer) for pointer in pointers}
     return {pointer: old.get(names) for pointer, (names, is_item) in parts.items() if not is_item and old.get(names)}
+
+
+def remove_empty(document: Document, made: Collection[str]) -> None:
+    """Remove the objects and arrays that we made, if they are empty now; the deepest first.
+
+    `made` are their pointers in the record.
+    """
+    if not isinstance(document, JsonDocument):
+        return
+    for pointer in sorted((one for one in made if one), key=len, reverse=True):
+        parts = tuple(pointer.split("/")[1:])
+        if document.get(parts) in ({}, []):
+            document.remove(parts)
 
 
 def is_empty(document: Document, text: str) -> bool:

@@ -94,6 +94,15 @@ def read_settings(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def read_if_plain(path: str) -> bytes | None:
+    """Return the bytes of a file; None if it cannot be read completely."""
+    try:
+        data = read_plain(path, LIMIT + 1)
+    except (OSError, ValueError):
+        return None
+    return data if len(data) <= LIMIT else None
+
+
 def missing_folders(path: str) -> list[str]:
     """Return the folder `path` and those above it that do not exist, the deepest first."""
     missing = []

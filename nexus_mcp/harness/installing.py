@@ -15,7 +15,8 @@ from nexus_mcp.harness.carry_out import carry_out
 from nexus_mcp.harness.definition import HOOKS, PROJECT, USER, Harness, Request, Site
 from nexus_mcp.harness.files import Interference
 from nexus_mcp.harness.leftovers import remove_leftovers
-from nexus_mcp.harness.plan import ABSENT, FOREIGN, SAME, Change, Plan, plan_install, plan_removal
+from nexus_mcp.harness.plan import Change, Plan, plan_install, plan_removal
+from nexus_mcp.harness.states import ABSENT, FOREIGN, SAME
 from nexus_mcp.harness.vault import Vault
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ _TRIES = 4
 
 class Outcome(NamedTuple):
     """The result of an installation or removal: the plan, the copies of edited files, and those of files that a killed
-    installation left.
+    installation left. `kept` are copies of earlier installations.
     """
 
     plan: Plan
     copies: list[str]
     leftovers: list[str]
+    kept: Sequence[str] = ()
 
 
 def read_record(site: Site) -> Record:
@@ -54,7 +56,8 @@ def plan_for(site: Site, harness: Harness, request: Request, *, force: bool = Fa
     """
     record = read_record(site)
     rows = harness.rows(site, request, record)
-    return plan_install(site, harness, rows, request.parts, record, force=force, is_report=is_report)
+    befores = Vault(site.vault, harness.id).read()
+    return plan_install(site, harness, rows, request.parts, record, befores=befores, force=force, is_report=is_report)
 
 
 def plan_without(site: Site, harness: Harness, *, force: bool = False) -> Plan:
@@ -115,13 +118,17 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
         leftovers = remove_leftovers(site, read_record(site), harness.id)
         plan = plan_without(site, harness, force=force)
         vault = Vault(site.vault, harness.id)
+        stored = vault.read()
         copies = vault.copy(plan.copies)
         folders = [site.path(key) for key in plan.record.folders]
         is_last = plan.record.encode() is None
         _finish(site, plan)
+        paths = {change.found.path for change in plan.changes} | stored.keys()
+        left = {marks.digest(data) for path in paths if (data := files.read_if_plain(path)) is not None}
+        kept = [path for path in vault.prune_copies(left) if path not in (*copies, *leftovers)]
         vault.delete()
         files.remove_folders([*folders, *(_above(site) if is_last and site.scope == USER else ())])
-        return Outcome(plan, copies, leftovers)
+        return Outcome(plan, copies, leftovers, kept)
 
     return _locked(site, attempt)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.harness import HARNESSES, marks
 from nexus_mcp.harness.definition import USER
-from nexus_mcp.harness.plain_read import LIMIT, read_plain
+from nexus_mcp.harness.files import read_if_plain
 from nexus_mcp.harness.vault import Vault
 from nexus_mcp.store import atomic
 
@@ -40,10 +40,10 @@ def remove_leftovers(site: Site, record: Record, harness: str) -> list[str]:
     found = [path for folder in folders if _is_ours(site, folder) for path in _temporary_files(folder)]
     if not found:
         return []
-    stored = _stored(site) | {marks.digest(data) for path in paths if (data := _read(path))}
+    stored = _stored(site) | {marks.digest(data) for path in paths if (data := read_if_plain(path))}
     copies: list[str] = []
     for path in found:
-        data = _read(path)
+        data = read_if_plain(path)
         if data is None:
             continue
         is_stored = not data or marks.digest(data) in stored or marks.is_marked(data.decode("utf-8", "replace"))
@@ -80,12 +80,3 @@ def _stored(site: Site) -> set[str]:
     rows = [row for name in HARNESSES for row in Vault(site.vault, name).read().values()]
     after = {one for hashes, _ in rows for one in hashes.split()}
     return after | {marks.digest(before) for _, before in rows if before is not None}
-
-
-def _read(path: str) -> bytes | None:
-    """Return the bytes of a file; None if it cannot be read completely."""
-    try:
-        data = read_plain(path, LIMIT + 1)
-    except (OSError, ValueError):
-        return None
-    return data if len(data) <= LIMIT else None

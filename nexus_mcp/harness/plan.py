@@ -1,28 +1,41 @@
-"""Plan the changes of an installation: the state of each row, and the new bytes of each file. Nothing is written.
-
-An entry or file is `absent`, `same`, `outdated` (ours, as we wrote it), `edited` (ours, edited by hand) or `foreign`.
-"""
+"""Plan the changes of an installation: the state of each row, and the new bytes of each file. Nothing is written."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.errors import EditedByHand, InstallRefused
-from nexus_mcp.harness import files, marks
-from nexus_mcp.harness.definition import STATUS_LINE, Harness, Row, Site, Spliced, Whole, pointer_of
-from nexus_mcp.harness.documents import Document, is_empty, lines_to_paste, open_document, put_back, replaced
+from nexus_mcp.harness import files, marks, states
+from nexus_mcp.harness.definition import (
+    JSON,
+    STATUS_LINE,
+    Harness,
+    Row,
+    Site,
+    Spliced,
+    Whole,
+    pointer_of,
+)
+from nexus_mcp.harness.documents import (
+    Document,
+    is_empty,
+    lines_to_paste,
+    open_document,
+    put_back,
+    remove_empty,
+    replaced,
+)
 from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
 from nexus_mcp.harness.jsonc import Unreadable
 from nexus_mcp.harness.record import WHOLE_FILE, Record, hashes
+from nexus_mcp.harness.states import ABSENT, EDITED, FOREIGN, OBSOLETE, OTHERS, OUTDATED, SAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nexus_mcp.harness.files import Found
 
-ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
-OBSOLETE = "obsolete"
-"""The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
+    Befores = dict[str, tuple[str, bytes | None]]
 
 _OF_ENTRY = (
     "is there already and is not ours. Rename it, or leave this part out with --with, or add --force: it replaces it, "
@@ -51,7 +64,8 @@ class Plan(NamedTuple):
     """The changes by an installation or its removal. `record` is the record afterwards.
 
     `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file.
-    `copies`: edited files to copy before they are replaced.
+    `copies`: edited files to copy before they are replaced. `adopted`: keys of files that have entries of ours, or are
+    ours, and that no record named: from now on they count as installed.
     """
 
     states: list[State]
@@ -59,6 +73,7 @@ class Plan(NamedTuple):
     record: Record
     befores: dict[str, bytes | None]
     copies: dict[str, bytes]
+    adopted: list[str]
 
     def has(self, *states: str) -> bool:
         """Return whether a row has one of the states."""
@@ -72,14 +87,15 @@ def plan_install(
     parts: Sequence[str],
     record: Record,
     *,
+    befores: Befores,
     force: bool,
     is_report: bool = False,
 ) -> Plan:
     """Return the plan; change `record` to its future content. Raise InstallRefused, EditedByHand with all faults.
 
-    `is_report`: the plan is not carried out, so the files need not be replaceable.
+    `befores` is as for plan_removal. `is_report`: the plan is not carried out, so the files need not be replaceable.
     """
-    work = _Work(site, harness, record, force=force, is_report=is_report)
+    work = _Work(site, harness, record, befores, force=force, is_report=is_report)
     spliced: dict[str, list[Spliced]] = {}
     for row in rows:
         if isinstance(row, Spliced):
@@ -100,15 +116,13 @@ def plan_install(
     return work.finish()
 
 
-def plan_removal(
-    site: Site, harness: Harness, record: Record, befores: dict[str, tuple[str, bytes | None]], *, force: bool
-) -> Plan:
+def plan_removal(site: Site, harness: Harness, record: Record, befores: Befores, *, force: bool) -> Plan:
     """Return the plan that takes out everything of a harness. `record` is changed to its future content.
 
     `befores`: absolute path → (hashes of the file as we left it, the bytes that it had before), from the vault.
     Raise InstallRefused, EditedByHand with all faults.
     """
-    work = _Work(site, harness, record, force=force)
+    work = _Work(site, harness, record, befores, force=force)
     entries: dict[str, list[str]] = {}
     for key, pointer in record.owned_entries(harness.id):
         entries.setdefault(site.path(key), []).append(pointer)
@@ -123,8 +137,12 @@ def plan_removal(
 class _Work:
     """The states, changes and faults collected for one plan."""
 
-    def __init__(self, site: Site, harness: Harness, record: Record, *, force: bool, is_report: bool = False) -> None:
+    def __init__(
+        self, site: Site, harness: Harness, record: Record, befores: Befores, *, force: bool, is_report: bool = False
+    ) -> None:
         self._site = site
+        self._former = befores
+        self._adopted: dict[str, None] = {}
         self._harness = harness.id
         self._recognizes = harness.recognizes
         self._record = record
@@ -146,7 +164,7 @@ class _Work:
             raise EditedByHand(
                 self._edited, next_step="Take your edits back, or add --force: it replaces them, and keeps a copy."
             )
-        return Plan(self._states, self._changes, self._record, self._befores, self._copies)
+        return Plan(self._states, self._changes, self._record, self._befores, self._copies, [*self._adopted])
 
     def splice(self, path: str, rows: list[Spliced], gone: list[str]) -> None:
         """Plan the entries of one file of the user: put `rows`, take out the recorded pointers `gone`."""
@@ -158,15 +176,22 @@ class _Work:
             before = None  # the text without our entries
             if key in self._record.entries or any(current is not None for current, _ in finds):
                 before = open_document(path, found.data)
+            values = [current for current, _ in finds]
+            if key not in self._record.entries and states.is_made(found, rows, values, self._recognizes):
+                self._record.add_made(key, [WHOLE_FILE])
+            former = replaced(path, [row.key for row in rows], self._former.get(path))
             for row, (current, _) in zip(rows, finds, strict=True):
+                is_recorded = self._record.entry(key, row.key) is not None
                 if (state := self._accepted(row, found, current)) is not None:
-                    if state not in (ABSENT, FOREIGN):
-                        self._take_quietly(before, row.path, row.key, current)
+                    if not is_recorded and state in (SAME, OUTDATED):
+                        self._adopt(row)
+                    if state not in (ABSENT, FOREIGN, OTHERS):
+                        self._take_quietly(before, row.path, row.key, current, former.get(row.key))
                     self._put(document, row, state, is_new=found.data is None)
             for pointer in gone:
                 self._take(document, path, pointer, found)
                 self._take_quietly(before, path, pointer)
-            self._remove_empty(document, path)
+            remove_empty(document, self._record.made.get(self._site.key(path), ()))
             self._set_before(path, found, before)
             self._change(found, document)
             for pointer in gone:
@@ -179,13 +204,26 @@ class _Work:
             self._faults.append(fault if rows else f"{self._site.shown(path)} {error}. Correct it and run this again.")
             self._lines |= lines_to_paste(self._site, rows)
 
+    def _adopt(self, row: Spliced) -> None:
+        """Note that an entry without a record counts as installed, and that containers for it alone go with it."""
+        key = self._site.key(row.path)
+        self._adopted[key] = None
+        if row.format == JSON:
+            whole = range(1, len(row.pointer) + row.is_item)
+            self._record.add_made(key, ["/".join(("", *row.pointer[:count])) for count in whole])
+
+    def _adopt_file(self, path: str) -> None:
+        """Note that a file with our mark counts as installed, and that its folders go when they are empty."""
+        self._adopted[self._site.key(path)] = None
+        self._record.folders += map(self._site.key, self._site.folders_above(path))
+
     def whole(self, row: Whole) -> None:
         """Plan a generated file."""
         key = self._site.key(row.path)
         known = self._record.files.get(key)
         try:
             found = files.look(row.path, self._site.within)
-            state = _file_state(found, row.text, known)
+            state = states.file_state(found, row.text, known)
             if state != SAME:
                 self._check(found)
         except InstallRefused as error:
@@ -194,6 +232,8 @@ class _Work:
         if self._refuses(state, self._site.shown(row.path)):
             return
         self._states.append(State(row.part, row.path, key, state))
+        if known is None and state in (SAME, OUTDATED, EDITED):
+            self._adopt_file(row.path)
         data = row.text.encode()
         if state == EDITED and found.data is not None:
             self._copies[row.path] = found.data
@@ -256,7 +296,7 @@ class _Work:
                 old = replaced(path, pointers, before)
                 for pointer in pointers:
                     self._take(document, path, pointer, found, old.get(pointer))
-                self._remove_empty(document, path)
+                remove_empty(document, self._record.made.get(self._site.key(path), ()))
                 self._change(found, document, may_remove=WHOLE_FILE in self._record.made.get(key, ()))
         except InstallRefused as error:
             self._faults += error.faults
@@ -268,7 +308,7 @@ class _Work:
     def _accepted(self, row: Spliced, found: Found, current: Any) -> str | None:
         """Return the state of a row and note it; None when it stops the installation."""
         known = self._record.entry(self._site.key(row.path), row.key)
-        state = self._entry_state(current, row, known)
+        state = states.entry_state(current, row, known, self._recognizes)
         step = _OF_STATUS_LINE if row.part == STATUS_LINE else _OF_ENTRY
         if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.shown(row.path)}", step):
             return None
@@ -339,8 +379,13 @@ class _Work:
         ours = [index for index, one in enumerate(there) if self._recognizes(one)]
         return next(iter([*exact, *ours]), -1)
 
-    def _take_quietly(self, document: Document | None, path: str, pointer: str, current: Any = None) -> None:
-        """Remove our entry, if it is present, from `document`, the text of the file before our installation."""
+    def _take_quietly(
+        self, document: Document | None, path: str, pointer: str, current: Any = None, former: Any = None
+    ) -> None:
+        """Remove our entry, if it is present, from `document`, the text of the file before our installation.
+
+        `former`: the entry of the user that it replaced, which comes back.
+        """
         if document is None:
             return
         known = self._record.entry(self._site.key(path), pointer)
@@ -354,23 +399,13 @@ class _Work:
             for index in [number for number, one in enumerate(digests) if one in wanted][:1]:
                 document.remove_item(parts, index)
         elif not is_item:
-            document.remove(parts)
-
-    def _remove_empty(self, document: Document, path: str) -> None:
-        """Remove the containers that we made, if they are empty now; the deepest first."""
-        if not isinstance(document, JsonDocument):
-            return
-        made = self._record.made.get(self._site.key(path), [])
-        for pointer in sorted((one for one in made if one), key=len, reverse=True):
-            parts = tuple(pointer.split("/")[1:])
-            if document.get(parts) in ({}, []):
-                document.remove(parts)
+            put_back(document, parts, former)
 
     def _set_before(self, path: str, found: Found, before: Document | None) -> None:
         if before is None:
             self._befores[path] = found.data
             return
-        self._remove_empty(before, path)
+        remove_empty(before, self._record.made.get(self._site.key(path), ()))
         text = before.finish()
         is_made = WHOLE_FILE in self._record.made.get(self._site.key(path), ())
         self._befores[path] = None if is_made and is_empty(before, text) else text.encode()
@@ -409,25 +444,3 @@ class _Work:
         known = self._record.entry(self._site.key(row.path), row.key)
         index = there.index(row.value) if row.value in there else self._index(there, known)
         return (None, -1) if index < 0 else (there[index], index)
-
-    def _entry_state(self, current: Any, row: Spliced, known: dict[str, Any] | None) -> str:
-        if current is None:
-            return ABSENT
-        if current == row.value:
-            return SAME
-        if known is not None:
-            return OUTDATED if marks.value_digest(current) in hashes(known) else EDITED
-        return OUTDATED if self._recognizes(current) else FOREIGN
-
-
-def _file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
-    if found.data is None:
-        return ABSENT
-    there = found.data.decode("utf-8", "surrogateescape")
-    if marks.is_intact(there) and marks.unmarked(there) == marks.unmarked(text):
-        return SAME
-    if known is not None:
-        return OUTDATED if marks.digest(found.data) in hashes(known) else EDITED
-    if marks.is_marked(there):
-        return OUTDATED if marks.is_intact(there) else EDITED
-    return FOREIGN

@@ -1,7 +1,7 @@
 """Keep the bytes that files had before an installation, and copies of files that were edited by hand.
 
-Some of these files hold credentials: the folder is for its owner only, git ignores it, and uninstall deletes it. The
-copies of edited files stay.
+Some of these files hold credentials: the folder is for its owner only, git ignores it, and uninstall deletes it. A copy
+of an edited file stays, unless a file that uninstall left has the same bytes.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import json
 import os
 import shutil
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files, marks
 from nexus_mcp.harness.plain_read import read_plain
 from nexus_mcp.log import printable
 from nexus_mcp.store.folder import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 EDITED = "edited"
 _INDEX = "before.json"
@@ -68,6 +71,27 @@ class Vault:
             made.append(os.path.join(self._top, EDITED, name))
             self._write(made[-1], data)
         return made
+
+    def prune_copies(self, known: Collection[str]) -> list[str]:
+        """Delete the copies of edited files whose hash is in `known`; return the paths of the others.
+
+        Raise InstallRefused for a folder that is not ours.
+        """
+        folder = os.path.join(self._top, EDITED)
+        self._check(folder)
+        left = []
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            try:
+                if os.path.islink(path) or marks.digest(read_plain(path)) not in known:
+                    left.append(path)
+                else:
+                    os.unlink(path)
+            except OSError:  # what cannot be read may be stored nowhere else
+                left.append(path)
+        with suppress(OSError):
+            os.rmdir(folder)
+        return left
 
     def delete(self) -> None:
         """Delete the stored rows of the harness. Raise InstallRefused for a folder that is not ours."""

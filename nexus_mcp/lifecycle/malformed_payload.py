@@ -1,7 +1,8 @@
 """Decide pre_tool_use for malformed payloads: restrictions still apply.
 
-An agent with restrictions is denied every tool but those that only read. The text fields of the first level are read even if the payload is no valid JSON. Deeper levels are input from the
-agent, and no fault in them may hide which agent makes the call.
+An agent with restrictions is denied every tool but those that only read. The text fields of the first level are read
+even if the payload is no valid JSON. Deeper levels are input from the agent, and no fault in them may hide which agent
+makes the call.
 """
 
 from __future__ import annotations

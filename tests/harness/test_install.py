@@ -189,6 +189,25 @@ def test_edit_by_hand_stops_the_installation(
     assert tree(at) == {}
 
 
+def test_copy_of_an_edited_file_goes_if_the_file_has_its_bytes(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Uninstall deletes a copy that equals a restored file, and names every other copy."""
+    mine = b'{"mcpServers": {"nexus": {"command": "mine"}}}'
+    put(at, {".mcp.json": mine})
+    assert run("install", "claude-code", "--force") == 0
+    agent = at / ".claude/agents/tester.md"
+    agent.write_bytes(agent.read_bytes() + b"More.\n")
+    edited = agent.read_bytes()
+    assert run("install", "claude-code", "--force") == 0
+    folder = at / ".nexus/state/install/edited"
+    assert len([*folder.iterdir()]) == 2
+    capsys.readouterr()
+    assert run("uninstall", "claude-code") == 0
+    assert (at / ".mcp.json").read_bytes() == mine
+    (copy,) = folder.iterdir()
+    assert copy.read_bytes() == edited
+    assert f"kept       {copy}: a copy of a file with edits by hand" in capsys.readouterr().out
+
+
 def test_a_server_of_the_same_name_is_not_replaced(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A foreign server named nexus is refused with the next step; after --force, uninstall restores it."""
     text = b'{"mcpServers": {"nexus": {"command": "theirs"}}}'

@@ -1,0 +1,76 @@
+"""Judge an entry or a generated file: whether it is there, whether it is ours, and whether a user edited it.
+
+An entry or file is `absent`, `same`, `outdated` (ours, as we wrote it), `edited` (ours, edited by hand) or `foreign`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.harness import marks
+from nexus_mcp.harness.definition import is_installed_form
+from nexus_mcp.harness.documents import open_document
+from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
+from nexus_mcp.harness.jsonc import Unreadable
+from nexus_mcp.harness.record import hashes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from nexus_mcp.harness.definition import Spliced
+    from nexus_mcp.harness.files import Found
+
+ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
+OTHERS = "others"
+"""The state of an entry that starts nexus-mcp, but was not written by an installation: uninstall brings it back."""
+OBSOLETE = "obsolete"
+"""The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
+
+
+def entry_state(current: Any, row: Spliced, known: dict[str, Any] | None, recognizes: Callable[[Any], bool]) -> str:
+    """Return the state of the `current` value of a row. `known` is its record."""
+    if current is None:
+        return ABSENT
+    if current == row.value:
+        return SAME
+    if known is not None:
+        return OUTDATED if marks.value_digest(current) in hashes(known) else EDITED
+    if not recognizes(current):
+        return FOREIGN
+    return OUTDATED if row.is_item or is_installed_form(current, row.value) else OTHERS
+
+
+def file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
+    """Return the state of a generated file, which is to have this text. `known` is its record."""
+    if found.data is None:
+        return ABSENT
+    there = found.data.decode("utf-8", "surrogateescape")
+    if marks.is_intact(there) and marks.unmarked(there) == marks.unmarked(text):
+        return SAME
+    if known is not None:
+        return OUTDATED if marks.digest(found.data) in hashes(known) else EDITED
+    if marks.is_marked(there):
+        return OUTDATED if marks.is_intact(there) else EDITED
+    return FOREIGN
+
+
+def is_made(found: Found, rows: Sequence[Spliced], values: Sequence[Any], recognizes: Callable[[Any], bool]) -> bool:
+    """Return whether an installation made the whole file, which no record names: it has nothing but our entries.
+
+    `values` are the present values of the rows.
+    """
+    pairs = [*zip(rows, values, strict=True)]
+    if found.data is None or not all(
+        entry_state(value, row, None, recognizes) in (SAME, OUTDATED) for row, value in pairs
+    ):
+        return False
+    document = open_document(found.path, None)
+    try:
+        for row, value in pairs:
+            if row.is_item and isinstance(document, JsonDocument):
+                document.append(row.pointer, value)
+            else:
+                document.set(row.pointer, value)
+        return document.finish().encode() == found.data
+    except (TypeError, Unreadable, Unsuitable):  # a value that we do not write
+        return False
