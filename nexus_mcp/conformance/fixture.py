@@ -10,6 +10,9 @@ from nexus_mcp.conformance.document import encode_file
 
 CORE = "core"
 ROBUSTNESS = "robustness"
+BASIC, FULL, ROBUST = "basic", "full", "robust"
+LEVELS = (BASIC, FULL, ROBUST)
+"""The levels of a run; each has the fixtures of those before it."""
 WHOLE_TEXT = "text"
 """The key that stands for the whole text of a file, in place of a JSONPath."""
 StateFiles = dict[str, dict[str, Any] | None]
@@ -31,6 +34,13 @@ class Event:
     type: str
     params: dict[str, Any] = field(default_factory=dict)
     description: str = ""
+
+
+@dataclass(frozen=True)
+class ListTools:
+    """A look at the tools that the server lists. `tools`: the names, in the contract, of those that it is about."""
+
+    tools: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,10 @@ class Parallel:
     lanes: tuple[tuple[Step, ...], ...]
 
 
+Do = Action | Event | ListTools | WriteFile | Kill | Restart | Parallel
+"""What a step does."""
+
+
 @dataclass(frozen=True)
 class Asserts:
     """The assertions after a step. None: no assertion of this kind.
@@ -86,7 +100,7 @@ class Asserts:
 class Step:
     """One action of a fixture and its assertions. `times` counts repetitions of a call."""
 
-    do: Action | Event | WriteFile | Kill | Restart | Parallel
+    do: Do
     asserts: Asserts = Asserts()
     times: int = 1
     description: str = ""
@@ -102,7 +116,8 @@ class Special:
 
 @dataclass(frozen=True)
 class Fixture:
-    """One fixture. `source` is its file, `pointer` its place there ("" when it is the whole file).
+    """One fixture. `source` is its file, `pointer` its place there ("" when it is the whole file). `level` is the first
+    of LEVELS that has it.
 
     `state_files`, `files` and `git` (whether the project is a repository) are the precondition. `single`: the fixture
     has one action or event and no list of steps.
@@ -119,6 +134,7 @@ class Fixture:
     covers: dict[str, Any] = field(default_factory=dict)
     uncovered_params: tuple[str, ...] = ()
     group: str = CORE
+    level: str = FULL
     repeat: int = 1
     source: str = ""
     pointer: str = ""
@@ -132,7 +148,13 @@ class Fixture:
     def tools(self) -> tuple[str, ...]:
         """Return the tools and the events ("event agent_spawn") that it uses, each once, in order."""
         names = (one.tool if isinstance(one, Action) else f"event {one.type}" for one in self.requests)
-        return tuple(dict.fromkeys(names))
+        listed = (tool for step in self.steps if isinstance(step.do, ListTools) for tool in step.do.tools)
+        return tuple(dict.fromkeys((*names, *listed)))
+
+    @property
+    def called_tools(self) -> tuple[str, ...]:
+        """Return the tools that the target must have to run it, by their names in the contract."""
+        return tuple(name for name in self.tools if not name.startswith("event "))
 
     @property
     def needs_events(self) -> bool:
@@ -170,6 +192,7 @@ def build_fixture(raw: dict[str, Any], source: str, pointer: str) -> Fixture:
         covers=raw.get("covers", {}),
         uncovered_params=tuple(raw.get("uncovered_params", ())),
         group=raw.get("group", CORE),
+        level=raw.get("level", ROBUST if raw.get("group") == ROBUSTNESS else FULL),
         repeat=int(raw.get("repeat", 1)),
         source=source,
         pointer=pointer,
@@ -212,9 +235,11 @@ def _asserts(raw: dict[str, Any]) -> Asserts:
     return Asserts(**{**raw, "unchanged": tuple(unchanged) if isinstance(unchanged, list) else unchanged})
 
 
-def _do(raw: dict[str, Any]) -> Action | Event | WriteFile | Kill | Restart | Parallel:
+def _do(raw: dict[str, Any]) -> Do:
     if "action" in raw:
         return Action(**raw["action"])
+    if "list_tools" in raw:
+        return ListTools(tuple(raw["list_tools"]))
     if "event" in raw:
         return Event(**raw["event"])
     if "write_file" in raw:

@@ -114,7 +114,8 @@ class FixtureResult:
     `tools` are the tools and the events ("event agent_spawn") that it uses, by their names in the contract. `files` are
     the text files of the project after a failure, shortened. `repeats` counts the runs; the first failed one is shown.
     `expected` is the reason of the entry in the expected failures, "" without one. `cut` counts the parts left out of
-    the evidence, which has bounds (limits.py).
+    the evidence, which has bounds (limits.py). `level` is the first level that has it, `missing_tools` are the tools
+    that the target lacks, by their names in the contract, when it was not run for this reason.
     """
 
     test_id: str
@@ -132,6 +133,8 @@ class FixtureResult:
     repeats: int = 1
     expected: str = ""
     cut: Cut = Cut()
+    level: str = "full"
+    missing_tools: tuple[str, ...] = ()
 
     @property
     def failures(self) -> tuple[Assertion, ...]:
@@ -143,7 +146,9 @@ class FixtureResult:
 class RunResult:
     """The result of a whole run. `target` is the target as the user named it, `server` the name and version it reports.
 
-    `left` lists the paths in the folder of the run that could not be deleted.
+    `left` lists the paths in the folder of the run that could not be deleted. `level` is the level of the run, ""
+    where nobody chose one; `is_selection`: not all fixtures of that level were chosen. `other_tools` are the
+    first tools of the target that no fixture knows, by the target's names, shortened.
     """
 
     target: str
@@ -153,6 +158,14 @@ class RunResult:
     seconds: float
     results: tuple[FixtureResult, ...]
     left: tuple[Leftover, ...] = ()
+    level: str = ""
+    is_selection: bool = False
+    other_tools: tuple[str, ...] = ()
+
+    @property
+    def missing_tools(self) -> tuple[str, ...]:
+        """Return the tools that the target lacks, so that fixtures were not run, by their names in the contract."""
+        return tuple(sorted({tool for result in self.results for tool in result.missing_tools}))
 
     @property
     def cut(self) -> Cut:

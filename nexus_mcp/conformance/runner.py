@@ -41,10 +41,13 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.target import Target
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
-_SHARED = "results"
-"""The name of the fixture file that is about no single tool, but about the results of every tool."""
+_SHARED = {"listing", "results"}
+"""The names of the fixture files that are about no single tool, but about every tool."""
+NO_TOOL = "needs tools that the server lacks"
+"""Why a fixture is not run when the target lacks its tool. The result names the tools."""
 _NAMED = 8
 _NAME = 60
+_OTHERS = 50
 
 
 def run(
@@ -52,6 +55,8 @@ def run(
     target: Target,
     *,
     jobs: int = 0,
+    max_failures: int | None = None,
+    is_expected: Callable[[str], bool] = lambda _test_id: False,
     on_start: Callable[[str], None] = lambda _test_id: None,
     on_result: Callable[[FixtureResult], None] = lambda _result: None,
     on_left: Callable[[tuple[Leftover, ...]], None] = lambda _left: None,
@@ -59,7 +64,8 @@ def run(
     """Run every fixture, `jobs` at a time (0: one per processor), and return the results.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
-    of the fixtures. Raise HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
+    of the fixtures. After `max_failures` failures of fixtures whose ids `is_expected` does not accept, the others are
+    not run. Raise HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
     created, or for a fault of this package. In every case all processes and folders of the run are removed; paths that
     cannot be deleted are in the result, or go to `on_left` when there is no result.
     """
@@ -70,7 +76,8 @@ def run(
         ending.last_resort = lambda: _last_resort(mark, root.path)
         found = None
         try:
-            found = ending.run(_Run(target, root, mark, on_start, on_result).all(fixtures, jobs))
+            running = _Run(target, root, mark, on_start, on_result)
+            found = ending.run(running.all(fixtures, jobs, _Limit(max_failures, is_expected)))
         except BaseExceptionGroup as group:
             raise unwrap_group(group) from None
         finally:
@@ -92,6 +99,27 @@ def _last_resort(mark: str, path: str) -> str:
     return f"The folder {path} may be left behind."
 
 
+class _Limit:
+    """Count failures, up to the one after which a run stops."""
+
+    def __init__(self, most: int | None, is_expected: Callable[[str], bool]) -> None:
+        self._most = most
+        self._is_expected = is_expected
+        self._failures = 0
+
+    @property
+    def is_reached(self) -> bool:
+        return self._most is not None and self._failures >= self._most
+
+    @property
+    def reason(self) -> str:
+        """Return why a fixture is not run after the limit."""
+        return f"stopped after {self._most} failure{'s' * (self._most != 1)}"
+
+    def count(self, result: FixtureResult) -> None:
+        self._failures += result.status == FAILED and not self._is_expected(result.test_id)
+
+
 class _Run:
     def __init__(
         self,
@@ -101,6 +129,7 @@ class _Run:
         on_start: Callable[[str], None],
         on_result: Callable[[FixtureResult], None],
     ) -> None:
+        self._limit = _Limit(None, lambda _test_id: False)
         self._target = target
         self._root = root
         self._mark = mark
@@ -109,10 +138,11 @@ class _Run:
         self._at_once = 1
         self._space = Space(RUN_EVIDENCE)
 
-    async def all(self, fixtures: Sequence[Fixture], jobs: int) -> RunResult:
+    async def all(self, fixtures: Sequence[Fixture], jobs: int, limit: _Limit) -> RunResult:
+        self._limit = limit
         began, started = datetime.now(UTC), time.perf_counter()
         if self._target.manner is None:
-            called = [tool for fixture in fixtures for tool in fixture.tools if " " not in tool]
+            called = [tool for fixture in fixtures for tool in fixture.called_tools]
             await _preflight(self._target, called, self._root, f"{self._mark}.start")
         # A target that serves one folder gets one fixture at a time.
         wanted = min(jobs or min(_processors(), AT_ONCE), max(1, len(fixtures)))
@@ -127,6 +157,7 @@ class _Run:
             f"{began:%Y-%m-%dT%H:%M:%SZ}",
             time.perf_counter() - started,
             tuple(task.result() for task in tasks),
+            other_tools=_other_tools(self._target, fixtures),
         )
 
     async def _one(self, fixture: Fixture, number: int, gate: asyncio.Semaphore) -> FixtureResult:
@@ -134,6 +165,10 @@ class _Run:
             self._on_start(fixture.test_id)
             try:
                 result = await self._result(fixture, f"{self._mark}.{number}")
+                if self._limit.is_reached and result.status == FAILED:
+                    # It began before the last failure that counts.
+                    result = _summary(fixture, NOT_RUN, reason=self._limit.reason)
+                self._limit.count(result)
             except NexusError:
                 raise
             except Exception as error:
@@ -146,9 +181,12 @@ class _Run:
             return result
 
     async def _result(self, fixture: Fixture, mark: str) -> FixtureResult:
-        reason = _reason_not_run(fixture, self._target)
+        missing = _missing_tools(fixture, self._target)
+        reason = NO_TOOL if missing else _reason_not_run(fixture, self._target)
+        if not reason and self._limit.is_reached:
+            reason = self._limit.reason
         if reason:
-            return _summary(fixture, NOT_RUN, reason=reason)
+            return _summary(fixture, NOT_RUN, reason=reason, missing_tools=missing)
         started = time.perf_counter()
         attempt = 0
         while True:
@@ -219,6 +257,21 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _missing_tools(fixture: Fixture, target: Target) -> tuple[str, ...]:
+    """Return the tools of the fixture that the target lacks; () when fixtures have to fail by that."""
+    if target.options.require_all_tools or target.tools is None:
+        return ()
+    return tuple(tool for tool in fixture.called_tools if target.options.actual(tool) not in target.tools)
+
+
+def _other_tools(target: Target, fixtures: Sequence[Fixture]) -> tuple[str, ...]:
+    """Return the first tools of the target that are neither in our suite nor in these fixtures, shortened."""
+    known = {target.options.actual(tool) for tool in _suite_tools()}
+    known |= {target.options.actual(tool) for fixture in fixtures for tool in fixture.called_tools}
+    others = [name for name in dict.fromkeys(target.tools or ()) if name not in known]
+    return tuple(first_line(name, _NAME) for name in others[:_OTHERS])
+
+
 def _reason_not_run(fixture: Fixture, target: Target) -> str:
     """Return why the fixture cannot be run against this target, "" when it can."""
     if fixture.needs_process and not target.is_process:
@@ -230,7 +283,14 @@ def _reason_not_run(fixture: Fixture, target: Target) -> str:
 
 def _summary(fixture: Fixture, status: str, **more: Any) -> FixtureResult:
     return FixtureResult(
-        fixture.test_id, fixture.description, fixture.source, fixture.group, fixture.tools, status, **more
+        fixture.test_id,
+        fixture.description,
+        fixture.source,
+        fixture.group,
+        fixture.tools,
+        status,
+        level=fixture.level,
+        **more,
     )
 
 
@@ -254,7 +314,7 @@ async def _preflight(target: Target, called: Iterable[str], root: WorkspaceRoot,
 
 def _suite_tools() -> set[str]:
     """Return the tools of our suite, which has a file of fixtures for each: a server with any of them is judged."""
-    return {name.removesuffix(".json") for name in os.listdir(data_path("conformance", "tools"))} - {_SHARED}
+    return {name.removesuffix(".json") for name in os.listdir(data_path("conformance", "tools"))} - _SHARED
 
 
 async def _connect(target: Target, place: Place) -> Session:

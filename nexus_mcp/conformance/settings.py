@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nexus_mcp.conformance.fixture import LEVELS, ROBUST
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.wording import suggestion
 
@@ -39,7 +40,8 @@ class TargetOptions:
     `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
     the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
     command; {type} in them is the event's type. `timeout` bounds a call or an event, `start_timeout` a server's start
-    until it has listed its tools, `end_timeout` its end after its stdin was closed.
+    until it has listed its tools, `end_timeout` its end after its stdin was closed. With
+    `require_all_tools` a fixture fails where the target lacks its tool; without, the fixture is not run.
     """
 
     prefix: str = ""
@@ -51,6 +53,7 @@ class TargetOptions:
     timeout: float = 10.0
     start_timeout: float = 30.0
     end_timeout: float = 5.0
+    require_all_tools: bool = False
 
     def actual(self, tool: str) -> str:
         """Return the target's name for a tool."""
@@ -168,11 +171,14 @@ def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
     return min(before, key=lambda text: (-before[text], len(text), text), default="")
 
 
-def select(fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequence[str] = ()) -> list[Fixture]:
-    """Return the fixtures whose id matches one of the globs `only` and that use one of `tools`; empty lists select all.
+def select(
+    fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequence[str] = (), level: str = ROBUST
+) -> list[Fixture]:
+    """Return the fixtures of `level` whose id matches one of the globs `only` and that use one of `tools`; empty lists
+    select all.
 
     A tool is named as in the fixtures, an event with or without the word `event` before it. Raise HarnessFault when a
-    glob or a tool matches nothing, or both together select nothing.
+    glob or a tool matches nothing, or all of these together select nothing.
     """
     faults = [
         f"--only {glob}: no fixture matches it{suggestion(glob, (one.test_id for one in fixtures))}"
@@ -187,17 +193,18 @@ def select(fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequenc
     if faults:
         raise HarnessFault(faults, next_step="Use --list to see all fixtures.")
     wanted = set(tools)
+    levels = LEVELS[: LEVELS.index(level) + 1]
     chosen = [
         one
         for one in fixtures
-        if (not only or any(fnmatchcase(one.test_id, glob) for glob in only))
+        if one.level in levels
+        and (not only or any(fnmatchcase(one.test_id, glob) for glob in only))
         and (not wanted or wanted.intersection(_names(one)))
     ]
     if not chosen:
-        raise HarnessFault(
-            [f"No fixture matches --only {' '.join(only)} and calls {' or '.join(tools)}."],
-            next_step="Use --list to see all fixtures.",
-        )
+        wishes = [f"matches --only {' '.join(only)}"] * bool(only) + [f"calls {' or '.join(tools)}"] * bool(tools)
+        wishes += [f"has the level {level}"] * (level != ROBUST)
+        raise HarnessFault([f"No fixture {' and '.join(wishes)}."], next_step="Use --list to see all fixtures.")
     return chosen
 
 
@@ -259,9 +266,10 @@ def mark_expected(result: FixtureResult, reasons: Mapping[str, str]) -> FixtureR
     return replace(result, expected=reasons.get(result.test_id, ""))
 
 
-def mark_run(run: RunResult, reasons: Mapping[str, str]) -> RunResult:
-    """Return the run with every result marked."""
-    return replace(run, results=tuple(mark_expected(result, reasons) for result in run.results))
+def mark_run(run: RunResult, reasons: Mapping[str, str], level: str = "", *, is_selection: bool = False) -> RunResult:
+    """Return the run with every result marked, and with its level."""
+    results = tuple(mark_expected(result, reasons) for result in run.results)
+    return replace(run, results=results, level=level, is_selection=is_selection)
 
 
 def _make_absolute(word: str, *, first: bool) -> str:

@@ -48,6 +48,8 @@ class Target(ABC):
         self.options = options
         self.server = ""
         self.protocol = ""
+        self.tools: tuple[str, ...] | None = None
+        """The names of the tools that the first session listed; None when it is unknown."""
         self._slow_starts = 0
         self._first: Manner | None = None
         self.manner: Manner | None = None
@@ -66,7 +68,8 @@ class Target(ABC):
             raise
         self._slow_starts = 0
         self.server, self.protocol = session.connection.server, session.connection.protocol
-        self.manner = self.manner or session.connection.manner
+        if self.manner is None:
+            self.tools, self.manner = session.connection.tools, session.connection.manner
         return session
 
     def start_plainly(self) -> bool:

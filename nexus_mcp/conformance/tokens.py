@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from nexus_mcp.conformance.fixture import Action, Asserts, Event, Fixture, Kill, Parallel, Restart, Step, WriteFile
+from nexus_mcp.conformance.fixture import Action, Asserts, Do, Event, Fixture, Kill, Parallel, Step, WriteFile
 
 STATE_ROOT = ".nexus/state"
 PROJECT_ROOT = "{PROJECT_ROOT}"
@@ -88,9 +88,7 @@ def fill_fixture(fixture: Fixture, project_root: str, harness_id: str) -> Fixtur
     def fill_step(step: Step) -> Step:
         return replace(step, do=fill_do(step.do), asserts=replace_tokens(step.asserts, project_root, harness_id))
 
-    def fill_do(
-        do: Action | Event | WriteFile | Kill | Restart | Parallel,
-    ) -> Action | Event | WriteFile | Kill | Restart | Parallel:
+    def fill_do(do: Do) -> Do:
         if isinstance(do, (Action, Event)):
             return replace(do, params=fill(do.params, project_root))
         if isinstance(do, WriteFile):

@@ -160,6 +160,6 @@ def test_coverage_prints_gaps_and_counts(folder: Path) -> None:
 
 
 def test_list_prints_ids_and_starts_no_server(folder: Path) -> None:
-    """--list prints the ids and the called tools, and starts no server."""
+    """--list prints a line for each fixture, with id, level and tools, and starts no server."""
     ran = nexus("conformance", "run", "--fixtures", "suite", "--list", "--server", "/no/such/command", cwd=folder)
-    assert ran == (0, "task_add_first  task_add\n1 fixtures\n", "")
+    assert ran == (0, "task_add_first  full  task_add\n", "")

@@ -73,7 +73,7 @@ def test_own_tools_are_tested_in_memory(folder: Path) -> None:
     """Without a target our own tools are tested in memory; fixtures that need a process are counted with the reason."""
     ran = nexus("conformance", "run", "--fixtures", "good.json", cwd=folder)
     assert (ran.code, ran.err) == (0, "")
-    assert last(ran) == "1 passed, 0 failed, 1 not run (1 needs --event-command)"
+    assert last(ran) == "1 passed, 0 failed, 1 not run (1 needs --event-command); level robust (selection)"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_own_tools_are_tested_in_memory(folder: Path) -> None:
 def test_every_fixture_runs_with_an_event_command(folder: Path, options: list[str]) -> None:
     """With an event command all of it is run, in memory and against a process, with a prefix and without."""
     ran = run(folder, "good.json", "--event-command", HOOK, *options)
-    assert (ran.code, ran.err, last(ran)) == (0, "", "2 passed, 0 failed")
+    assert (ran.code, ran.err, last(ran)) == (0, "", "2 passed, 0 failed; level robust (selection)")
 
 
 def test_tool_map_renames_a_tool(folder: Path) -> None:
@@ -97,7 +97,7 @@ def test_tool_map_renames_a_tool(folder: Path) -> None:
     ran = run(
         folder, "mixed.json", "--only", "add_good", "--server", f"{SERVE} --tool-prefix nx_", "--tool-map", "names.yml"
     )
-    assert (ran.code, ran.err, last(ran)) == (0, "", "1 passed, 0 failed")
+    assert (ran.code, ran.err, last(ran)) == (0, "", "1 passed, 0 failed; level robust (selection)")
 
 
 def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
@@ -106,21 +106,25 @@ def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
     assert (ran.code, ran.err) == (1, "")
     assert "✗ add_bad mixed.json" in ran.out
     assert ["answer", "$.task.id", "7", "1"] in [line.split() for line in ran.out.splitlines()]
-    assert last(ran) == "1 passed, 1 failed"
+    assert last(ran) == "1 passed, 1 failed; level robust (selection)"
 
 
 def test_terminal_output_ends_with_the_counts(folder: Path) -> None:
     """On a terminal the counts are printed last, too."""
     ran = nexus_on_terminal("conformance", "run", "--fixtures", str(folder / "mixed.json"), env={"NO_COLOR": "1"})
     assert (ran.code, ran.err) == (1, "")
-    assert ran.out.rstrip().endswith("1 passed, 1 failed\x1b[0m")
+    assert ran.out.rstrip().endswith("1 passed, 1 failed; level robust (selection)\x1b[0m")
 
 
 @pytest.mark.parametrize(
     ("file", "code", "line"),
     [
-        ("known.yml", 0, "1 passed, 0 failed, 1 expected failure"),
-        ("healed.yml", 1, "0 passed, 0 failed, 1 expected failure, 1 expected to fail but passed"),
+        ("known.yml", 0, "1 passed, 0 failed, 1 expected failure; level robust (selection)"),
+        (
+            "healed.yml",
+            1,
+            "0 passed, 0 failed, 1 expected failure, 1 expected to fail but passed; level robust (selection)",
+        ),
     ],
 )
 def test_expected_failure_does_not_fail_the_run(folder: Path, file: str, code: int, line: str) -> None:
@@ -141,7 +145,7 @@ def test_each_report_is_written_in_its_format(folder: Path) -> None:
     assert result["totals"] == {"passed": 1, "failed": 1, "not_run": 0, "expected_failures": 0, "healed": 0}
     assert ET.fromstring((folder / "junit.xml").read_text()).attrib["failures"] == "1"
     assert '<article id="f-add_bad"' in (folder / "report.html").read_text()
-    assert json.loads((folder / "badge.json").read_text())["message"] == "1/2 passed"
+    assert json.loads((folder / "badge.json").read_text())["message"] == "1/2 passed; level robust (selection)"
 
 
 def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
@@ -149,7 +153,7 @@ def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
     (folder / "out").mkdir()
     script = f"rmdir {shlex.quote(str(folder / 'out'))}; exec {SERVE}"
     ran = run(folder, "mixed.json", "--report", "out/result.json", "--server", shlex.join(("sh", "-c", script)))
-    assert (ran.code, last(ran)) == (2, "1 passed, 1 failed")
+    assert (ran.code, last(ran)) == (2, "1 passed, 1 failed; level robust (selection)")
     assert ran.err == "nexus-mcp: --report out/result.json: could not be written: No such file or directory\n"
 
 

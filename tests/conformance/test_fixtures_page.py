@@ -66,7 +66,8 @@ def test_every_type_and_token_is_documented() -> None:
 
 def test_the_example_is_a_fixture(tmp_path: Path) -> None:
     """The page's example has no fault and no gap."""
-    (example,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, look = re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert "list_tools" in look
     path = tmp_path / "example.json"
     path.write_text(example, encoding="utf-8")
     assert lint([str(path)]) == []

@@ -28,8 +28,8 @@ def printed(run: RunResult, *, terminal: bool = False, width: int | None = 120) 
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
-def test_plain_output_lists_failures_then_counts() -> None:
-    """Without a terminal there is a line for each failure, then its details, the expected failures, and the counts."""
+def test_plain_output_lists_causes_then_counts() -> None:
+    """Without a terminal there is a line for each new cause, then an example of each, and the counts."""
     assert (
         printed(runs.MIXED)
         == """\
@@ -37,21 +37,28 @@ FAILED   task_add_ids (0.12 s): answer: $.plan_id must be 1
 PASSED   task_add_healed (0.12 s), expected to fail
 FAILED   killed (0.12 s): process: no answer in 10 s
 
-✗ task_add_ids tools/task_add.json
-  The fact that task_add_ids checks.
-  assertion                      JSONPath           expected                          seen
-  answer                         $.plan_id          1                                 2
-  files: .nexus/state/plan.json  $.issues[0].title  "A"                               missing; nearest parent $
-  shape: answer                  $                  {"keys": ["created", "plan_id"]}  {"created": true, "plan_id": 2,
-                                                                                      "extra": null}
-                                                                                      unexpected member extra
-  unchanged: step 1, .nexus/history.json: was rewritten
+1 fixture: answer: $.plan_id must be 1
+    at task_add 1
+  ✗ task_add_ids tools/task_add.json
+    The fact that task_add_ids checks.
+    assertion                      JSONPath           expected                         seen
+    answer                         $.plan_id          1                                2
+    files: .nexus/state/plan.json  $.issues[0].title  "A"                              missing; nearest parent $
+    shape: answer                  $                  {"keys": ["created",             {"created": true, "plan_id": 2,
+                                                      "plan_id"]}                      "extra": null}
+                                                                                       unexpected member extra
+    unchanged: step 1, .nexus/history.json: was rewritten
+    sent: task_add {"topic": "T"}
+    answer: {"created": true}
 
-✗ killed tools/task_close.json
-  The fact that killed checks.
-  process: no answer in 10 s
+1 fixture: robustness: process: no answer in 10 s
+    at task_close 1
+  ✗ killed tools/task_close.json
+    The fact that killed checks.
+    process: no answer in 10 s
+    sent: task_close {"topic": "T"}
+    answer: {"created": true}
 
-expected failure: task_add_known: numbers from 0, issue 12
 task_add_healed passed, but is expected to fail (was slow once): remove the entry
 
 2 passed, 2 failed, 3 not run (2 need --event-command, 1 needs a process), 1 expected failure, \

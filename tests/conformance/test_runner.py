@@ -127,10 +127,10 @@ def test_server_that_ends_badly_fails_its_fixture() -> None:
     assert said.startswith("the target ended, but left running what it had started: ")
 
 
-def test_missing_tool_fails_its_fixture() -> None:
-    """A tool that the target lacks fails the fixtures that call it."""
+def test_missing_tool_fails_its_fixture_when_all_are_required() -> None:
+    """With require_all_tools a tool that the target lacks fails the fixtures that call it."""
     fixtures = [made({"action": {"tool": "plan_start"}}, test_id="absent"), nasty_fixture(act("wave"))]
-    assert outcome(run(fixtures, stdio(NASTY)).results[0]) == (
+    assert outcome(run(fixtures, stdio(NASTY, TargetOptions(require_all_tools=True))).results[0]) == (
         "failed",
         [("process", "", "the target has no tool plan_start")],
     )

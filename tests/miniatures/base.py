@@ -96,8 +96,8 @@ class Miniature:
     """A wrong server. `wrong` describes the fault in a sentence.
 
     `tools` are the tools that deviate, () for all; for a miniature of events these are the events. `needs` is the kind
-    of target that can show the fault; `at_start` changes the project when the server starts. caught_by.json names
-    fixtures that fail because of the fault.
+    of target that can show the fault; `at_start` changes the project when the server starts, `listed` the definition of
+    each tool. caught_by.json names fixtures that fail because of the fault.
     """
 
     name: str
@@ -108,6 +108,7 @@ class Miniature:
     event: EventDeviation | None = None
     keeps_schemas: bool = False
     at_start: Callable[[Path], None] | None = None
+    listed: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def app(self, root: str) -> App:
         """Return the wrong server for the project at `root`."""
@@ -125,9 +126,11 @@ class WrongApp(App):
             miniature.at_start(Path(root))
 
     def tools(self) -> list[dict[str, Any]]:
-        """The correct definitions, without output schemas."""
+        """The correct definitions, without output schemas, as the miniature lists them."""
         if self._miniature.keeps_schemas:
             return super().tools()
+        if self._miniature.listed is not None:
+            return [self._miniature.listed(deepcopy(tool)) for tool in super().tools()]
         return [{key: value for key, value in tool.items() if key != "outputSchema"} for tool in super().tools()]
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:

@@ -38,6 +38,7 @@ BYTE_ORDER_MARK = "a file with a byte order mark counts as absent"
 ABSENT = "a broken file counts as absent"
 ANY_SHAPE = "a file of any shape is used"
 FOLDERS = "a refused call leaves an empty .nexus/state"
+LISTED = "tools are listed otherwise"
 OWN_WORDS = "error messages are worded otherwise"
 
 
@@ -61,6 +62,7 @@ NOTHING = r'^\{"exists": false\}|"total": 0,|^\{"created": true, "plan_id": 1, .
 
 RULES = (
     Rule(NO_CONTEXT, "has no tool nx_context"),
+    Rule(LISTED, asked="^list_tools$"),
     Rule(UNKNOWN, test_id="unknown_param|task_list_takes_no_parameters|no_parameters$"),
     Rule(CLOSE_DEMANDS, "Cannot close: tasks|^the call must fail", "task_close", test_id="^(?!history_broken)"),
     Rule(OWN_WORDS, r'must contain "[^"]+ (is|are) required[^"]*", is "'),

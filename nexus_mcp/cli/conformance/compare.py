@@ -9,7 +9,9 @@ from nexus_mcp.cli.conformance.options import (
     ASKING,
     JOBS,
     SELECTING,
+    is_selection,
     jobs,
+    level,
     print_leftovers,
     selected,
     suite,
@@ -70,13 +72,14 @@ def _run(
 
     from nexus_mcp.conformance.report.terminal import Screen
     from nexus_mcp.conformance.runner import run as run_all
+    from nexus_mcp.conformance.settings import mark_run
     from nexus_mcp.conformance.target import stdio
 
     if PREFIX.name not in values:
         options = replace(options, prefix=_prefix(command, options, chosen))
     screen = Screen(len(chosen), sys.stdout, quiet=True)
     with screen:
-        return run_all(
+        found = run_all(
             chosen,
             stdio(command, options),
             jobs=at_once,
@@ -84,6 +87,7 @@ def _run(
             on_result=screen.ended,
             on_left=print_leftovers,
         )
+    return mark_run(found, {}, level(values), is_selection=is_selection(values))
 
 
 def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fixture]) -> str:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.settings import TargetOptions
     from nexus_mcp.conformance.target import Target
 
+# As in conformance.fixture, which takes longer to import than a command line may take.
+LEVELS = ("basic", "full", "robust")
+
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, its name here")
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
 PROJECT_ENV = Option("--project-env", "NAME", "variable for the project (NEXUS_PROJECT_ROOT)")
@@ -31,11 +34,13 @@ START_TIMEOUT = Option("--start-timeout", "SECONDS", "time limit of a start (def
 FIXTURES = Option("--fixtures", "PATH", "a file or a folder; may be repeated", many=True)
 ONLY = Option("--only", "GLOB", "run fixtures whose id matches; may be repeated", many=True)
 TOOL = Option("--tool", "NAME", "run fixtures that call this tool; may be repeated", many=True)
+LEVEL = Option("--level", "LEVEL", "basic, full or robust (default)", LEVELS)
+ALL_TOOLS = Option("--require-all-tools", "", "fail fixtures of tools that the server lacks")
 JOBS = Option("--jobs", "N", "fixtures at once (default: one per core)", short="-j")
 MOST_JOBS = 9999
 
-ASKING = (TOOL_MAP, ENV, PROJECT_ENV, HARNESS_ID, EVENT_COMMAND, TIMEOUT, START_TIMEOUT)
-SELECTING = (FIXTURES, ONLY, TOOL)
+ASKING = (TOOL_MAP, ENV, PROJECT_ENV, HARNESS_ID, EVENT_COMMAND, TIMEOUT, START_TIMEOUT, ALL_TOOLS)
+SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
 SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin and stdout")
 URL = Option("--url", "URL", "a server over streamable HTTP; needs --project")
@@ -50,10 +55,20 @@ def suite(values: Values) -> list[Fixture]:
 
 
 def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
-    """Return the fixtures that --only and --tool select. Raise HarnessFault if no fixture is left."""
+    """Return the fixtures that --level, --only and --tool select. Raise HarnessFault if no fixture is left."""
     from nexus_mcp.conformance.settings import select
 
-    return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name])
+    return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name], level(values))
+
+
+def level(values: Values) -> str:
+    """Return the level of the run; without --level all fixtures run."""
+    return values.get(LEVEL.name, LEVELS[-1])
+
+
+def is_selection(values: Values) -> bool:
+    """Return whether the options choose other fixtures than all of a level of the packaged suite."""
+    return any(values.lists[option.name] for option in (FIXTURES, ONLY, TOOL))
 
 
 def jobs(values: Values) -> int:
@@ -63,9 +78,12 @@ def jobs(values: Values) -> int:
 
 def target_options(values: Values, fixtures: list[Fixture]) -> TargetOptions:
     """Return how to treat the target. Raise HarnessFault for a value that cannot be used."""
+    from dataclasses import replace
+
     from nexus_mcp.conformance.settings import read_target_options
 
-    return read_target_options(values.get, values.lists[ENV.name], fixtures)
+    options = read_target_options(values.get, values.lists[ENV.name], fixtures)
+    return replace(options, require_all_tools=ALL_TOOLS.name in values)
 
 
 def print_leftovers(left: Sequence[Leftover]) -> None:

@@ -13,16 +13,18 @@ from nexus_mcp.cli.conformance.options import (
     SERVER,
     URL,
     check,
+    is_selection,
     jobs,
+    level,
     print_leftovers,
     selected,
     suite,
     target,
     target_options,
 )
-from nexus_mcp.cli.options import Command, Option
+from nexus_mcp.cli.options import Command, Option, parse_count
 from nexus_mcp.cli.workspace_options import TOOL_PREFIX
-from nexus_mcp.errors import HarnessFault
+from nexus_mcp.errors import HarnessFault, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 LIST = Option("--list", "", "list the fixtures and their tools; run nothing")
 REPORT = Option("--report", "FILE", "junit.xml, result.json, report.html, badge.json", many=True)
+MAX = Option("--max-failures", "N", "stop after N failures; the other fixtures are not run")
+SUMMARY = Option("--summary", "", "print a line for each cause of failures, no examples")
+VERBOSE = Option("--verbose", "", "print every failure in full, not one for each cause")
 EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the reason why it fails")
 
 
@@ -45,6 +50,9 @@ def run(values: Values) -> int:
     check(values)
     files.check(REPORT.name, values.lists[REPORT.name])
     at_once = jobs(values)
+    max_failures = parse_count(values[MAX.name], MAX.name) if MAX.name in values else None
+    if SUMMARY.name in values and VERBOSE.name in values:
+        raise UsageError("--summary and --verbose exclude each other.")
     fixtures = suite(values)
     chosen = selected(values, fixtures)
     reasons = _expected(values, fixtures)
@@ -57,23 +65,29 @@ def run(values: Values) -> int:
     from nexus_mcp.conformance.runner import run as run_all
     from nexus_mcp.conformance.settings import mark_expected, mark_run
 
-    screen = Screen(len(chosen), sys.stdout)
+    screen = Screen(len(chosen), sys.stdout, detail=_detail(values))
     with screen:
         found = run_all(
             chosen,
             judged,
             jobs=at_once,
+            max_failures=max_failures,
+            is_expected=lambda test_id: test_id in reasons,
             on_start=screen.started,
             on_result=lambda result: screen.ended(mark_expected(result, reasons)),
             on_left=print_leftovers,
         )
-    found = mark_run(found, reasons)
+    found = mark_run(found, reasons, level(values), is_selection=is_selection(values))
     screen.failures(found)
     faults = _write(values, screen, found)
     screen.last_line(found)
     if faults:
         raise HarnessFault(faults)
     return exits.OK if found.good else exits.FAILED
+
+
+def _detail(values: Values) -> str:
+    return "summary" if SUMMARY.name in values else "verbose" if VERBOSE.name in values else "normal"
 
 
 def _expected(values: Values, fixtures: list[Fixture]) -> dict[str, str]:
@@ -88,9 +102,7 @@ def _list(fixtures: list[Fixture]) -> int:
     from nexus_mcp.log import printable
 
     for fixture in fixtures:
-        group = "" if fixture.group == "core" else f" [{fixture.group}]"
-        print(f"{fixture.test_id}{group}  {printable(', '.join(fixture.tools))}")
-    print(f"{len(fixtures)} fixtures")
+        print(f"{fixture.test_id}  {fixture.level}  {printable(', '.join(fixture.tools))}")
     return exits.OK
 
 
@@ -115,7 +127,7 @@ COMMAND = Command(
     "Without --server and --url the target is nexus-mcp itself, in memory.\n"
     "Exit code 0: all passed; 1: one failed, or an expected failure passed;\n"
     "2: the server could not be judged.",
-    (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, REPORT, EXPECTED),
+    (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, MAX, SUMMARY, VERBOSE, REPORT, EXPECTED),
     run,
     examples=(
         ("nexus-mcp conformance run", "run the suite against this nexus-mcp"),

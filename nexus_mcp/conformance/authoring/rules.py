@@ -21,11 +21,11 @@ _ASSERTING = ("return_value", "result", "assert_return", "assert_result")
 _MOST_TIMES = 1001
 _ASSERTING_FILES = ("state_files", "assert_state")
 REQUESTS = ("action", "event", "steps")
-KINDS = ("action", "event", "restart", "write_file", "kill", "parallel")
-ANSWERING = ("action", "event", "kill")
+KINDS = ("action", "event", "list_tools", "restart", "write_file", "kill", "parallel")
+ANSWERING = ("action", "event", "list_tools", "kill")
 CALLING = ("action", "kill")
 ABOUT_ANSWER = ("return_value", "result", "error", "error_contains")
-NO_RESULT = "has no result to check: an event has an answer, but only a call has a result"
+NO_RESULT = "has no result to check: only a call has a result"
 NO_RETRY = "needs an answer, which the kill may prevent: set retry: true in the kill"
 CONTENT = ("text", "json", "base64", "symlink", "absent")
 NO_STATE = "is not a state file: write files in .git in precondition.files, or set precondition.git: false"
@@ -278,6 +278,8 @@ def _step_faults(step: Any, place: str) -> Iterator[Fault]:
     yield from one_of(written, CONTENT, f"{place}/write_file")
     yield from path_faults(written.get("path"), f"{place}/write_file/path")
     yield from base64_faults(written.get("base64"), f"{place}/write_file/base64")
+    if step.get("list_tools") == []:
+        yield Fault(f"{place}/list_tools", "must have a tool")
     if step.get("parallel") == []:
         yield Fault(f"{place}/parallel", "must have a list of steps")
     for lane, steps in each(step.get("parallel"), f"{place}/parallel"):

@@ -36,7 +36,7 @@ from nexus_mcp.conformance.processes.helper import schema_fault
 from nexus_mcp.conformance.stopping import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from nexus_mcp.conformance.processes.process import ServerProcess
     from nexus_mcp.conformance.settings import TargetOptions
@@ -67,14 +67,15 @@ PLAIN = Manner("legacy")
 class Connection:
     """A connection to a target that answers.
 
-    `server` is its name and version, `tools` are the names it lists, `described` has the output schemas of those tools
-    that have one.
+    `server` is its name and version, `tools` are the names it lists, `listed` has each of them as the server sent it,
+    `described` has the output schemas of those tools that have one.
     """
 
     def __init__(self, source: Any, manner: Manner) -> None:
         self.server = ""
         self.protocol = ""
         self.tools: tuple[str, ...] = ()
+        self.listed: dict[str, dict[str, Any]] = {}
         self.described: dict[str, Any] = {}
         self.manner = manner
         self._broken = ""
@@ -174,6 +175,9 @@ class Connection:
             if cursor is None:
                 break
         self.tools = tuple(tool.name for tool in tools)
+        # The first of two tools with one name counts; a call goes to either of them.
+        for tool in tools:
+            self.listed.setdefault(tool.name, tool.model_dump(mode="json", by_alias=True, exclude_unset=True))
         self.described = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
     async def _handle_job(
@@ -303,6 +307,19 @@ class Session:
         except TargetFailure as failure:
             raise TargetFailure(self.fault or str(failure)) from None
 
+    def list_tools(self, tools: Sequence[str]) -> Reply:
+        """Return the listed tools, by their names in the contract. Raise TargetFailure for a tool that is not listed.
+
+        They are normalized (see normalized_tool).
+        """
+        payload = {}
+        for tool in tools:
+            name = self._options.actual(tool)
+            if name not in self.connection.listed:
+                raise TargetFailure(f"has no tool {name}")
+            payload[tool] = normalized_tool(self.connection.listed[name])
+        return Reply(payload)
+
     @property
     def fault(self) -> str:
         """Return the fault of its process, or of the server at its URL, so far; "" without one."""
@@ -333,6 +350,24 @@ class Session:
         self.connection.abandon()
         if self.process is not None:
             self.process.kill()
+
+
+HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+"""The hints about a tool, and what the protocol has a client assume without them."""
+
+
+def normalized_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return a listed tool without differences that mean nothing: the order of `required`, and what was left out where
+    the protocol has a default.
+    """
+    schema = tool.get("inputSchema")
+    found = dict(tool)
+    if isinstance(schema, dict):
+        required = schema.get("required", [])
+        is_sortable = isinstance(required, list) and all(isinstance(name, str) for name in required)
+        found["inputSchema"] = {"properties": {}, **schema, "required": sorted(required) if is_sortable else required}
+    hints = tool.get("annotations")
+    return {**found, "annotations": {**HINTS, **(hints if isinstance(hints, dict) else {})}}
 
 
 def _place(error: ValueError) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("nexus", "conformance of a Nexus server")
     for name, metavar, help_ in OPTIONS:
+        if not metavar:
+            group.addoption(name, help=help_, action="store_true")
+            continue
         many = metavar.endswith("…")
         group.addoption(
             name,

@@ -10,7 +10,7 @@ import pytest
 from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.processes.starting import check_platform
-from nexus_mcp.conformance.pytest_plugin.options import make_target, rename_options
+from nexus_mcp.conformance.pytest_plugin.options import chosen_level, make_target, rename_options
 from nexus_mcp.conformance.report.texts import in_words, note, one_line, place, seen, shown
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 from nexus_mcp.errors import HarnessFault, UsageError
@@ -51,10 +51,11 @@ class Suite:
             unknown = sorted(self.chosen.difference(known))
             if unknown:
                 raise HarnessFault([f"no fixture has the id {name}{suggestion(name, known)}" for name in unknown])
+            of_level = suite if self.chosen else settings.select(suite, level=chosen_level(config))
             target = make_target(config, suite)
         except (HarnessFault, UsageError) as fault:
             raise pytest.UsageError(*str(fault).split("\n")) from fault
-        fixtures = [fixture for fixture in suite if not self.chosen or fixture.test_id in self.chosen]
+        fixtures = [fixture for fixture in of_level if not self.chosen or fixture.test_id in self.chosen]
         node = FixtureCollector.from_parent(session, name=NODE, nodeid=NODE)
         node.fill(fixtures, target, reasons)
         # Through the hooks, so that plug-ins that count collected tests count these.
@@ -100,7 +101,8 @@ class FixtureItem(pytest.Item):
             # The target could not be judged, and no other fixture can run.
             pytest.exit(rename_options(str(fault)), returncode=pytest.ExitCode.USAGE_ERROR)
         if result.status == NOT_RUN:
-            pytest.skip(rename_options(result.reason))
+            missing = f": {', '.join(result.missing_tools)}" if result.missing_tools else ""
+            pytest.skip(rename_options(result.reason) + missing)
         if result.stderr:
             self.add_report_section("call", "stderr", result.stderr)
         if result.status == FAILED:

@@ -6,6 +6,7 @@ The table stands apart from the tests since every pytest run loads it; the funct
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ OPTIONS = (
     ("--nexus-event-command", "CMD", "a command that handles lifecycle events; {type} is the event's type"),
     ("--nexus-timeout", "SECONDS", "the time limit of one call"),
     ("--nexus-start-timeout", "SECONDS", "the time limit of a start of the target"),
+    ("--nexus-level", "LEVEL", "basic, full or robust; default: robust, all fixtures"),
+    ("--nexus-require-all-tools", "", "fail fixtures of tools that the target lacks, in place of skipping them"),
     ("--nexus-fixtures", "PATH…", "fixtures in place of the packaged ones; may be repeated"),
     ("--nexus-expected-failures", "FILE", "YAML: test_id -> the reason why it fails"),
 )
-"""Option, metavar (ending in "…" when the option may be repeated), help."""
+"""Option, metavar ("" for a switch; ending in "…" when the option may be repeated), help."""
 
 
 def rename_options(text: str) -> str:
@@ -44,4 +47,16 @@ def make_target(config: pytest.Config, suite: Sequence[Fixture]) -> Target:
     from nexus_mcp.conformance.target import stdio
 
     words = parse_command(config.getoption("--nexus-server"), "--nexus-server")
-    return stdio(words, read_target_options(config.getoption, config.getoption("--nexus-env"), suite, "--nexus-"))
+    options = read_target_options(config.getoption, config.getoption("--nexus-env"), suite, "--nexus-")
+    return stdio(words, replace(options, require_all_tools=config.getoption("--nexus-require-all-tools")))
+
+
+def chosen_level(config: pytest.Config) -> str:
+    """Return the level of the run. Raise UsageError for an unknown one."""
+    from nexus_mcp.conformance.fixture import LEVELS, ROBUST
+    from nexus_mcp.errors import UsageError
+
+    level: str = config.getoption("--nexus-level") or ROBUST
+    if level not in LEVELS:
+        raise UsageError(f"--nexus-level is one of {', '.join(LEVELS)}, not {level!r}.")
+    return level

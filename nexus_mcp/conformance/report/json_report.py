@@ -6,11 +6,13 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nexus_mcp.conformance.report.matrix import last_line, totals
+from nexus_mcp.conformance.report.causes import causes
+from nexus_mcp.conformance.report.matrix import last_line, level_note, totals
 from nexus_mcp.conformance.report.texts import escaped, plain
 from nexus_mcp.conformance.result import MISSING
 
 if TYPE_CHECKING:
+    from nexus_mcp.conformance.report.causes import Cause
     from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult, RunResult
 
 FORMAT = 1
@@ -36,10 +38,15 @@ def document(run: RunResult) -> dict[str, Any]:
         **{name: getattr(run, name) for name in ("target", "server", "protocol", "started_at")},
         "seconds": round(run.seconds, 3),
         "good": run.good,
+        "level": run.level,
+        "is_selection": run.is_selection,
         "summary": last_line(run),
         "totals": asdict(totals(run)),
+        "missing_tools": list(run.missing_tools),
+        "other_tools": list(run.other_tools),
         "cut": asdict(run.cut),
         "left_behind": [asdict(one) for one in run.left],
+        "causes": [_cause(cause) for cause in causes(run.unexpected)],
         "results": [_result(result) for result in sorted(run.results, key=lambda result: result.test_id)],
     }
 
@@ -54,16 +61,29 @@ def to_badge(run: RunResult) -> str:
     run_count = len(run.results) - count.not_run
     passed = count.passed + count.healed
     message = f"{passed}/{run_count} passed" + (f", {count.not_run} not run" if count.not_run else "")
+    message = "; ".join(filter(None, (message, level_note(run))))
     value = {"schemaVersion": 1, "label": LABEL, "message": message, "color": _color(run, run_count, passed)}
     return json.dumps(value, indent=2) + "\n"
 
 
+def _cause(cause: Cause) -> dict[str, Any]:
+    assertion = cause.assertion
+    return {
+        "title": cause.title,
+        "group": cause.group,
+        **{name: getattr(assertion, name) for name in ("kind", "file", "path")},
+        "tools": cause.tools,
+        "fixtures": [result.test_id for result in cause.results],
+    }
+
+
 def _result(result: FixtureResult) -> dict[str, Any]:
     return {
-        **{name: getattr(result, name) for name in ("test_id", "description", "source", "group")},
+        **{name: getattr(result, name) for name in ("test_id", "description", "source", "group", "level")},
         "tools": list(result.tools),
         "status": result.status,
         "reason": result.reason,
+        "missing_tools": list(result.missing_tools),
         "expected_failure": result.expected,
         "seconds": round(result.seconds, 3),
         "repeats": result.repeats,

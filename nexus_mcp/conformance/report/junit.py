@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from nexus_mcp.conformance.report.matrix import assertions, by_section
+from nexus_mcp.conformance.report.causes import causes
+from nexus_mcp.conformance.report.matrix import assertions, by_section, level_note
 from nexus_mcp.conformance.report.texts import (
     block,
     cut_note,
@@ -23,6 +24,7 @@ from nexus_mcp.conformance.result import FAILED, NOT_RUN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nexus_mcp.conformance.report.causes import Cause
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
 LONGEST = 4000
@@ -41,12 +43,14 @@ def to_junit(run: RunResult) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>',
         f"<testsuites name={_attribute(name)} {_counts(run.results, run.seconds, len(run.left) > 0)}>",
     ]
+    facts = list(_properties(run))
+    shared = {result.test_id: cause for cause in causes(run.unexpected) for result in cause.results}
     for section, results in sections.items():
         seconds = sum(result.seconds for result in results)
         head = f"name={_attribute(section)} timestamp={_attribute(run.started_at)}"
-        lines.append(f"  <testsuite {head} {_counts(tuple(results), seconds)}>")
+        lines += [f"  <testsuite {head} {_counts(tuple(results), seconds)}>", *facts]
         for result in results:
-            lines += _case(section, result)
+            lines += _case(section, result, shared.get(result.test_id))
         lines.append("  </testsuite>")
     if run.left:
         text = _content("\n".join(format_leftovers(run.left)))
@@ -56,11 +60,21 @@ def to_junit(run: RunResult) -> str:
     return "\n".join([*lines, "</testsuites>", ""])
 
 
-def _case(section: str, result: FixtureResult) -> Iterator[str]:
+def _properties(run: RunResult) -> Iterator[str]:
+    facts = {"level": level_note(run).removeprefix("level "), "missing tools": ", ".join(run.missing_tools)}
+    known = {name: value for name, value in facts.items() if value}
+    if known:
+        yield "    <properties>"
+        yield from (f'      <property name="{name}" value={_attribute(value)}/>' for name, value in known.items())
+        yield "    </properties>"
+
+
+def _case(section: str, result: FixtureResult, cause: Cause | None) -> Iterator[str]:
     head = f"classname={_attribute(f'conformance.{section}')} name={_attribute(result.test_id)}"
     yield f'    <testcase {head} file={_attribute(result.source)} time="{result.seconds:.3f}">'
     if _fails(result):
-        yield f"      <failure message={_attribute(_first(result))}>{_content(_story(result))}</failure>"
+        kind = f" type={_attribute(cause.title)}" if cause else ""
+        yield f"      <failure message={_attribute(_first(result))}{kind}>{_content(_story(result, cause))}</failure>"
     elif _skipped(result):
         reason = f"expected failure: {result.expected}" if result.status == FAILED else f"not run: {result.reason}"
         yield f"      <skipped message={_attribute(reason)}/>"
@@ -86,10 +100,15 @@ def _first(result: FixtureResult) -> str:
     return f"{failures[0]}{more}" if failures else HEALED
 
 
-def _story(result: FixtureResult) -> str:
-    """Return all about a failure: description, failed assertions, requests and responses, files, stderr."""
+def _story(result: FixtureResult, cause: Cause | None) -> str:
+    """Return all about a failure: description, failed assertions, requests and responses, files, stderr.
+
+    A failure with the cause of an earlier example has the first two only.
+    """
     parts = [one_line(result.description, LONGEST), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]
+    if cause and cause.example is not result:
+        return "\n".join([*parts, "", f"The same cause as {cause.example.test_id}, which has requests and files."])
     for exchange in result.exchanges:
         parts += ["", f"{one_line(exchange.heading, LONGEST)} {indented(exchange.params, LONGEST)}"]
         mark = "error" if exchange.is_error else "answer"

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.report.texts import one_line
+from nexus_mcp.conformance.report.texts import counted, one_line
 from nexus_mcp.conformance.result import CHECKS, FAILED, NOT_RUN, PASSED, Assertion
+from nexus_mcp.wording import join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
 _NEEDS = "needs "
+_OTHERS = 8
 
 SCENARIOS = "scenarios"
 ROBUSTNESS = "robustness"
@@ -60,7 +62,9 @@ def verdict(run: RunResult) -> str:
 
 
 def last_line(run: RunResult) -> str:
-    """Return "231 passed, 2 failed, 18 not run (15 need --event-command, 3 need a process), 1 expected failure"."""
+    """Return "231 passed, 2 failed, 18 not run (15 need --event-command, 3 need a process), 1 expected failure"; level
+    full", without the level where there is none.
+    """
     count = totals(run)
     parts = [f"{count.passed} passed", f"{count.failed} failed"]
     if count.not_run:
@@ -69,7 +73,30 @@ def last_line(run: RunResult) -> str:
         parts.append(f"{count.expected_failures} expected failure{'' if count.expected_failures == 1 else 's'}")
     if count.healed:
         parts.append(f"{count.healed} expected to fail but passed")
-    return ", ".join(parts)
+    return "; ".join(filter(None, (", ".join(parts), level_note(run))))
+
+
+def level_note(run: RunResult) -> str:
+    """Return "level basic", or "level basic (selection)", or "" when the run has no level."""
+    return f"level {run.level}{' (selection)' * run.is_selection}" if run.level else ""
+
+
+def missing_tools_note(run: RunResult) -> str:
+    """Return which tools the server lacks, and what else it lists instead; "" when fixtures miss no tool."""
+    missing = run.missing_tools
+    if not missing:
+        return ""
+    number = sum(bool(result.missing_tools) for result in run.results)
+    lines = f"The server lacks {and_names(missing)}: {counted(number, 'fixture')} not run."
+    if run.other_tools:
+        others = join_first(run.other_tools, _OTHERS, lambda name: one_line(name, 60))
+        lines += f" It lists {others}: give --tool-map if one of them is meant."
+    return lines
+
+
+def and_names(names: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def reasons(run: RunResult) -> str:

@@ -1,22 +1,34 @@
-"""Show a run on the screen: failures as they occur, then each in full, then the counts in one line.
+"""Show a run on the screen: each new cause as it occurs, then the causes with an example of each, then the counts.
 
-A terminal has a progress bar. A log has none, since hundreds of lines would hide the failures.
+A terminal has a progress bar. A log has a line a minute instead, since hundreds of lines would hide the failures.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+import time
 from typing import IO, TYPE_CHECKING, NoReturn, cast
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
-from nexus_mcp.conformance.report.matrix import assertions, by_section, last_line
+from nexus_mcp.conformance.fixture import CORE
+from nexus_mcp.conformance.report.causes import causes, key_of
+from nexus_mcp.conformance.report.matrix import assertions, last_line, missing_tools_note
 from nexus_mcp.conformance.report.texts import (
     Trimmed,
+    counted,
     cut_note,
     escaped,
     format_leftovers,
@@ -28,17 +40,30 @@ from nexus_mcp.conformance.report.texts import (
     shown,
 )
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Cut
+from nexus_mcp.wording import join_first
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from types import TracebackType
 
-    from nexus_mcp.conformance.result import Assertion, FixtureResult, RunResult
+    from nexus_mcp.conformance.report.causes import Cause
+    from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult, RunResult
 
 WIDTH = 120
 """Columns when the output is not a terminal, such as in the log of a CI job."""
 LONGEST = 200
+IN_TABLE = 120
+"""Characters of a value in a table."""
 MOST = 8
 """Failed assertions of one fixture that are shown; the reports have them all."""
+MOST_CAUSES = 10
+"""Causes that are shown with an example; the others have a line each."""
+NAMED = 6
+"""Further fixtures of a cause that are named."""
+SUMMARY, NORMAL, VERBOSE = "summary", "normal", "verbose"
+"""How much of a run is shown: a line for each cause; with an example for each; every failure in full."""
+INTERVAL_S = 60.0
+"""Seconds between two lines about the progress when the output is not a terminal."""
 
 
 class RaisingConsole(Console):
@@ -69,21 +94,37 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
 class Screen:
     """Show one run of `total` fixtures on `file`. `terminal` and `width` are detected when they are None.
 
-    `quiet`: no line for a fixture, only the bar of a terminal.
+    `detail` is SUMMARY, NORMAL or VERBOSE. `quiet`: no line for a fixture, only the progress.
     """
 
     def __init__(
-        self, total: int, file: IO[str], *, terminal: bool | None = None, width: int | None = None, quiet: bool = False
+        self,
+        total: int,
+        file: IO[str],
+        *,
+        terminal: bool | None = None,
+        width: int | None = None,
+        quiet: bool = False,
+        detail: str = NORMAL,
+        interval_s: float = INTERVAL_S,
     ) -> None:
-        self._quiet = quiet
+        self._quiet = quiet or detail == SUMMARY
+        self._detail = detail
+        self._total = total
+        self._began = time.monotonic()
         console = make_console(file, terminal=terminal, width=width)
         self._console = console
         self._counts = {PASSED: 0, FAILED: 0, NOT_RUN: 0}
         self._running: dict[str, None] = {}
+        self._shown: set[Hashable] = set()
+        self._interval_s = interval_s
+        self._over = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
         self._progress = Progress(
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
             console=console,
             transient=True,
@@ -93,11 +134,16 @@ class Screen:
 
     def __enter__(self) -> Screen:
         self._progress.start()
+        if not self._console.is_terminal:
+            self._ticker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over.set()
+        if self._ticker.is_alive():
+            self._ticker.join()
         self._progress.stop()
 
     def line(self, text: str, style: str = "") -> None:
@@ -113,18 +159,33 @@ class Screen:
         """Show the result of a fixture, whose expected failure is marked already."""
         self._running.pop(result.test_id, None)
         self._counts[result.status] += 1
-        line = "" if self._quiet else _alarm(result)
+        line = "" if self._quiet or not self._is_new(result) else _alarm(result)
         if line:
             self.line(line, "red")
         self._progress.advance(self._task)
         self._describe()
 
     def failures(self, run: RunResult) -> None:
-        """Print a table for each unexpected failure, and a line for each fixture with an expected failure."""
-        for results in by_section(run.unexpected).values():
-            for result in results:
-                self._failure(result)
-        known = [result for result in run.having(FAILED) if result.expected]
+        """Print the causes of the unexpected failures, and the expected failures that passed."""
+        found = causes(run.unexpected)
+        if self._detail == VERBOSE:
+            for cause in found:
+                self._heading(cause)
+                for result in cause.results:
+                    self._failure(result)
+        else:
+            shown = found if self._detail == NORMAL else []
+            for cause in shown[:MOST_CAUSES]:
+                self._heading(cause)
+                self._failure(cause.example)
+                self._others(cause)
+            for place, cause in enumerate(found[len(shown[:MOST_CAUSES]) :]):
+                self._heading(cause, apart=place == 0)
+        self._expected(run)
+
+    def _expected(self, run: RunResult) -> None:
+        """Print the expected failures that passed; those that failed are counted in the last line."""
+        known = [result for result in run.having(FAILED) if result.expected] if self._detail == VERBOSE else []
         if known or run.healed:
             self._console.print()
         for result in known:
@@ -136,9 +197,11 @@ class Screen:
             self._console.print()
 
     def last_line(self, run: RunResult) -> None:
-        """Print the counts, and before them notes about cut evidence of failures and about undeleted files."""
+        """Print the counts, and before them notes about cut evidence of failures, missing tools and undeleted files."""
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
+        if missing := missing_tools_note(run):
+            self.line(missing, "yellow")
         for line in format_leftovers(run.left):
             self.line(line, "red")
         self.line(last_line(run), "bold green" if run.good else "bold red")
@@ -147,14 +210,41 @@ class Screen:
         counts = ", ".join(f"{number} {status}" for status, number in self._counts.items() if number)
         running = ", ".join(self._running)
         text = escaped(f"{counts}  {running}" if counts else running)
-        # Bar and numbers take about 40 columns; a second line would make the bar jump.
-        room = max(10, self._console.width - 45)
+        # Bar and numbers take about 50 columns; a second line would make the bar jump.
+        room = max(10, self._console.width - 55)
         self._progress.update(self._task, description=text if len(text) <= room else f"{text[: room - 1]}…")
 
+    def _is_new(self, result: FixtureResult) -> bool:
+        """Return whether the first failed assertion of a fixture is not like that of an earlier one."""
+        first = next((key_of(assertion) for assertion in assertions(result) if not assertion.passed), result.test_id)
+        if self._detail == VERBOSE or first not in self._shown:
+            self._shown.add(first)
+            return True
+        return False
+
+    def _tick(self) -> None:
+        while not self._over.wait(self._interval_s):
+            self.line(progress_line(self._counts, self._total, time.monotonic() - self._began))
+
+    def _heading(self, cause: Cause, *, apart: bool = True) -> None:
+        tools = cause.tools
+        where = ", ".join(f"{one_line(tool, 60)} {number}" for tool, number in list(tools.items())[:NAMED])
+        more = f" and {len(tools) - NAMED} more" if len(tools) > NAMED else ""
+        group = "" if cause.group == CORE else f"{one_line(cause.group)}: "
+        number = counted(len(cause.results), "fixture")
+        if apart:
+            self._console.print()
+        self.line(f"{number}: {group}{cause.title}", "bold")
+        self._indented(Text(f"at {where}{more}", style="dim"))
+
+    def _others(self, cause: Cause) -> None:
+        others = [one_line(result.test_id) for result in cause.results[1:]]
+        if others:
+            self._indented(Text(f"also: {join_first(others, NAMED)}", style="dim"))
+
     def _failure(self, result: FixtureResult) -> None:
-        self._console.print()
         self._console.print(
-            Text(f"✗ {one_line(result.test_id)}", style="bold red"), Text(one_line(result.source), style="dim")
+            Text(f"  ✗ {one_line(result.test_id)}", style="bold red"), Text(one_line(result.source), style="dim")
         )
         self._indented(Text(one_line(result.description), style="italic"))
         failed = [assertion for assertion in assertions(result) if not assertion.passed]
@@ -166,9 +256,33 @@ class Screen:
                 self._indented(Text(in_words(assertion, LONGEST * 2)))
         if len(failed) > MOST:
             self._indented(Text(f"… and {len(failed) - MOST} more; --report report.html has them all", style="dim"))
+        exchange = _exchange_of(result, failed[0]) if failed else None
+        if exchange is not None:
+            answer = one_line(exchange.error, LONGEST) or shown(exchange.answer, LONGEST)
+            self._indented(
+                Text(f"sent: {one_line(exchange.request, 60)} {shown(exchange.params, LONGEST)}", style="dim")
+            )
+            self._indented(Text(f"answer{' (an error)' * exchange.is_error}: {answer}", style="dim"))
 
     def _indented(self, what: Text | Table) -> None:
-        self._console.print(Padding(what, (0, 0, 0, 2), expand=False))
+        self._console.print(Padding(what, (0, 0, 0, 4), expand=False))
+
+
+def progress_line(counts: dict[str, int], total: int, seconds: float) -> str:
+    """Return "120 of 740 fixtures, 3 failed, about 2 min left"; without a time before the first fixture has ended."""
+    done = sum(counts.values())
+    parts = [f"{done} of {total} fixtures", f"{counts[FAILED]} failed"]
+    if done:
+        left = seconds / done * (total - done)
+        parts.append(f"about {round(left / 60)} min left" if left >= 90 else f"about {round(left)} s left")
+    return ", ".join(parts)
+
+
+def _exchange_of(result: FixtureResult, assertion: Assertion) -> Exchange | None:
+    """Return the request of the step of an assertion, the last one for the postcondition."""
+    of_step = [exchange for exchange in result.exchanges if exchange.step == assertion.step]
+    found = of_step or list(result.exchanges)
+    return found[-1] if found else None
 
 
 def _alarm(result: FixtureResult) -> str:
@@ -189,9 +303,9 @@ def _table(failed: list[Assertion]) -> Table:
     for assertion in failed:
         where = place(assertion)
         what = Text(assertion.kind if where == assertion.kind else f"{one_line(assertion.kind)}: {where}")
-        found = Text(seen(assertion, LONGEST), style="red")
+        found = Text(seen(assertion, IN_TABLE), style="red")
         if note(assertion):
-            found.append(f"\n{one_line(note(assertion), LONGEST)}", style="dim")
-        expected = Text(shown(assertion.expected, LONGEST), style="green")
+            found.append(f"\n{one_line(note(assertion), IN_TABLE)}", style="dim")
+        expected = Text(shown(assertion.expected, IN_TABLE), style="green")
         table.add_row(what, Text(one_line(assertion.path)), expected, found)
     return table

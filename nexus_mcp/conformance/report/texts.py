@@ -112,6 +112,9 @@ def in_words(assertion: Assertion, limit: int = 200) -> str:
 
 def note(assertion: Assertion) -> str:
     """Return why a matcher or an array does not match, if the expected and the seen value do not show it."""
+    if isinstance(assertion.expected, dict) and "keys" not in assertion.expected:
+        # The message repeats both values, except where a pattern could not be matched at all.
+        return assertion.message if "; the pattern " in assertion.message else ""
     return assertion.message if isinstance(assertion.expected, (dict, list)) else ""
 
 

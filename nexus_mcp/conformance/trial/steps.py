@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nexus_mcp.conformance.document import Unparsable, count_values, parse
 from nexus_mcp.conformance.evidence import record_exchange
 from nexus_mcp.conformance.failures import Reply, TargetFailure, last_line
-from nexus_mcp.conformance.fixture import Action, Event, Kill, Parallel, Restart, Step, WriteFile
+from nexus_mcp.conformance.fixture import Action, Event, Kill, ListTools, Parallel, Restart, Step, WriteFile
 from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
 from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
@@ -79,6 +79,7 @@ class Steps:
         doers: dict[type, Callable[[Any, Step, str], Awaitable[list[Answer]]]] = {
             Action: self._action,
             Event: self._event,
+            ListTools: self._list_tools,
             WriteFile: self._write_file,
             Restart: self._restart,
             Kill: self._kill,
@@ -139,6 +140,12 @@ class Steps:
             raise HarnessFault([problem], next_step=NAME_PROGRAM_HINT) from error
         record = record_exchange(label, request, event.params, reply, earlier=len(self.exchanges))
         self.exchanges.append(replace(record, description=event.description))
+        return [Answer(label, reply, step.asserts)]
+
+    async def _list_tools(self, look: ListTools, step: Step, label: str) -> list[Answer]:
+        reply = (await self._running()).list_tools(look.tools)
+        # The names are in the answer: they are no argument of a request.
+        self.exchanges.append(record_exchange(label, "list_tools", {}, reply, earlier=len(self.exchanges)))
         return [Answer(label, reply, step.asserts)]
 
     async def _write_file(self, change: WriteFile, _step: Step, _label: str) -> list[Answer]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.checks import answer_checks, asserts_error_path, file_checks
 from nexus_mcp.conformance.failures import TargetFailure
-from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, Parallel, WriteFile
+from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, ListTools, Parallel, WriteFile
 from nexus_mcp.conformance.processes.helper import Budget, budget
 from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.result import Assertion
@@ -189,7 +189,7 @@ def _without(kind: str, assertions: list[Assertion]) -> list[Assertion]:
 
 
 def _has_answer(step: Step) -> bool:
-    return isinstance(step.do, (Action, Event, Kill))
+    return isinstance(step.do, (Action, Event, Kill, ListTools))
 
 
 def _or_another(sandbox: Sandbox) -> str:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.report.html.evidence import failures, fixtures, not_run_list
 from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, joined
-from nexus_mcp.conformance.report.matrix import Cell, Row, matrix, reasons, totals, verdict
+from nexus_mcp.conformance.report.matrix import (
+    Cell,
+    Row,
+    level_note,
+    matrix,
+    missing_tools_note,
+    reasons,
+    totals,
+    verdict,
+)
 from nexus_mcp.conformance.report.texts import counted, cut_note, format_leftovers, one_line
 from nexus_mcp.conformance.result import CHECKS, NOT_RUN
 
@@ -50,6 +59,7 @@ def heading(run: RunResult) -> Html:
     facts = (
         ("Target", el("code", one_line(run.target, 400))),
         ("Protocol", one_line(run.protocol) or "–"),
+        *([("Level", level_note(run).removeprefix("level "))] if run.level else []),
         ("Started", el("time", one_line(run.started_at))),
         ("Took", duration(run.seconds)),
     )
@@ -66,6 +76,7 @@ def heading(run: RunResult) -> Html:
         _bar(run),
         el("ul", *(_tile(*tile) for tile in _tiles(run)), class_="tiles"),
         el("p", f"Not run: {reasons(run)}", class_="note") if run.having(NOT_RUN) else "",
+        el("p", missing_tools_note(run), class_="note") if run.missing_tools else "",
         el("p", cut_note(run.cut), class_="note") if run.cut else "",
         *(el("p", line, class_="note") for line in format_leftovers(run.left)),
         class_="good" if run.good else "bad",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nexus_mcp.conformance.fixture import CORE
+from nexus_mcp.conformance.report.causes import causes
 from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, fold, joined
 from nexus_mcp.conformance.report.matrix import assertions, by_section, not_run
 from nexus_mcp.conformance.report.texts import (
@@ -19,7 +21,7 @@ from nexus_mcp.conformance.report.texts import (
     shown,
 )
 from nexus_mcp.conformance.result import FAILED, MISSING, NOT_RUN
-from nexus_mcp.wording import and_more
+from nexus_mcp.wording import and_more, list_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,13 @@ LONGEST_BLOCK = 20_000
 
 FEW = 3
 """Up to this many failures are open when the page opens."""
+EVIDENCE = 100_000
+"""Characters of all the examples that are shown in full."""
+BRIEF = 160
+EXPLAINED = (
+    "Failures that look alike except for numbers, ids, times and paths have one cause. Each has one example in full; "
+    "--report result.json has the requests and files of all of them."
+)
 LONGEST = 1000
 """Characters of a description or a reason."""
 
@@ -131,7 +140,7 @@ def failures(run: RunResult) -> list[Html]:
     """Return up to three sections: failed, passed against expectation, failed as expected."""
     known = tuple(result for result in run.having(FAILED) if result.expected)
     return [
-        _failed("failed", "Failed", "", run.unexpected),
+        _by_cause(run),
         _failed(
             "healed",
             "Expected to fail, but passed",
@@ -150,7 +159,7 @@ def not_run_list(run: RunResult) -> Html:
     folds = (
         fold(
             joined(el("b", one_line(reason, 400)), el("small", f" {counted(len(results), 'fixture')}")),
-            _listing(results),
+            el("p", *(joined(el("code", one_line(result.test_id)), " ") for result in results)),
         )
         for reason, results in reasons.items()
     )
@@ -160,10 +169,48 @@ def not_run_list(run: RunResult) -> Html:
 def fixtures(run: RunResult) -> Html:
     """Return every fixture, by tool."""
     folds = (
-        fold(joined(el("code", one_line(name)), el("small", f" {_tally(results)}")), _listing(results))
+        fold(
+            joined(el("code", one_line(name)), el("small", f" {_tally(results)}")),
+            _listing([result for result in results if result.status != NOT_RUN]),
+        )
         for name, results in by_section(run.results).items()
     )
     return el("section", el("h2", "All fixtures"), *folds, id="fixtures")
+
+
+def _by_cause(run: RunResult) -> Html:
+    """Return the failures by cause: an example in full for each while EVIDENCE lasts, a few lines for the others."""
+    found = causes(run.unexpected)
+    if not found:
+        return Html("")
+    heading = f"{counted(len(run.unexpected), 'fixture')}, {counted(len(found), 'cause')}"
+    parts = [el("h2", "Failed ", el("small", heading)), el("p", EXPLAINED, class_="note")]
+    room = EVIDENCE
+    for cause in found:
+        where = ", ".join(f"{one_line(tool, 60)} {number}" for tool, number in cause.tools.items())
+        group = "" if cause.group == CORE else f"{one_line(cause.group)}: "
+        head = f"{counted(len(cause.results), 'fixture')}: {group}"
+        example = _article(cause.example, open_=len(found) <= FEW)
+        others = cause.results[1:]
+        if len(example) > room:
+            example, others = Html(""), cause.results
+        room -= len(example)
+        parts += [el("h3", head, el("code", cause.title)), el("p", f"at {where}", class_="note"), example]
+        parts += map(_brief, others)
+    return el("section", *parts, id="failed")
+
+
+def _brief(result: FixtureResult) -> Html:
+    """Return a failure in a few lines, without its requests and files."""
+    failed = [in_words(assertion, BRIEF) for assertion in assertions(result) if not assertion.passed]
+    return el(
+        "article",
+        el("b", one_line(result.test_id)),
+        el("span", f" {one_line(result.description, BRIEF * 2)}", class_="first"),
+        el("ul", *(el("li", el("code", text)) for text in list_first(failed, FEW))),
+        id=anchor(result.test_id),
+        class_="brief known" if result.expected else "brief failed",
+    )
 
 
 def _failed(name: str, title: str, note: str, results: Sequence[FixtureResult]) -> Html:
@@ -172,14 +219,13 @@ def _failed(name: str, title: str, note: str, results: Sequence[FixtureResult]) 
     parts = [el("h2", f"{title} ", el("small", str(len(results))))]
     if note:
         parts.append(el("p", note, class_="note"))
-    open_ = name == "failed" and len(results) <= FEW
     for section, members in by_section(results).items():
         parts.append(el("h3", el("code", one_line(section))))
-        parts += [_article(result, open_=open_) for result in members]
+        parts += [_brief(one) if one.expected and one.status == FAILED else _article(one) for one in members]
     return el("section", *parts, id=name)
 
 
-def _article(result: FixtureResult, *, open_: bool) -> Html:
+def _article(result: FixtureResult, *, open_: bool = False) -> Html:
     failed = [assertion for assertion in assertions(result) if not assertion.passed]
     first = in_words(failed[0], 160) if failed else "passed"
     more = and_more(len(failed) - 1)

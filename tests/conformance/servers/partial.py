@@ -1,0 +1,59 @@
+"""A server with two of the eleven tools, as a newcomer writes it with the official SDK: tasks are numbered from 0."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+TOOLS = [
+    types.Tool(
+        name="task_add",
+        input_schema={
+            "type": "object",
+            "properties": {"title": {"type": "string"}, "context": {"type": "string"}},
+            "required": ["title", "context"],
+        },
+        annotations=types.ToolAnnotations(destructive_hint=False),
+    ),
+    types.Tool(name="task_list", input_schema={"type": "object"}),
+    types.Tool(name="removeTask", input_schema={"type": "object"}),
+]
+
+
+def tasks_file() -> Path:
+    return Path(os.environ["NEXUS_PROJECT_ROOT"], ".nexus", "state", "tasks.json")
+
+
+async def call(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    arguments, file = params.arguments or {}, tasks_file()
+    tasks = json.loads(file.read_text())["tasks"] if file.exists() else []
+    if params.name == "task_add":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        tasks.append({"id": len(tasks), **arguments, "status": "pending", "deps": []})
+        file.write_text(json.dumps({"goal": "", "decisions": [], "tasks": tasks}))
+        answer: dict[str, Any] = {"task": tasks[-1]}
+    else:
+        answer = {"goal": "", "tasks": tasks} if file.exists() else {"exists": False}
+    text = types.TextContent(type="text", text=json.dumps(answer))
+    return types.CallToolResult(content=[text], structured_content=answer)
+
+
+async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=TOOLS)
+
+
+async def main() -> None:
+    server = Server("partial", version="1", on_list_tools=listed, on_call_tool=call)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
