@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import JournalError, NexusError, UsageError
 from nexus_mcp.store import journal, read_only
-from nexus_mcp.store.poller import FILES, mark
+from nexus_mcp.store.poller import EACH, FILES, mark
 from nexus_mcp.store.read_only import ReadOnlyStore
+from nexus_mcp.store.run_files import RUNS, STATUS
 from nexus_mcp.views.ledger import Ledger
 from nexus_mcp.views.status import status
 from nexus_mcp.workspace import Workspace
@@ -112,7 +113,9 @@ class Project:
         """Return the paths to poll for changes (store/poller.py)."""
         own = [f"{self.root}/.nexus/{name}/" for name in ("context", "memory", "rules")]
         shared = f"{self.workspace.state_root}/.nexus/"
-        return [f"{self.root}/.nexus/", *own, shared, f"{shared}state/", f"{shared}state/artifacts{FILES}"]
+        state = f"{shared}state/"
+        runs = f"{state}{RUNS}/{STATUS}{EACH}"
+        return [f"{self.root}/.nexus/", *own, shared, state, f"{state}artifacts{FILES}", runs]
 
 
 def open_projects(workspaces: Iterable[Workspace], cache: str) -> list[Project]:

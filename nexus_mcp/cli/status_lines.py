@@ -10,7 +10,7 @@ from nexus_mcp.cli.blocks import BLANK, DETAIL, LEAD, MAIN, NUMBER, Line, Table,
 from nexus_mcp.cli.options import count_noun
 from nexus_mcp.cli.task_lines import problem_lines, progress, task_table
 from nexus_mcp.state import plan as plans
-from nexus_mcp.views import task_rows, tasks
+from nexus_mcp.views import runs, task_rows, tasks
 from nexus_mcp.views.period import age
 from nexus_mcp.worktree import is_linked, main_of
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nexus_mcp.views.agents import Agent
     from nexus_mcp.views.cycles import CycleRow
     from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views.runs import RunRow
     from nexus_mcp.views.status import Status
     from nexus_mcp.views.task_rows import Row
 
@@ -51,6 +52,7 @@ def status_blocks(view: Status, now: float, width: int) -> list[Block]:
         [*_plan(view["plan"], at), *_progress(view["tasks"], width)] or _nothing(view),
         _questions(view["plan"]),
         *_tasks(view["tasks"]),
+        _run(view["run"], at),
         _agents(view["agents"], at),
         _last(view["last_cycle"], at),
         _place(view),
@@ -137,6 +139,24 @@ def _tasks(view: dict[str, Any] | None) -> list[list[Block]]:
 
 def _more(rest: int, step: str) -> list[Block]:
     return [Line((f"and {rest} more: {step}", blocks.DIM), lead="  ")] if rest > 0 else []
+
+
+def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:
+    """Return the newest run unless it is completed: its progress, open questions and the command that goes on."""
+    if run is None or run["status"] == runs.COMPLETED:
+        return []
+    parts = [f"{run['done']} of {count_noun(run['total'], 'task')} done"]
+    parts += [f"{run[name]} {name}" for name in ("failed", "paused") if run[name]]
+    style = blocks.ACTIVE if run["status"] == "running" else blocks.QUESTION
+    found: list[Block] = [
+        heading("Run", f"{run['id']}, {at(run['updated_at'])}"),
+        Line((run["status"], style), f"  {', '.join(parts)}", lead="  "),
+    ]
+    rows = [[("?", blocks.QUESTION), one["id"], one["summary"]] for one in run["questions"]]
+    if rows:
+        found += [Table((LEAD, DETAIL, MAIN), rows[:FEWER], indent=2)]
+        found += _more(len(rows) - FEWER, "nexus-mcp run status lists them all.")
+    return [*found, Line((f"go on: {run['command']}", blocks.DIM), lead="  ")]
 
 
 def _agents(agents: Sequence[Agent], at: Callable[[str], str]) -> list[Block]:

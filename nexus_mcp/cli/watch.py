@@ -27,7 +27,8 @@ from nexus_mcp.cli.status_lines import status_blocks
 from nexus_mcp.cli.terminal import is_terminal
 from nexus_mcp.errors import UsageError
 from nexus_mcp.log import printable
-from nexus_mcp.store.poller import PAUSE, mark
+from nexus_mcp.store.poller import EACH, PAUSE, mark
+from nexus_mcp.store.run_files import RUNS, STATUS
 from nexus_mcp.views.status import status
 from nexus_mcp.workspace import is_harness_id
 
@@ -55,7 +56,7 @@ _STEPS = {
 """Key -> lines to scroll."""
 _AGES_S = 10.0
 """Seconds after which the times (`5 min ago`) are computed anew."""
-_FOLDER, _FILES = ".nexus/state", (".nexus/history.json",)
+_FOLDER, _FILES = ".nexus/state", (".nexus/history.json", f".nexus/state/{RUNS}/{STATUS}{EACH}")
 
 
 def watch(store: Store, workspace: Workspace) -> int:

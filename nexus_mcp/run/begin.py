@@ -24,12 +24,12 @@ from nexus_mcp.run.run_folder import (
     read_log,
     run_folder,
     run_id,
-    run_ids,
     write_json,
 )
 from nexus_mcp.run.setup import Options, Run
 from nexus_mcp.run.worktrees import Repository
 from nexus_mcp.state import times
+from nexus_mcp.store.run_files import run_ids
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog

@@ -6,16 +6,19 @@ import os
 from datetime import UTC, datetime
 
 from nexus_mcp.errors import UsageError
+from nexus_mcp.run import control
 from nexus_mcp.run.begin import unfinished
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.projection import project
-from nexus_mcp.run.run_folder import HEADER, RUNS, is_run_id, read_json, read_log, run_folder, run_ids
+from nexus_mcp.run.run_folder import HEADER, read_json, read_log, run_folder
 from nexus_mcp.run.worktrees import Repository
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.run_files import RUNS, is_run_id, run_ids
 
 KEPT = 20
 _DAY_S = 86_400
+_HEADS = "refs/heads/"
 
 
 def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
@@ -27,6 +30,49 @@ def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
     if days is None:
         return [name for name in names[:-KEPT] if name != open_run]
     return [name for name in names if name != open_run and now - _last_change(state, name) > days * _DAY_S]
+
+
+async def drop_old_runs(state: Folder, root: str, worktrees: str) -> list[str]:
+    """Remove the finished runs beyond the newest KEPT, and return their ids. Raise GitFailed, StorageError.
+
+    A run stays whose work is not in the checked out branch, that has a worktree of an attempt, or that was not ended:
+    `run clean` removes these. The caller holds the lock of runs.
+    """
+    names = run_ids(state)[:-KEPT]
+    if not names:
+        return []
+    refs = f"{_HEADS}nexus/*/integration"
+    unmerged = set((await Git(root).out("for-each-ref", "--no-merged=HEAD", "--format=%(refname)", refs)).split())
+    removed = []
+    for name in names:
+        place = _worktrees_of(state, name, worktrees)
+        is_merged = f"{_HEADS}{Repository(root, name, place).integration}" not in unmerged
+        if is_merged and not _has_worktree(os.path.join(place, name)) and _is_finished(state, name):
+            await clean(state, root, worktrees, name)
+            removed.append(name)
+    return removed
+
+
+def _has_worktree(folder: str) -> bool:
+    """Return whether the folder of the worktrees of a run has one of an attempt."""
+    return os.path.isdir(folder) and any(entry != "integration" for entry in os.listdir(folder))
+
+
+def _is_finished(state: Folder, name: str) -> bool:
+    with run_folder(state, name) as folder:
+        if folder is None or read_json(folder, HEADER) is None or control.has_requests(folder):
+            return False
+        ended = project(read_log(folder)[0]).ended
+    return ended is not None and ended.status in ("completed", "failed")
+
+
+def _worktrees_of(state: Folder, name: str, default: str) -> str:
+    """Return the folder of the worktrees of a run: as its header says, else `default`."""
+    with run_folder(state, name) as folder:
+        header = None if folder is None else read_json(folder, HEADER)
+    if not isinstance(header, dict):
+        return default
+    return os.path.expanduser(str((header.get("config") or {}).get("worktrees") or RunConfig().worktrees))
 
 
 def _last_change(state: Folder, name: str) -> float:
@@ -46,13 +92,7 @@ async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str
         raise UsageError(f"There is no run {name!r}.", next_step="nexus-mcp run list shows them.")
     if name == unfinished(state):
         raise UsageError(f"{name} is not finished.", next_step="nexus-mcp run goes on; --new abandons it.")
-    with run_folder(state, name) as folder:
-        assert folder is not None
-        header = read_json(folder, HEADER)
-    if isinstance(header, dict):
-        place = str((header.get("config") or {}).get("worktrees") or RunConfig().worktrees)
-        worktrees = os.path.expanduser(place)
-    repository = Repository(root, name, worktrees)
+    repository = Repository(root, name, _worktrees_of(state, name, worktrees))
     left = await _remove_git(repository)
     with state.make(RUNS)[0] as runs, runs.make(name)[0] as folder:
         _empty(folder)

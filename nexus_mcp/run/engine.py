@@ -20,13 +20,14 @@ from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import TaskRecord
 from nexus_mcp.run.questions import Questions
 from nexus_mcp.run.ready import plan
-from nexus_mcp.run.run_folder import STATUS, write_file
+from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.setup import CLIENT, Run
 from nexus_mcp.run.status import milliseconds, status_file
 from nexus_mcp.run.status_path import StatusPath
 from nexus_mcp.state import times
 from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, PENDING
+from nexus_mcp.store.run_files import STATUS
 from nexus_mcp.tools import task_update
 from nexus_mcp.tools.definition import ToolContext
 

@@ -16,6 +16,7 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run import final_merge, report, routing
 from nexus_mcp.run.begin import measure_baseline
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
+from nexus_mcp.run.cleaning import drop_old_runs
 from nexus_mcp.run.engine import LocalEngine
 from nexus_mcp.run.leases import Leases
 from nexus_mcp.run.precheck import Item, of_checks
@@ -43,13 +44,16 @@ class Front:
 
 @dataclass(slots=True)
 class Result:
-    """How a run ended. `merge` is "" if the user's branch has everything, else why it has not; `report` its path."""
+    """How a run ended. `merge` is "" if the user's branch has everything, else why it has not; `report` its path;
+    `removed` has the old runs that made room.
+    """
 
     status: ev.RunStatus
     merge: str = ""
     merge_is_open: bool = False
     report: str = ""
     problems: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
 
 
 async def execute(run: Run, front: Front, *, signalled: Callable[[], bool] = bool) -> Result:
@@ -86,8 +90,17 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
     run.emit(ev.RunEnded(status=result.status, reason=result.merge if result.status == "failed" else ""))
     result.report = _report(run, result)
     await user_hook(run, "on-complete", {"NEXUS_STATUS": result.status})
+    if not signalled():
+        await _drop_old_runs(run, state, result)
     result.problems += [f"{one.path}: {one.problem}" for one in front.status_paths if one.problem]
     return result
+
+
+async def _drop_old_runs(run: Run, state: Folder, result: Result) -> None:
+    try:
+        result.removed = await drop_old_runs(state, run.repository.root, run.repository.worktrees)
+    except NexusError as error:
+        result.problems.append(f"old runs are kept: {error}")
 
 
 async def _unless_stopped(run: Run, work: Coroutine[Any, Any, None]) -> None:

@@ -16,8 +16,8 @@ from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.drivers import driver
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.ready import waves
-from nexus_mcp.run.run_folder import LOCK, holder
 from nexus_mcp.state.tasks import COMPLETED
+from nexus_mcp.store.run_files import LOCK, holder
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog

@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import psutil
 
@@ -21,41 +21,24 @@ from nexus_mcp.run.events import AnyEvent, Event, parse, render
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
+from nexus_mcp.store.run_files import LOCK, RUNS, read_holder
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LOCK = "run.lock"
-RUNS = "runs"
 LOG = "events.jsonl"
 HEADER = "run.json"
-STATUS = "status.json"
 LOG_LIMIT = 256 << 20
 _SMALL = 16 << 20
+_TRIES, _PAUSE = 10, 0.02
 _UNSYNCED = frozenset(("usage", "session", "phase", "guard"))
 """Events that describe no effect: a power cut may take them."""
 
 
 class RunBusy(NexusError):
     """Another run of this project holds the lock."""
-
-
-class Holder(NamedTuple):
-    """The process that holds the lock, as far as it wrote it down."""
-
-    run: str
-    pid: int
-    host: str
-    since: str
-    create_time: float = 0.0
-
-    def describe(self) -> str:
-        """Return the holder for messages."""
-        return (
-            f"run {self.run or '(starting)'}, process {self.pid} on {self.host or 'this machine'}, since {self.since}"
-        )
 
 
 class RunLock:
@@ -70,16 +53,25 @@ class RunLock:
         except OSError as error:
             raise StorageError(state.show(LOCK), "open", reason(error)) from error
         self._shown = state.show(LOCK)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = _holder(self._fd)
+        if not self._is_taken():
+            holder = read_holder(self._fd)
             self.close()
             held = holder.describe() if holder else "another process"
             raise RunBusy(
                 f"Another run works on this project: {held}.",
                 next_step="nexus-mcp run status shows it; nexus-mcp run stop ends it.",
             ) from None
+
+    def _is_taken(self) -> bool:
+        """Take the lock and return True; False if another process keeps it. Who looks at it holds it for a moment."""
+        for left in reversed(range(_TRIES)):
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                time.sleep(_PAUSE if left else 0)
+            else:
+                return True
+        return False
 
     def name(self, run: str) -> None:
         """Write the holder into the lock file, for messages of others."""
@@ -100,34 +92,6 @@ class RunLock:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def holder(state: Folder) -> Holder | None:
-    """Return the process that holds the lock now, None if it is free. Raise PathRefused, StorageError."""
-    if fcntl is None or not state.check_plain(LOCK):
-        return None
-    try:
-        fd = state.open(LOCK, os.O_RDWR)
-    except OSError as error:
-        raise StorageError(state.show(LOCK), "open", reason(error)) from error
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return _holder(fd) or Holder("", 0, "", "")
-    else:
-        return None
-    finally:
-        close_fd(fd)
-
-
-def _holder(fd: int) -> Holder | None:
-    try:
-        value = json.loads(os.pread(fd, 4096, 0))
-        return Holder(
-            str(value["run"]), int(value["pid"]), str(value["host"]), str(value["since"]), value["create_time"]
-        )
-    except (ValueError, KeyError, TypeError, OSError):
-        return None
 
 
 class EventLog:
@@ -186,20 +150,6 @@ def read_log(folder: Folder) -> tuple[list[AnyEvent], int]:
 def run_id(now: float) -> str:
     """Return the id of a run that starts now: `run-2026-02-25T10-00-00-000Z`."""
     return f"run-{times.stamp(now).replace(':', '-').replace('.', '-')}"
-
-
-def is_run_id(name: str) -> bool:
-    """Return whether the name is the id of a run, and so a safe name of its folder."""
-    return name.startswith("run-") and name.replace("-", "").isalnum() and name.isascii() and len(name) < 60
-
-
-def run_ids(state: Folder) -> list[str]:
-    """Return the ids of all runs of the project, oldest first. Raise PathRefused, StorageError."""
-    runs = state.child(RUNS)
-    if runs is None:
-        return []
-    with runs:
-        return sorted(name for name in runs.names() if is_run_id(name))
 
 
 @contextmanager

@@ -12,9 +12,10 @@ from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.events import AnyEvent
 from nexus_mcp.run.projection import RunRecord, project
-from nexus_mcp.run.run_folder import HEADER, Holder, holder, is_run_id, read_json, read_log, run_folder, run_ids
+from nexus_mcp.run.run_folder import HEADER, read_json, read_log, run_folder
 from nexus_mcp.run.status import Status, StatusFile, status_file
 from nexus_mcp.state import times
+from nexus_mcp.store.run_files import Holder, holder, is_run_id, run_ids
 
 if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder

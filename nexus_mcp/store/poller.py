@@ -28,6 +28,11 @@ FILES = "///"
 MOST_FILES = 1000
 """Most names below a folder whose files are polled: each costs a look at its status."""
 
+EACH = "////"
+"""Suffix of a file path that stands for the file of this name in each folder beside it: runs/status.json//// for
+runs/*/status.json.
+"""
+
 Mark = object
 
 
@@ -115,6 +120,8 @@ def mark(base: str, path: str) -> Mark:
     """Return a value that differs after a change of the file or folder. Never raises; follows no link."""
     where = os.path.join(base, path.rstrip("/"))
     try:
+        if path.endswith(EACH):
+            return hash(frozenset(_each(*os.path.split(where))))
         seen = os.lstat(where)
         if path.endswith(FILES):
             return hash(frozenset(_names(where, MOST_FILES, _status))) if stat.S_ISDIR(seen.st_mode) else None
@@ -142,6 +149,18 @@ def _entries(where: str) -> Iterator[object]:
             try:
                 yield entry.name, _of(entry.stat(follow_symlinks=False))
             except FileNotFoundError:
+                continue
+
+
+def _each(folder: str, name: str) -> Iterator[object]:
+    with os.scandir(folder) as entries:
+        for number, entry in enumerate(entries):
+            if number == MOST_FILES:
+                yield _time(folder)
+                return
+            try:
+                yield entry.name, _of(os.lstat(os.path.join(entry.path, name)))
+            except OSError:
                 continue
 
 

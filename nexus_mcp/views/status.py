@@ -1,4 +1,4 @@
-"""The view `status`: the plan, the tasks, the agents that run, and the cycle that was closed last."""
+"""The view `status`: the plan, the tasks, the newest run, the agents that run, and the cycle that was closed last."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nexus_mcp.views.agents import Agent
     from nexus_mcp.views.cycles import CycleRow
     from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views.runs import RunRow
     from nexus_mcp.workspace import Workspace
 
     class Status(TypedDict):
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         state_root: str
         plan: dict[str, Any] | None
         tasks: dict[str, Any] | None
+        run: RunRow | None
         agents: list[Agent]
         cycles: int
         last_cycle: CycleRow | None
@@ -37,11 +39,13 @@ if TYPE_CHECKING:
 def status(store: Store, workspace: Workspace) -> Status:
     """Return the status of the project. Never raises NexusError: an unreadable file is one of the `faults`."""
     from nexus_mcp.views.agents import running_agents  # imported late: `line` needs none of it
+    from nexus_mcp.views.runs import newest_run
 
     faults: list[FaultRow] = []
     both = store.snapshot()
     plan = read_or_fault(both.plan, faults)
     tasks = read_or_fault(both.tasks, faults)
+    run = read_or_fault(lambda: newest_run(store), faults)
     agents, unreadable = running_agents(store)
     count, last = read_or_fault(lambda: store.history(_last_cycle), faults) or (0, None)
     return {
@@ -50,6 +54,7 @@ def status(store: Store, workspace: Workspace) -> Status:
         "state_root": workspace.state_root if workspace.state_root != workspace.root else "",
         "plan": None if plan is None else plan_view(plan),
         "tasks": None if tasks is None else tasks_view(tasks),
+        "run": run,
         "agents": agents,
         "cycles": count,
         "last_cycle": last,
@@ -107,12 +112,15 @@ def tasks_view(tasks: dict[str, Any]) -> dict[str, Any]:
 def line(store: Store) -> str:
     """Return the status on one line: `2/5 done · 1 running · 2 ready · 1 question`; parts of 0 are left out.
 
-    `no plan` without plan and tasks, and `unreadable: nexus-mcp doctor` if a file cannot be read. Only plan.json and
-    tasks.json are read, and no library is imported: a status bar calls this every few seconds.
+    `no plan` without plan and tasks, and `unreadable: nexus-mcp doctor` if a file cannot be read. Only plan.json,
+    tasks.json and the status of the newest run are read, and no library is imported: a status bar calls this every few
+    seconds.
     """
+    from nexus_mcp.views.runs import newest_run, part
+
     both = store.snapshot()
     try:
-        plan, tasks = both.plan(), both.tasks()
+        plan, tasks, run = both.plan(), both.tasks(), newest_run(store)
     except NexusError:
         return "unreadable: nexus-mcp doctor"
     parts = []
@@ -123,6 +131,8 @@ def line(store: Store) -> str:
         parts += [f"{number[task_rows.READY]} ready"] if number[task_rows.READY] else []
     pending = 0 if plan is None else len(plans.pending(plan))
     parts += [f"{pending} question{'s' * (pending != 1)}"] if pending else []
+    at_work = part(run, has_tasks=tasks is not None and bool(tasks["tasks"]))
+    parts += [at_work] if at_work else []
     if not parts:
         parts = ["no plan"] if plan is None else ["plan decided"]
     return " · ".join(parts)

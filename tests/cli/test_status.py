@@ -19,6 +19,8 @@ from tests.cli.screens import Terminal, shown, terminal
 from tests.cli.support import COMMAND, LIMIT, environment, nexus
 from tests.support import Project
 
+GOLDEN = Path(__file__).parents[1] / "run" / "golden"
+
 
 def status(capsys: pytest.CaptureFixture[str], project: Project, *words: str) -> tuple[int, str, str]:
     code = main(["status", "--project", str(project.root), *words])
@@ -42,6 +44,20 @@ def test_status_shows_everything_at_a_glance(project: Project) -> None:
     assert "Running agents\n  ▸  engineer  codex  1970-01-01" in text
     assert "Closed last\n  ✓  1  Read configuration files  " in text
     assert lines[-1].endswith("1 of 1 task done, 1 decision")
+
+
+def test_status_names_the_run_and_how_to_go_on(capsys: pytest.CaptureFixture[str], project: Project) -> None:
+    """A run that is not completed has its progress, its questions as text, and the command that goes on."""
+    looking.typical(project)
+    found = json.loads((GOLDEN / "question.json").read_text(encoding="utf-8"))
+    found["questions"][0]["summary"] = "Which\x1b[31m one?"
+    project.put("state/runs/run-1/status.json", json.dumps(found))
+    code, out, _ = status(capsys, project)
+    assert code == 0
+    assert f"Run  run-1, {found['updatedAt']}" in out
+    assert "  crashed  0 of 2 tasks done" in out
+    assert "q1  Which\\x1b[31m one?" in out
+    assert "  go on: nexus-mcp run answer q1 TEXT" in out
 
 
 def test_status_in_a_pipe_has_absolute_times(capsys: pytest.CaptureFixture[str], project: Project) -> None:

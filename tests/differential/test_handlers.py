@@ -21,6 +21,7 @@ URIS = (
     *("plan", "tasks", "tasks/ready", "history", "history?query=t%C3%B6&last_n=1", "history?last_n=x", "knowledge"),
     *("artifacts/a/%C3%B6.md", "artifacts/../x", "artifacts/none", "memory/none.md", "memory/%FF", "nothing"),
     *("agents/engineer", "agents/enginer", "skills/nx-plan", "cycle/x", "cycle/2026-01-02T03:04:05.250Z"),
+    *("run", "run/x"),
 )
 PROMPTS: tuple[tuple[str, Json], ...] = (
     *((name, {}) for name in ("nx-init", "nx-plan", "nx-run", "nx-sync", "plan", "run", "sync", "d", "m", "rule", "x")),

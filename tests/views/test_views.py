@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,9 @@ def _cycle(call: Client, clock: Clock, topic: str, decision: str) -> None:
     clock.advance()
 
 
+GOLDEN = Path(__file__).parents[1] / "run" / "golden"
+
+
 def _cycle_at(archive: Archive, number: int) -> dict[str, Any]:
     return cycles.cycle_view(number + 1, archive.cycle(number))
 
@@ -89,6 +93,52 @@ def test_status_shows_running_agents(project: Project, store: Store, clock: Cloc
         tracker.record(store, "claude-code", event)
     (agent,) = _status(project)["agents"]
     assert (agent["harness_id"], agent["name"], agent["id"]) == ("claude-code", "writer", "a1")
+
+
+def _put_run(project: Project, name: str) -> None:
+    run = "run-2026-01-01T00-00-00-000Z"
+    project.put(f"state/runs/{run}/status.json", (GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("running", ("crashed", 0, 2, "nexus-mcp run", "run: crashed")),
+        ("paused-task", ("paused", 0, 2, "nexus-mcp run", "run: paused")),
+        ("stalled", ("stalled", 0, 2, "nexus-mcp run", "run: stalled")),
+        ("question", ("crashed", 0, 2, "nexus-mcp run answer q1 TEXT", "run: 1 question")),
+        ("failed", ("failed", 0, 2, "nexus-mcp run status", "")),
+        ("completed", ("completed", 1, 2, "", "")),
+    ],
+)
+def test_status_shows_the_newest_run(
+    call: Client, project: Project, store: Store, name: str, expected: tuple[str, int, int, str, str]
+) -> None:
+    """The view has status, progress and the command that goes on; the line names a run that is not over."""
+    call("task_add", title="One", context="c")
+    _put_run(project, name)
+    run = _status(project)["run"]
+    assert run is not None
+    *facts, word = expected
+    assert [run["status"], run["done"], run["total"], run["command"]] == facts
+    assert line(store) == "0/1 done · 1 ready" + f" · {word}" * bool(word)
+
+
+def test_a_run_that_waits_is_on_the_line_only_beside_tasks(project: Project, store: Store) -> None:
+    """A run that nobody goes on with is not in a status bar for ever: it goes with the task list."""
+    _put_run(project, "paused-task")
+    assert line(store) == "no plan"
+
+
+def test_an_unreadable_run_is_a_fault(call: Client, project: Project, store: Store) -> None:
+    """A malformed status file is named, and the rest is shown."""
+    call("task_add", title="One", context="c")
+    project.put("state/runs/run-1/status.json", '{"secret": 1}')
+    seen = _status(project)
+    assert (seen["run"], [fault["file"] for fault in seen["faults"]]) == (None, [".nexus/state/runs/run-1/status.json"])
+    assert "secret" not in seen["faults"][0]["next_step"]
+    assert seen["tasks"] is not None
+    assert line(store) == "unreadable: nexus-mcp doctor"
 
 
 def test_an_unreadable_file_is_a_fault_and_the_rest_is_shown(call: Client, project: Project, store: Store) -> None:

@@ -23,6 +23,7 @@ from nexus_mcp.quoting import inert
 from nexus_mcp.run import control, log_entries, precheck, report, trust
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import begun, unfinished
+from nexus_mcp.run.cleaning import KEPT
 from nexus_mcp.run.execute import Front, Result, execute
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.run_folder import RunBusy
@@ -215,6 +216,8 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
         screen.line(f"  {command}")
     if result.report:
         screen.line(f"Report: {result.report}")
+    if result.removed:
+        screen.line(f"The newest {KEPT} runs are kept; removed, finished and merged: {', '.join(result.removed)}.")
     for problem in result.problems:
         screen.line(f"Not written: {inert(problem)}", "yellow")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources import artifacts, catalogued, history, notes, session
+from nexus_mcp.server.resources import artifacts, catalogued, history, notes, runs, session
 
 RESOURCES = (
     session.PLAN,
     session.TASKS,
     session.READY,
+    runs.NEWEST,
+    runs.RUN,
     history.HISTORY,
     history.CYCLE,
     artifacts.RESOURCE,

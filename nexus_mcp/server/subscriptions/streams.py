@@ -14,7 +14,7 @@ from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault, id_in
 from nexus_mcp.server.methods import META
 from nexus_mcp.server.resources import requests
 from nexus_mcp.server.resources.definition import Refused, check_name
-from nexus_mcp.store.poller import NAMES, PAUSE, Poller
+from nexus_mcp.store.poller import EACH, NAMES, PAUSE, Poller
 
 TYPE_CHECKING = False
 
@@ -41,7 +41,7 @@ change.
 """
 _LISTED = ("memory", "context", "rules", "agents", "skills", "state/artifacts")
 _PATHS = {
-    "resourcesListChanged": tuple(f"{folder}{NAMES}" for folder in _LISTED),
+    "resourcesListChanged": (*(f"{folder}{NAMES}" for folder in _LISTED), f"state/runs/run.json{EACH}"),
     "promptsListChanged": (f"skills{NAMES}", "skills/"),
 }
 _TRUE = frozenset({"1", "t", "y", "yes", "on", "true"})

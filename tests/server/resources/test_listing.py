@@ -216,6 +216,7 @@ def test_templates_are_on_one_page(ask: Asker) -> None:
     """The templates are listed on one page, with the MIME type where all of a kind have the same."""
     found = ask("resources/templates/list")["resourceTemplates"]
     assert [template["uriTemplate"] for template in found] == [
+        "nexus://run/{id}",
         "nexus://history{?query,last_n}",
         "nexus://cycle/{completed_at}",
         "nexus://artifacts/{+path}",
@@ -228,7 +229,7 @@ def test_templates_are_on_one_page(ask: Asker) -> None:
     assert [template["uriTemplate"] for template in found if "mimeType" not in template] == [
         "nexus://artifacts/{+path}"
     ]
-    assert found[1] == {
+    assert found[2] == {
         "uriTemplate": "nexus://cycle/{completed_at}",
         "name": "cycle",
         "title": "A closed cycle",

@@ -40,6 +40,8 @@ CHANGES = (
     ("nexus://plan", "state/plan.json"),
     ("nexus://tasks", "state/tasks.json"),
     ("nexus://tasks/ready", "state/tasks.json"),
+    ("nexus://run", "state/runs/run-1/status.json"),
+    ("nexus://run/run-1", "state/runs/run-1/status.json"),
     ("nexus://history", "history.json"),
     ("nexus://history?query=x&last_n=2", "history.json"),
     ("nexus://cycle/2026-01-02T03:04:05.250Z", "history.json"),
@@ -108,6 +110,8 @@ def test_stream_marks_each_of_its_events(project: Project, open_streams: Streams
         updated("nexus://tasks/ready", _meta=META),
     ]
     project.put("memory/a.md", "x")
+    assert told.get() == ("notifications/resources/list_changed", {"_meta": META})
+    project.put("state/runs/run-1/run.json", "{}")
     assert told.get() == ("notifications/resources/list_changed", {"_meta": META})
     open_streams.close(stream)
     open_streams.close(stream)
