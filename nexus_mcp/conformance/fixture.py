@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from nexus_mcp.conformance.document import encode_file
 
 CORE = "core"
 ROBUSTNESS = "robustness"
+EXECUTOR = "executor"
+RUN = "command run"
+"""What a fixture with an executor uses, in place of the name of a tool."""
 BASIC, FULL, ROBUST = "basic", "full", "robust"
 LEVELS = (BASIC, FULL, ROBUST)
 """The levels of a run; each has the fixtures of those before it."""
@@ -68,13 +71,20 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class Run:
+    """A run of the executor on the task list, to its end. `words` follow its command."""
+
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Parallel:
     """Several server processes at once, one for each lane of steps."""
 
     lanes: tuple[tuple[Step, ...], ...]
 
 
-Do = Action | Event | ListTools | WriteFile | Kill | Restart | Parallel
+Do: TypeAlias = "Action | Event | ListTools | WriteFile | Kill | Restart | Run | Parallel"
 """What a step does."""
 
 
@@ -120,7 +130,7 @@ class Fixture:
     of LEVELS that has it.
 
     `state_files`, `files` and `git` (whether the project is a repository) are the precondition. `single`: the fixture
-    has one action or event and no list of steps.
+    has one action or event and no list of steps. `executor` has the scripts of the agents and the settings of the runs.
     """
 
     test_id: str
@@ -131,6 +141,7 @@ class Fixture:
     state_files: dict[str, Any] = field(default_factory=dict)
     files: dict[str, Special] = field(default_factory=dict)
     git: bool = True
+    executor: dict[str, Any] = field(default_factory=dict)
     covers: dict[str, Any] = field(default_factory=dict)
     uncovered_params: tuple[str, ...] = ()
     group: str = CORE
@@ -146,15 +157,20 @@ class Fixture:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Return the tools and the events ("event agent_spawn") that it uses, each once, in order."""
-        names = (one.tool if isinstance(one, Action) else f"event {one.type}" for one in self.requests)
-        listed = (tool for step in self.steps if isinstance(step.do, ListTools) for tool in step.do.tools)
-        return tuple(dict.fromkeys((*names, *listed)))
+        """Return the tools, the events ("event agent_spawn") and RUN, as far as it uses them, each once, in order."""
+        names = [one.tool if isinstance(one, Action) else f"event {one.type}" for one in self.requests]
+        listed = [tool for step in self.steps if isinstance(step.do, ListTools) for tool in step.do.tools]
+        return tuple(dict.fromkeys((*names, *listed, *((RUN,) if self.needs_run else ()))))
 
     @property
     def called_tools(self) -> tuple[str, ...]:
         """Return the tools that the target must have to run it, by their names in the contract."""
-        return tuple(name for name in self.tools if not name.startswith("event "))
+        return tuple(name for name in self.tools if " " not in name)
+
+    @property
+    def needs_run(self) -> bool:
+        """Return whether it needs a command that works through the task list."""
+        return any(isinstance(step.do, Run) for step in self.steps)
 
     @property
     def needs_events(self) -> bool:
@@ -189,6 +205,7 @@ def build_fixture(raw: dict[str, Any], source: str, pointer: str) -> Fixture:
         state_files=precondition.get("state_files", {}),
         files={path: _special(what) for path, what in precondition.get("files", {}).items()},
         git=precondition.get("git", True),
+        executor=precondition.get("executor", {}),
         covers=raw.get("covers", {}),
         uncovered_params=tuple(raw.get("uncovered_params", ())),
         group=raw.get("group", CORE),
@@ -249,6 +266,8 @@ def _do(raw: dict[str, Any]) -> Do:
         return Kill(**{**kill, "action": Action(**kill["action"]), "seed": int(kill["seed"])})
     if "parallel" in raw:
         return Parallel(tuple(tuple(_step(step) for step in lane) for lane in raw["parallel"]))
+    if "run" in raw:
+        return Run(tuple(raw["run"].get("words", ())))
     return Restart()
 
 

@@ -27,6 +27,7 @@ from nexus_mcp.conformance.settings import find_prefix
 from nexus_mcp.conformance.stopping import block_signals, handle_signals, in_thread, run_under_signals
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.tokens import fill_fixture
+from nexus_mcp.conformance.trial.bench import Bench
 from nexus_mcp.conformance.trial.trial import Trial
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault, NexusError
@@ -141,7 +142,7 @@ class _Run:
     async def all(self, fixtures: Sequence[Fixture], jobs: int, limit: _Limit) -> RunResult:
         self._limit = limit
         began, started = datetime.now(UTC), time.perf_counter()
-        if self._target.manner is None:
+        if self._target.manner is None and (not fixtures or any(fixture.requests for fixture in fixtures)):
             called = [tool for fixture in fixtures for tool in fixture.called_tools]
             await _preflight(self._target, called, self._root, f"{self._mark}.start")
         # A target that serves one folder gets one fixture at a time.
@@ -215,12 +216,15 @@ class _Run:
             try:
                 fixture = fill_fixture(fixture, sandbox.project, fixture.harness_id or self._target.options.harness_id)
                 sandbox.lay(fixture)
+                bench = Bench(sandbox.project) if fixture.needs_run else None
+                if bench is not None:
+                    await asyncio.to_thread(bench.lay, fixture)
             except (OSError, ValueError) as error:
                 place = f"{fixture.source}: {fixture.pointer or '/'}"
                 raise HarnessFault(
                     [f"{place}: the project of {fixture.test_id} cannot be created: {error}."]
                 ) from error
-            trial = Trial(fixture, self._target, sandbox, mark, attempt, at_once=self._at_once)
+            trial = Trial(fixture, self._target, sandbox, mark, attempt, at_once=self._at_once, bench=bench)
             await trial.run()
             good = all(assertion.passed for assertion in trial.assertions)
             texts, cut = ({}, Cut()) if good else await _texts(sandbox)
@@ -278,6 +282,10 @@ def _reason_not_run(fixture: Fixture, target: Target) -> str:
         return "needs a process"
     if fixture.needs_events and target.options.event_command is None:
         return "needs --event-command"
+    if fixture.needs_run and target.options.run_command is None:
+        return "needs --run-command"
+    if fixture.needs_run and target.project is not None:
+        return "needs a project of its own"
     return ""
 
 

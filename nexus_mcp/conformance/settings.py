@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 LONGEST = 86_400
 """Seconds of a time limit: the clocks of the system and of the event loop accept no more."""
-_EVENT = "event "
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -39,7 +38,8 @@ class TargetOptions:
 
     `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
     the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
-    command; {type} in them is the event's type. `timeout` bounds a call or an event, `start_timeout` a server's start
+    command; {type} in them is the event's type. `run_command` works through the task list, in at most `run_timeout`;
+    {status} in it is the path of its status file. `timeout` bounds a call or an event, `start_timeout` a server's start
     until it has listed its tools, `end_timeout` its end after its stdin was closed. With
     `require_all_tools` a fixture fails where the target lacks its tool; without, the fixture is not run.
     """
@@ -50,6 +50,8 @@ class TargetOptions:
     project_env: str = "NEXUS_PROJECT_ROOT"
     harness_id: str = "nexus-mcp"
     event_command: tuple[str, ...] | None = None
+    run_command: tuple[str, ...] | None = None
+    run_timeout: float = 120.0
     timeout: float = 10.0
     start_timeout: float = 30.0
     end_timeout: float = 5.0
@@ -80,6 +82,15 @@ def parse_event_command(text: str, option: str) -> tuple[str, ...]:
     if not any("{type}" in word for word in words):
         example = f'Example: {option} "nexus-mcp hook {{type}}"'
         raise HarnessFault([f"{option} needs {{type}} where the event's type belongs."], next_step=example)
+    return words
+
+
+def parse_run_command(text: str, option: str) -> tuple[str, ...]:
+    """Return the words of a run command. Raise HarnessFault when none of them has {status}."""
+    words = parse_command(text, option)
+    if not any("{status}" in word for word in words):
+        example = f'Example: {option} "nexus-mcp run --trust --headless --merge never --status-file {{status}}"'
+        raise HarnessFault([f"{option} needs {{status}} where the path of the status file belongs."], next_step=example)
     return words
 
 
@@ -132,6 +143,8 @@ def read_target_options(
         "project-env": ("project_env", parse_variable),
         "harness-id": ("harness_id", parse_harness_id),
         "event-command": ("event_command", parse_event_command),
+        "run-command": ("run_command", parse_run_command),
+        "run-timeout": ("run_timeout", parse_seconds),
         "timeout": ("timeout", parse_seconds),
         "start-timeout": ("start_timeout", parse_seconds),
     }
@@ -150,7 +163,7 @@ def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
     """
 
     entries = read_mapping(path, "tool", "name")
-    known = sorted({tool for fixture in suite for tool in fixture.tools if not tool.startswith("event ")})
+    known = sorted({tool for fixture in suite for tool in fixture.tools if " " not in tool})
     faults = []
     taken: dict[str, str] = {}
     for tool, entry in entries.items():
@@ -281,7 +294,7 @@ def _make_absolute(word: str, *, first: bool) -> str:
 
 def _names(fixture: Fixture) -> set[str]:
     """Return the names by which --tool may select the fixture."""
-    return {*fixture.tools, *(tool.removeprefix(_EVENT) for tool in fixture.tools)}
+    return {*fixture.tools, *(tool.partition(" ")[2] or tool for tool in fixture.tools)}
 
 
 def _entries(path: str, root: MappingNode, key: str, value: str) -> dict[str, Entry]:

@@ -18,7 +18,8 @@ Json = Any
 MEMORY = "memory"
 PROCESS = "process"
 EVENTS = "events"
-NEEDS = (MEMORY, PROCESS, EVENTS)
+EXECUTOR = "executor"
+NEEDS = (MEMORY, PROCESS, EVENTS, EXECUTOR)
 
 
 @dataclass

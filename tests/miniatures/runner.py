@@ -26,7 +26,7 @@ from nexus_mcp.tools import TOOLS
 from nexus_mcp.workspace import Workspace
 from tests.forks import MEMORY
 from tests.miniatures.__main__ import CORRECT, told
-from tests.miniatures.base import EVENTS, PROCESS, Miniature
+from tests.miniatures.base import EVENTS, EXECUTOR, PROCESS, Miniature
 from tests.miniatures.table import MINIATURES
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def concerned(miniature: Miniature, fixtures: Sequence[Fixture]) -> list[Fixture
     if miniature.needs == EVENTS:
         events = {f"event {name}" for name in miniature.tools}
         return [one for one in fixtures if events.intersection(one.tools) and not one.needs_process]
+    if miniature.needs == EXECUTOR:
+        return [one for one in fixtures if one.needs_run]
     tools = set(miniature.tools or ALL)
     process = miniature.needs == PROCESS
     return [one for one in fixtures if tools.intersection(one.tools) and (process or not _slow(one))]
@@ -56,7 +58,7 @@ def concerned(miniature: Miniature, fixtures: Sequence[Fixture]) -> list[Fixture
 
 def _slow(fixture: Fixture) -> bool:
     """Return whether the fixture starts processes, for servers or events. Faster fixtures show the faults of tools."""
-    return fixture.needs_process or fixture.needs_events
+    return fixture.needs_process or fixture.needs_events or fixture.needs_run
 
 
 def target(miniature: Miniature | None) -> Target:
@@ -67,6 +69,7 @@ def target(miniature: Miniature | None) -> Target:
     options = TargetOptions(
         environment={"PYTHONPATH": str(ROOT)},
         event_command=(*command, "--event", "{type}"),
+        run_command=(sys.executable, "-m", "tests.miniatures.executor", name, "{status}"),
         timeout=_TIMEOUT if process else _TIMEOUT * 5,
         end_timeout=_END_TIMEOUT,
     )

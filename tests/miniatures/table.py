@@ -7,6 +7,7 @@ from tests.miniatures import (
     artifacts,
     context,
     crashes,
+    executor,
     files,
     history_search,
     hooks,
@@ -37,5 +38,6 @@ ROOMS = (
     crashes,
     processes,
     hooks,
+    executor,
 )
 MINIATURES: dict[str, Miniature] = {miniature.name: miniature for room in ROOMS for miniature in room.MINIATURES}

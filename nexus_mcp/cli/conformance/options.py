@@ -29,6 +29,8 @@ TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, it
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
 PROJECT_ENV = Option("--project-env", "NAME", "variable for the project (NEXUS_PROJECT_ROOT)")
 EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
+RUN_COMMAND = Option("--run-command", "CMD", "works through the tasks; {status}: its status file")
+RUN_TIMEOUT = Option("--run-timeout", "SECONDS", "time limit of a run (default: 120)")
 TIMEOUT = Option("--timeout", "SECONDS", "time limit of a call (default: 10)")
 START_TIMEOUT = Option("--start-timeout", "SECONDS", "time limit of a start (default: 30)")
 FIXTURES = Option("--fixtures", "PATH", "a file or a folder; may be repeated", many=True)
@@ -39,7 +41,18 @@ ALL_TOOLS = Option("--require-all-tools", "", "fail fixtures of tools that the s
 JOBS = Option("--jobs", "N", "fixtures at once (default: one per core)", short="-j")
 MOST_JOBS = 9999
 
-ASKING = (TOOL_MAP, ENV, PROJECT_ENV, HARNESS_ID, EVENT_COMMAND, TIMEOUT, START_TIMEOUT, ALL_TOOLS)
+ASKING = (
+    TOOL_MAP,
+    ENV,
+    PROJECT_ENV,
+    HARNESS_ID,
+    EVENT_COMMAND,
+    TIMEOUT,
+    START_TIMEOUT,
+    ALL_TOOLS,
+    RUN_COMMAND,
+    RUN_TIMEOUT,
+)
 SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
 SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin and stdout")

@@ -28,7 +28,7 @@ from nexus_mcp.run.execute import Front, Result, execute
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.run_folder import RunBusy
 from nexus_mcp.run.settings import SECTION
-from nexus_mcp.run.status import status_file
+from nexus_mcp.run.status import Status, status_file
 from nexus_mcp.run.status_path import StatusPath
 from nexus_mcp.state import times
 from nexus_mcp.state.tasks import COMPLETED
@@ -65,6 +65,7 @@ def begin(typed: TypedRun) -> int:
             is_resumed = state is not None and bool(unfinished(state)) and NEW.name not in values
         if _is_all_done(typed.tasks(), options) and not is_resumed:
             screen.line("All tasks are completed.")
+            _write_status(paths, typed, "completed")
             return exits.OK
         if is_resumed:
             items = [item for item in items if item.name != "tasks"]
@@ -72,7 +73,7 @@ def begin(typed: TypedRun) -> int:
         if any(item.name == "lock" and not item.passed for item in items):
             return exits.BUSY
         if precheck.exit_code_of(items, strict=False) == "blocker":
-            _write_failed(paths, typed)
+            _write_status(paths, typed, "precheck-failed")
             return exits.BLOCKED
         front = Front(screen.event, screen.items, None, paths)
         try:
@@ -154,15 +155,16 @@ def _is_all_done(document: dict[str, Any], options: Options) -> bool:
     return bool(chosen) and all(one["status"] == COMPLETED for one in chosen)
 
 
-def _write_failed(paths: list[StatusPath], typed: TypedRun) -> None:
-    document = typed.tasks()
+def _write_status(paths: list[StatusPath], typed: TypedRun, status: Status) -> None:
+    """Write the status of a run that did not begin."""
+    document, chosen = typed.tasks(), typed.options.tasks
     made = status_file(
         RunRecord(run="", pid=os.getpid()),
-        document["tasks"],
+        [task for task in document["tasks"] if chosen is None or task["id"] in chosen],
         typed.config,
         times.stamp(time.time()),
         feature=document["goal"],
-        status="precheck-failed",
+        status=status,
     )
     for path in paths:
         path.write(made.model_dump_json(indent=2).encode() + b"\n")

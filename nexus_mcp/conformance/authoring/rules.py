@@ -21,8 +21,8 @@ _ASSERTING = ("return_value", "result", "assert_return", "assert_result")
 _MOST_TIMES = 1001
 _ASSERTING_FILES = ("state_files", "assert_state")
 REQUESTS = ("action", "event", "steps")
-KINDS = ("action", "event", "list_tools", "restart", "write_file", "kill", "parallel")
-ANSWERING = ("action", "event", "list_tools", "kill")
+KINDS = ("action", "event", "list_tools", "restart", "write_file", "kill", "run", "parallel")
+ANSWERING = ("action", "event", "list_tools", "kill", "run")
 CALLING = ("action", "kill")
 ABOUT_ANSWER = ("return_value", "result", "error", "error_contains")
 NO_RESULT = "has no result to check: only a call has a result"
@@ -30,6 +30,7 @@ NO_RETRY = "needs an answer, which the kill may prevent: set retry: true in the 
 CONTENT = ("text", "json", "base64", "symlink", "absent")
 NO_STATE = "is not a state file: write files in .git in precondition.files, or set precondition.git: false"
 SPECIAL = ("base64", "symlink", "directory")
+DEEDS = ("write", "remove", "exit", "start_again", "signal", "hang", "meet")
 
 
 def bound_faults(raw: Any) -> list[Fault]:
@@ -57,6 +58,7 @@ def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
     for place, step in each(raw.get("steps"), "/steps"):
         yield from _step_faults(step, place)
     yield from precondition_faults(members(raw.get("precondition")))
+    yield from executor_faults(raw)
     yield from _postcondition_faults(raw)
     for name in members(members(raw.get("covers")).get("state_schemas")):
         if name not in state_schemas:
@@ -126,6 +128,18 @@ def precondition_faults(precondition: dict[str, Any]) -> Iterator[Fault]:
         for above in plain:
             if _whole(path).startswith(f"{_whole(above)}/"):
                 yield Fault(place, f"lies below {above}, which is a file")
+
+
+def executor_faults(raw: dict[str, Any]) -> Iterator[Fault]:
+    """Yield faults of the scripts of agents: deeds of two kinds, and scripts that no step uses."""
+    executor = members(raw.get("precondition")).get("executor")
+    place = "/precondition/executor"
+    if executor is not None and not any("run" in members(step) for _, step in each(raw.get("steps"), "")):
+        yield Fault(place, "is only for a fixture with a step run")
+    for task, sessions in members(members(executor).get("agents")).items():
+        for inner, session in each(sessions, f"{place}/agents/{escape(task)}"):
+            for deed_place, deed in each(session, inner):
+                yield from one_of(members(deed), DEEDS, deed_place)
 
 
 def value_faults(assertions: Any, place: str) -> Iterator[Fault]:

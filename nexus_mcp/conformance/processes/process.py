@@ -128,6 +128,13 @@ class ServerProcess:
             self._finish(drain=True)
             self._reap()
 
+    def release(self) -> None:
+        """Forget the process, which has ended, and leave alone what it started."""
+        self._end_requested = True
+        if not self._reaped:
+            self._finish(drain=True)
+            self._reap()
+
     async def end(self, seconds: float) -> str:
         """Close its stdin and wait until it and its children have ended. Return the fault of that end, or ""."""
         if self.fault or self._reaped:

@@ -25,6 +25,8 @@ OPTIONS = (
     ("--nexus-project-env", "NAME", "the variable that holds the path of the project"),
     ("--nexus-harness-id", "ID", "the harness id whose state folder the target uses"),
     ("--nexus-event-command", "CMD", "a command that handles lifecycle events; {type} is the event's type"),
+    ("--nexus-run-command", "CMD", "a command that works through the task list; {status} is its status file"),
+    ("--nexus-run-timeout", "SECONDS", "the time limit of one run of that command"),
     ("--nexus-timeout", "SECONDS", "the time limit of one call"),
     ("--nexus-start-timeout", "SECONDS", "the time limit of a start of the target"),
     ("--nexus-level", "LEVEL", "basic, full or robust; default: robust, all fixtures"),

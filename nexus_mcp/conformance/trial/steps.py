@@ -21,20 +21,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nexus_mcp.conformance.document import Unparsable, count_values, parse
 from nexus_mcp.conformance.evidence import record_exchange
 from nexus_mcp.conformance.failures import Reply, TargetFailure, last_line
-from nexus_mcp.conformance.fixture import Action, Event, Kill, ListTools, Parallel, Restart, Step, WriteFile
+from nexus_mcp.conformance.fixture import RUN, Action, Event, Kill, ListTools, Parallel, Restart, Run, Step, WriteFile
 from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
 from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
 from nexus_mcp.conformance.result import Exchange
+from nexus_mcp.conformance.trial.executing import execute
 from nexus_mcp.errors import HarnessFault
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from nexus_mcp.conformance.client.connection import Session
-    from nexus_mcp.conformance.fixture import Asserts
+    from nexus_mcp.conformance.fixture import Asserts, Fixture
     from nexus_mcp.conformance.settings import TargetOptions
     from nexus_mcp.conformance.target import Place, Target
+    from nexus_mcp.conformance.trial.bench import Bench
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
 TYPE = "{type}"
@@ -55,6 +57,13 @@ class Book(NamedTuple):
     log: list[Exchange]
 
 
+class Scene(NamedTuple):
+    """A fixture with an executor, and its bench."""
+
+    fixture: Fixture
+    bench: Bench
+
+
 class Steps:
     """Execute the steps of one fixture in order. `exchanges` grows with each call.
 
@@ -62,13 +71,16 @@ class Steps:
     fixture from 0.
     """
 
-    def __init__(self, target: Target, sandbox: Sandbox, place: Place, attempt: int = 0) -> None:
+    def __init__(
+        self, target: Target, sandbox: Sandbox, place: Place, attempt: int = 0, scene: Scene | None = None
+    ) -> None:
         self.exchanges: list[Exchange] = []
         self.stderr = ""
         self._target = target
         self._sandbox = sandbox
         self._place = place
         self._attempt = attempt
+        self._scene = scene
         self._session: Session | None = None
 
     async def do(self, step: Step, label: str) -> list[Answer]:
@@ -83,6 +95,7 @@ class Steps:
             WriteFile: self._write_file,
             Restart: self._restart,
             Kill: self._kill,
+            Run: self._run,
             Parallel: self._parallel,
         }
         return await doers[type(step.do)](step.do, step, label)
@@ -146,6 +159,18 @@ class Steps:
         reply = (await self._running()).list_tools(look.tools)
         # The names are in the answer: they are no argument of a request.
         self.exchanges.append(record_exchange(label, "list_tools", {}, reply, earlier=len(self.exchanges)))
+        return [Answer(label, reply, step.asserts)]
+
+    async def _run(self, run: Run, step: Step, label: str) -> list[Answer]:
+        assert self._scene is not None
+        words, earlier = {"words": list(run.words)}, len(self.exchanges)
+        try:
+            reply = await execute(run, *self._scene, self._target.options, self._place)
+        except TargetFailure as failure:
+            self.exchanges.append(record_exchange(label, RUN, words, failure=failure.sentence, earlier=earlier))
+            raise
+        self.stderr = reply.text or self.stderr
+        self.exchanges.append(record_exchange(label, RUN, words, reply, earlier=earlier))
         return [Answer(label, reply, step.asserts)]
 
     async def _write_file(self, change: WriteFile, _step: Step, _label: str) -> list[Answer]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.checks import answer_checks, asserts_error_path, file_checks
 from nexus_mcp.conformance.failures import TargetFailure
-from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, ListTools, Parallel, WriteFile
+from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, ListTools, Parallel, Run, WriteFile
 from nexus_mcp.conformance.processes.helper import Budget, budget
 from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.result import Assertion
@@ -18,13 +18,14 @@ from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.trial.sandbox import OUTSIDE
 from nexus_mcp.conformance.trial.snapshot import changed, part
-from nexus_mcp.conformance.trial.steps import Steps
+from nexus_mcp.conformance.trial.steps import Scene, Steps
 from nexus_mcp.wording import join_first
 
 if TYPE_CHECKING:
     from nexus_mcp.conformance.failures import Reply
     from nexus_mcp.conformance.fixture import Asserts, Fixture, Step
     from nexus_mcp.conformance.target import Target
+    from nexus_mcp.conformance.trial.bench import Bench
     from nexus_mcp.conformance.trial.sandbox import Sandbox
     from nexus_mcp.conformance.trial.snapshot import Snapshot
     from nexus_mcp.conformance.trial.steps import Answer
@@ -39,13 +40,22 @@ class Trial:
     """
 
     def __init__(
-        self, fixture: Fixture, target: Target, sandbox: Sandbox, mark: str, attempt: int = 0, *, at_once: int = 1
+        self,
+        fixture: Fixture,
+        target: Target,
+        sandbox: Sandbox,
+        mark: str,
+        attempt: int = 0,
+        *,
+        at_once: int = 1,
+        bench: Bench | None = None,
     ) -> None:
         self.assertions: list[Assertion] = []
         self._fixture = fixture
         self._sandbox = sandbox
         self._patterns = Budget(target.options.timeout)
-        self.steps = Steps(target, sandbox, Place(sandbox.project, mark, Allowance(at_once=at_once)), attempt)
+        place = Place(sandbox.project, mark, Allowance(at_once=at_once))
+        self.steps = Steps(target, sandbox, place, attempt, Scene(fixture, bench) if bench is not None else None)
         self._baseline: Snapshot = {}
 
     async def run(self) -> None:
@@ -103,7 +113,10 @@ class Trial:
         self.assertions += unchanged_checks(post, self._baseline, self._sandbox.snapshot())
 
     def _check_strays(self) -> None:
-        if stray := describe_strays(self._baseline, self._sandbox.snapshot(), self._sandbox):
+        before, after = self._baseline, self._sandbox.snapshot()
+        if self._fixture.needs_run:  # its branches, worktrees and bench are outside of the files of the project
+            before, after = (_inside(whole) for whole in (before, after))
+        if stray := describe_strays(before, after, self._sandbox):
             raise TargetFailure(stray)
 
     def _accept(self, path: str, before: Snapshot) -> None:
@@ -189,7 +202,7 @@ def _without(kind: str, assertions: list[Assertion]) -> list[Assertion]:
 
 
 def _has_answer(step: Step) -> bool:
-    return isinstance(step.do, (Action, Event, Kill, ListTools))
+    return isinstance(step.do, (Action, Event, Kill, ListTools, Run))
 
 
 def _or_another(sandbox: Sandbox) -> str:

@@ -1,0 +1,185 @@
+"""Run an executor once on the bench of a fixture, watch its status file and task list, and sum up what was seen.
+
+The sum is the answer of the step, so a fixture asserts it like any other answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.conformance.failures import Reply, TargetFailure
+from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
+from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
+from nexus_mcp.conformance.trial.bench import load
+from nexus_mcp.errors import HarnessFault
+
+if TYPE_CHECKING:
+    from nexus_mcp.conformance.fixture import Fixture, Run
+    from nexus_mcp.conformance.settings import TargetOptions
+    from nexus_mcp.conformance.target import Place
+    from nexus_mcp.conformance.trial.bench import Bench
+
+STATUS = "{status}"
+SUBJECT = "the executor"
+_COMPLETED = "completed"
+_OTHERS = ("passed", "failed", "paused", "blocked", "skipped")
+_PAUSE_S = 0.01
+_BY_SIGNAL = 128
+
+
+@dataclass
+class Sightings:
+    """What was seen while an executor worked. `unwhole`: reads of the status file that gave no JSON object;
+    `unsummed`: status files whose `pending` is not what is left; `reverted`: changes of a completed task.
+    """
+
+    unwhole: int = 0
+    unsummed: int = 0
+    reverted: int = 0
+    statuses: list[str] = field(default_factory=list)
+    _tasks: dict[Any, Any] = field(default_factory=dict)
+
+    def look(self, bench: Bench) -> None:
+        """Look at the files of the bench once."""
+        if os.path.exists(bench.status):
+            self.status(load(bench.status))
+        for row in bench.tasks():
+            id_, now = row.get("id"), row.get("status")
+            self.reverted += self._tasks.get(id_) == _COMPLETED != now
+            self._tasks[id_] = now
+
+    def status(self, value: Any) -> None:
+        """Count one status file."""
+        if not isinstance(value, dict):
+            self.unwhole += 1
+            return
+        run = value.get("run")
+        name = run.get("status") if isinstance(run, dict) else None
+        if isinstance(name, str) and self.statuses[-1:] != [name]:
+            self.statuses.append(name)
+        progress = value.get("progress")
+        self.unsummed += isinstance(progress, dict) and not _is_summed(progress)
+
+
+def _is_summed(progress: dict[str, Any]) -> bool:
+    try:
+        return bool(progress["pending"] == progress["total"] - sum(progress[name] for name in _OTHERS))
+    except (KeyError, TypeError):
+        return False
+
+
+async def execute(run: Run, fixture: Fixture, bench: Bench, options: TargetOptions, place: Place) -> Reply:
+    """Run the executor to its end, and return what was seen as the answer.
+
+    Raise TargetFailure when it does not end or leaves processes behind, HarnessFault when it cannot be started.
+    """
+    assert options.run_command is not None
+    command = [word.replace(STATUS, bench.status) for word in options.run_command]
+    environment = {**make_environment(options, place.project, place.mark), **bench.environment(fixture)}
+    bench.forget()
+    bench.tell(fixture, command, environment)
+    seen = Sightings()
+    started = time.perf_counter()
+    try:
+        process = ServerProcess(
+            [*command, *run.words],
+            place.project,
+            environment,
+            allowance=Allowance(unrequested=sys.maxsize),
+            on_line=lambda _: None,
+            on_end=lambda: None,
+        )
+    except OSError as error:
+        problem = f"The run command {command[0]} could not be started: {error.strerror}."
+        raise HarnessFault([problem], next_step=NAME_PROGRAM_HINT) from error
+    try:
+        bench.began(process.pid)
+        process.close_input()
+        await _watch(process, bench, seen, options.run_timeout)
+        code = await _ended(process, options)
+    finally:
+        process.kill()
+    bench.forget()
+    return Reply(_summary(code, bench, seen), process.stderr, seconds=time.perf_counter() - started)
+
+
+async def _watch(process: ServerProcess, bench: Bench, seen: Sightings, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not process.death.is_dead and not process.fault:
+        if time.monotonic() > deadline:
+            raise TargetFailure(f"did not end within {seconds:g} s", SUBJECT)
+        seen.look(bench)
+        await asyncio.sleep(_PAUSE_S)
+    seen.look(bench)
+
+
+async def _ended(process: ServerProcess, options: TargetOptions) -> int:
+    """Return the exit code as a shell does. What an executor that was killed left running stays: the next one has to
+    end it.
+    """
+    if process.fault:
+        raise TargetFailure(process.fault, SUBJECT)
+    code = process.death.code
+    if code == -signal.SIGKILL:
+        process.release()
+    elif complaint := await process.end(options.end_timeout):
+        raise TargetFailure(complaint, SUBJECT)
+    return _BY_SIGNAL - code if code < 0 else code
+
+
+def _summary(code: int, bench: Bench, seen: Sightings) -> dict[str, Any]:
+    entries = bench.new_entries()
+    for entry in entries:
+        if entry.get("status") is not None:
+            seen.unsummed += isinstance(entry["status"].get("progress"), dict) and not _is_summed(
+                entry["status"]["progress"]
+            )
+    return {
+        "exit": code,
+        "status": load(bench.status),
+        "tasks": [row.get("status") for row in bench.tasks()],
+        "sessions": [_shown(one, "task", "tasks", "status") for one in entries if one["kind"] == "session"],
+        "checks": [_shown(one, "passed", "tasks") for one in entries if one["kind"] == "check"],
+        "second": next((one["exit"] for one in entries if one["kind"] == "second"), None),
+        "met": [one["met"] for one in entries if one["kind"] == "met"],
+        "seen": {
+            "statuses": seen.statuses,
+            "unwhole": seen.unwhole,
+            "unsummed": seen.unsummed,
+            "reverted": seen.reverted,
+            "unchecked": _unchecked(bench),
+        },
+    }
+
+
+def _shown(entry: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: entry.get(name) for name in names}
+
+
+def _unchecked(bench: Bench) -> int:
+    """Return how many tasks were completed although no check had passed since their last session ended.
+
+    A session makes its task unchecked, a passing check in its folder or of a merged tree makes it checked.
+    """
+    ids = [row.get("id") for row in bench.tasks()]
+    waiting: dict[Any, str] = {}
+    wrong: set[Any] = set()
+    for entry in bench.journal():
+        for id_, status in zip(ids, entry.get("tasks") or (), strict=False):
+            if status == _COMPLETED and id_ in waiting:
+                wrong.add(id_)
+        if entry["kind"] == "session":
+            waiting[entry["task"]] = entry["cwd"]
+        elif entry["kind"] == "check" and entry["passed"]:
+            homes = set(waiting.values())
+            done = [id_ for id_, cwd in waiting.items() if cwd == entry["cwd"] or entry["cwd"] not in homes]
+            for id_ in done:
+                del waiting[id_]
+    wrong.update(row.get("id") for row in bench.tasks() if row.get("status") == _COMPLETED and row.get("id") in waiting)
+    return len(wrong)
