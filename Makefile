@@ -99,7 +99,6 @@ upstream: env
 torture: env
 	$(BIN)/python -m tests.reliability $(SUITES) --seed $(or $(SEED),1)
 	$(if $(SUITES),,$(BIN)/python -m pytest tests/test_schemas.py tests/run/test_model.py --hypothesis-profile long)
-	$(if $(SUITES),,NEXUS_LONG=1 $(BIN)/python -m pytest tests/run/test_kills.py)
 
 # Peers come from npm, into .cache/. The last whole result is in benchmarks/results: docs/performance.md.
 bench: bench-env

@@ -14,8 +14,8 @@ from tests.conftest import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "fixtures.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((CHECKOUT / "schemas" / "conformance" / "fixture.schema.json").read_text(encoding="utf-8"))
-INNER = ("special", "matcher", "action", "event", "step", "lane_step", "write_file", "kill")
-ADDED = ("special", "lane_step", "write_file", "kill")
+ADDED = ("special", "lane_step", "write_file", "kill", "executor", "deed", "run")
+INNER = ("matcher", "action", "event", "step", *ADDED)
 
 
 def objects() -> dict[str, dict[str, Any]]:

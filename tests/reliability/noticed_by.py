@@ -81,4 +81,8 @@ NOTICED_BY: dict[str, dict[str, int]] = {
     "sessions": {
         "counted-twice": 1,
     },
+    "runs": {
+        "run-unlocked": 1,
+        "torn-line-joined": 9,
+    },
 }

@@ -29,6 +29,8 @@ _CODE = (
     "tests/model/*.py",
     "tests/support.py",
     "tests/forks.py",
+    "tests/run/fake_harness.py",
+    "tests/run/runs.py",
     "tests/store/crash_points.py",
     "tests/store/history/generated.py",
 )

@@ -19,6 +19,7 @@ _OTHERS = 8
 
 SCENARIOS = "scenarios"
 ROBUSTNESS = "robustness"
+EXECUTOR = "executor"
 _EVENT = "event "
 _KILL = "kill "
 
@@ -200,8 +201,11 @@ def by_section(results: Iterable[FixtureResult]) -> dict[str, list[FixtureResult
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return tools by name, then events, then scenarios, then robustness."""
-    return sorted(names, key=lambda name: (name == ROBUSTNESS, name == SCENARIOS, name.startswith(_EVENT), name))
+    """Return tools by name, then events, scenarios, robustness and executor."""
+    return sorted(
+        names,
+        key=lambda name: (name == EXECUTOR, name == ROBUSTNESS, name == SCENARIOS, name.startswith(_EVENT), name),
+    )
 
 
 def _tool(request: str) -> str:

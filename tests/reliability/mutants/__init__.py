@@ -14,6 +14,7 @@ from tests.reliability.mutants import (
     concurrency,
     foreign_saves,
     recovery_syncs,
+    runs,
     sequences,
     session_cache,
     sessions,
@@ -37,6 +38,7 @@ _TABLES = (
     bounds.MUTANTS,
     sessions.MUTANTS,
     foreign_saves.MUTANTS,
+    runs.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

@@ -14,6 +14,7 @@ from tests.reliability.suites import (
     model,
     powercut,
     races,
+    runs,
     sessions,
     syscalls,
 )
@@ -31,5 +32,6 @@ _ALL: tuple[Suite, ...] = (
     editors.SUITE,
     hostile.SUITE,
     sessions.SUITE,
+    runs.SUITE,
 )
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}
