@@ -16,7 +16,7 @@ from pathlib import Path
 from nexus_mcp.conformance.loading import load
 from tests.forks import forked
 from tests.miniatures import record
-from tests.miniatures.base import PROCESS, Miniature
+from tests.miniatures.base import EXECUTOR, PROCESS, Miniature
 from tests.miniatures.runner import ROOT, caught, concerned
 from tests.miniatures.table import MINIATURES
 
@@ -79,7 +79,7 @@ def _write(found: dict[str, list[str]], wrong: list[str], slow: set[str]) -> Non
         telling = sorted(
             (test_id for test_id in failed if test_id not in wrong), key=lambda one: (one in slow, often[one], one)
         )
-        noted[name] = telling[: 1 if MINIATURES[name].needs == PROCESS else _NAMED]
+        noted[name] = telling[: 1 if MINIATURES[name].needs in (PROCESS, EXECUTOR) else _NAMED]
     lines = [f"  {json.dumps(name)}: {json.dumps(noted[name])}" for name in MINIATURES if name in noted]
     CAUGHT_BY.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -144,10 +144,21 @@ def kill_marked(run: str) -> None:
     """Kill every process whose mark is `run`, or begins with `run` and a dot."""
     import psutil
 
+    for process in living_marked(run):
+        with suppress(psutil.Error):
+            process.kill()
+
+
+def living_marked(run: str) -> list[psutil.Process]:
+    """Return every process whose mark is `run`, or begins with `run` and a dot."""
+    import psutil
+
+    found = []
     for pid in psutil.pids():
         if pid != os.getpid() and _bears(pid, (f"{MARK}={run}",), f"{MARK}={run}."):
             with suppress(psutil.Error):
-                psutil.Process(pid).kill()
+                found.append(psutil.Process(pid))
+    return found
 
 
 def format_names(processes: Iterable[psutil.Process]) -> str:
@@ -200,10 +211,13 @@ def find_orphans(pid: int) -> set[psutil.Process]:
     """Return the living orphans that only the server `pid` can have started: no other living server is older than they
     are.
 
-    An orphan that several living servers may have started counts for none of them.
+    An orphan that several living servers may have started counts for none of them, and neither does one with a mark:
+    its mark says where it belongs, and an agent may outlive the executor that was killed.
     """
     found = set()
     for process in _adopted():
+        if _bears(process.pid, (), f"{MARK}="):
+            continue
         with suppress(ProcessLookupError):
             born = _age(process.pid)
             if [server for server, start in _nursery.servers.items() if start <= born] == [pid]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.failures import Reply, TargetFailure
+from nexus_mcp.conformance.processes import killing
 from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
 from nexus_mcp.conformance.processes.starting import NAME_PROGRAM_HINT, make_environment
 from nexus_mcp.conformance.trial.bench import load
@@ -131,6 +132,20 @@ async def _ended(process: ServerProcess, options: TargetOptions) -> int:
     elif complaint := await process.end(options.end_timeout):
         raise TargetFailure(complaint, SUBJECT)
     return _BY_SIGNAL - code if code < 0 else code
+
+
+async def check_left(mark: str, seconds: float) -> None:
+    """Wait at most `seconds` until no process of the fixture is left, and end those left. Raise TargetFailure then.
+
+    The last run of a fixture has to end the agents of one that was killed.
+    """
+    deadline = time.monotonic() + seconds
+    while left := await asyncio.to_thread(killing.living_marked, mark):
+        if time.monotonic() > deadline:
+            names = killing.format_names(left)
+            await asyncio.to_thread(killing.kill_marked, mark)
+            raise TargetFailure(f"left running what a run had started: {names}", SUBJECT)
+        await asyncio.sleep(_PAUSE_S)
 
 
 def _summary(code: int, bench: Bench, seen: Sightings) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from nexus_mcp.conformance.checks import answer_checks, asserts_error_path, file_checks
 from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, ListTools, Parallel, Run, WriteFile
+from nexus_mcp.conformance.processes import killing
 from nexus_mcp.conformance.processes.helper import Budget, budget
 from nexus_mcp.conformance.processes.process import Allowance
 from nexus_mcp.conformance.result import Assertion
 from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import Place
+from nexus_mcp.conformance.trial.executing import check_left
 from nexus_mcp.conformance.trial.sandbox import OUTSIDE
 from nexus_mcp.conformance.trial.snapshot import changed, part
 from nexus_mcp.conformance.trial.steps import Scene, Steps
@@ -51,6 +53,8 @@ class Trial:
         bench: Bench | None = None,
     ) -> None:
         self.assertions: list[Assertion] = []
+        self._mark = mark
+        self._seconds = target.options.end_timeout
         self._fixture = fixture
         self._sandbox = sandbox
         self._patterns = Budget(target.options.timeout)
@@ -77,12 +81,16 @@ class Trial:
             label = ""
             await in_thread(lambda: self._judge_end(last))
             await self.steps.end()
+            if self._fixture.needs_run:
+                await check_left(self._mark, self._seconds)
             await in_thread(self._check_strays)
             self.assertions.append(Assertion("process", passed=True))
         except TargetFailure as failure:
             self.assertions.append(Assertion("process", passed=False, message=failure.sentence, step=label))
         finally:
             self.steps.kill()
+            if self._fixture.needs_run:
+                killing.kill_marked(self._mark)
 
     async def _step(self, step: Step, label: str, *, final: bool) -> list[Answer]:
         before = await in_thread(self._sandbox.snapshot) if step.asserts.unchanged else {}
