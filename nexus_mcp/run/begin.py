@@ -24,12 +24,14 @@ from nexus_mcp.run.run_folder import (
     read_log,
     run_folder,
     run_id,
+    write_file,
     write_json,
 )
 from nexus_mcp.run.setup import Options, Run
+from nexus_mcp.run.status import status_file
 from nexus_mcp.run.worktrees import Repository
 from nexus_mcp.state import times
-from nexus_mcp.store.run_files import run_ids
+from nexus_mcp.store.run_files import STATUS, run_ids
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
@@ -88,9 +90,20 @@ async def begun(
         base = read_json(folder, HEADER)["base"]
         if not await repository.head(f"refs/heads/{repository.integration}"):
             await repository.publish("", base)
+        if run.state.run and run.state.ended is None:
+            _write_crashed(run)
         as_typed = dict(options.as_typed)
         run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base, options=as_typed))
         yield run
+
+
+def _write_crashed(run: Run) -> None:
+    """Write the status of a run whose executor died, for readers that missed its end."""
+    document, chosen = run.tasks(), run.options.tasks
+    tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
+    now = times.stamp(time.time())
+    made = status_file(run.state, tasks, run.config, now, feature=document["goal"], status="crashed")
+    write_file(run.folder, STATUS, made.model_dump_json(indent=2).encode() + b"\n")
 
 
 async def _check_same(header: dict[str, Any], options: Options, repository: Repository) -> None:

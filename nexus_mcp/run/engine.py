@@ -32,8 +32,7 @@ from nexus_mcp.tools import task_update
 from nexus_mcp.tools.definition import ToolContext
 
 POLL_S = 0.2
-HEARTBEAT_S = 60.0
-_WRITE_POINTS = frozenset(
+WRITE_POINTS = frozenset(
     (
         *(
             "run_started",
@@ -71,7 +70,6 @@ class LocalEngine:
         self._working: dict[int, asyncio.Task[None]] = {}
         self._questions = Questions(run)
         self._is_over = False
-        self._last_status = 0.0
         self._fault: BaseException | None = None
         self.status_paths: list[StatusPath] = []
         self.more_files: Callable[[], Mapping[int, Sequence[str]]] = dict
@@ -92,8 +90,6 @@ class LocalEngine:
                 self._reap()
                 await self._see_hand_edits()
                 self._watch_cost()
-                if time.monotonic() - self._last_status > HEARTBEAT_S:
-                    self._write_status()
         finally:
             await self._end_all()
         if self._fault is not None:
@@ -361,11 +357,11 @@ class LocalEngine:
         return self.run.options.tasks is None or id_ in self.run.options.tasks
 
     def _listen(self, event: ev.AnyEvent) -> None:
-        if event.type in _WRITE_POINTS:
-            self._write_status()
+        if event.type in WRITE_POINTS:
+            self.write_status()
 
-    def _write_status(self) -> None:
-        self._last_status = time.monotonic()
+    def write_status(self) -> None:
+        """Write the status file as it is now, everywhere where it is wanted."""
         document = self.run.tasks()
         tasks = [task for task in document["tasks"] if self._is_chosen(task["id"])]
         made = status_file(self.run.state, tasks, self.run.config, times.stamp(time.time()), feature=document["goal"])

@@ -7,7 +7,8 @@ wherever it is started.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ from nexus_mcp.state.oplog import By
 from nexus_mcp.store.folder import Folder
 
 NOT_MERGED = "not merged"
+HEARTBEAT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,35 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
     await registry.end_orphans()
     leases.begin()
     run.listeners += [registry.take, leases.take]
-    await _unless_stopped(run, measure_baseline(run))
-    front.baseline(of_checks(run.baseline, run.config))
     files = await run.repository.git.names("ls-files")
     engine = LocalEngine(run, has_tests=routing.has_tests(files, run.config))
     engine.status_paths += front.status_paths
     engine.more_files = leases.files
+    engine.write_status()
+    async with _beating(engine):
+        return await _worked(run, front, state, engine, signalled)
+
+
+@asynccontextmanager
+async def _beating(engine: LocalEngine) -> AsyncIterator[None]:
+    """Write the status every HEARTBEAT_S within the block: a reader sees that the executor is alive."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            engine.write_status()
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+        await asyncio.gather(beating, return_exceptions=True)
+
+
+async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, signalled: Callable[[], bool]) -> Result:
+    await _unless_stopped(run, measure_baseline(run))
+    front.baseline(of_checks(run.baseline, run.config))
     await user_hook(run, "on-start", {})
     status = await engine.work()
     result = Result(status)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from nexus_mcp import schemas
+from nexus_mcp.catalog.load import load
 from nexus_mcp.run import events as ev
+from nexus_mcp.run import execute as execute_module
+from nexus_mcp.run.begin import begun
 from nexus_mcp.run.config import RunConfig
-from nexus_mcp.run.projection import RunRecord, apply
-from nexus_mcp.run.setup import Run
+from nexus_mcp.run.engine import WRITE_POINTS, LocalEngine
+from nexus_mcp.run.execute import Front, execute
+from nexus_mcp.run.projection import RunRecord, apply, project
+from nexus_mcp.run.run_folder import read_json
+from nexus_mcp.run.setup import Options, Run
 from nexus_mcp.run.status import Status, status_file
 from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.store.run_files import STATUS
+from nexus_mcp.store.store import Store
+from nexus_mcp.workspace import Workspace
 from tests.run.runs import Ground
 from tests.support import Json
 
@@ -44,7 +56,14 @@ STATES: dict[str, tuple[ev.Event, ...]] = {
     "question": (*RUNNING, ev.Question(task=1, attempt=1, id="q1", trigger="story-ambiguity", summary="Which?")),
     "crashed": RUNNING,
     "unknown-cost": (*RUNNING, ev.Usage(task=1, attempt=1)),
+    "pausing": (*RUNNING, ev.Paused(reason="why")),
+    "interrupted": (*RUNNING, ev.RunEnded(status="interrupted")),
+    "limit": (*RUNNING, ev.LimitReached(name="cost", value=5.0), ev.RunEnded(status="limit")),
+    "precheck-failed": (),
+    "dry-run": (),
 }
+GIVEN: dict[str, Status] = {"crashed": "crashed", "precheck-failed": "precheck-failed"}
+"""Statuses that are in no log."""
 
 
 def document(name: str) -> dict[str, Any]:
@@ -54,8 +73,8 @@ def document(name: str) -> dict[str, Any]:
         made: Any = event.model_copy(update={"seq": seq, "at": AT})
         state = apply(state, made)
     tasks = [{**task, "status": "completed"} if name == "completed" and task["id"] == 1 else task for task in TASKS]
-    status: Status | None = "crashed" if name == "crashed" else None
-    made = status_file(state, tasks, RunConfig(max_cost_usd=5.0), NOW, feature="Goal", status=status)
+    config, is_dry = RunConfig(max_cost_usd=5.0), name == "dry-run"
+    made = status_file(state, tasks, config, NOW, feature="Goal", status=GIVEN.get(name), dry_run=is_dry)
     found: dict[str, Any] = made.model_dump(mode="json")
     return found
 
@@ -64,6 +83,13 @@ def document(name: str) -> dict[str, Any]:
 def test_each_state_has_the_file_that_is_recorded(name: str) -> None:
     """Members and values are those of the golden file; `python -m tests.run.test_status_file` records them anew."""
     assert document(name) == json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+def test_each_status_has_a_golden_file() -> None:
+    """No status of the schema is left out, and each file keeps the schema."""
+    files = [json.loads(path.read_text()) for path in GOLDEN.glob("*.json")]
+    assert {file["run"]["status"] for file in files} == set(get_args(Status))
+    assert [schemas.faults(schemas.load("run/status"), file) for file in files] == [[]] * len(STATES)
 
 
 def test_pending_is_what_is_left() -> None:
@@ -96,6 +122,142 @@ def test_the_file_is_written_at_each_point(tmp_path: Path) -> None:
     phases = [phase for kind, phase in seen if kind == "phase"]
     assert phases == ["setup", "implement", "verify", "merge"]
     assert ("task_done", "none") in seen
+
+
+def facts(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a status file without its times."""
+    return {name: part for name, part in value.items() if name not in ("updatedAt", "lastHeartbeat", "durationMs")}
+
+
+async def executed(ground: Ground, listen: Callable[[Run], Callable[[ev.AnyEvent], object]], **front: Any) -> str:
+    """Begin a run as the command does, with a listener of its own; return its status."""
+    workspace = Workspace(str(ground.root))
+    opened = begun(
+        workspace=workspace,
+        store=Store(workspace),
+        config=ground.config(),
+        options=Options(merge="never", is_headless=True),
+        catalog=load(str(ground.root)),
+    )
+    async with opened as run:
+        return (await execute(run, Front(event=listen(run), **front))).status
+
+
+def stored(run: Run) -> dict[str, Any] | None:
+    """Return the status file of a run, None before the first."""
+    value: dict[str, Any] | None = read_json(run.folder, STATUS)
+    return value
+
+
+def test_the_file_follows_each_write_point(tmp_path: Path) -> None:
+    """At its start, each attempt, phase, merge, pause and end of a task, and its end the file has the state of the log
+    by then; a command beside the run never finds the one before.
+    """
+    script = {"1": [[{"write": "a", "text": "1"}]], "2": [[{"exit": 3}]], "3": [[]]}
+    rows = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}, {"id": 3, "title": "Three", "acceptance": "A file."}]
+    ground = Ground(tmp_path, rows, script)
+    late: list[str] = []
+    kinds: set[str] = set()
+
+    def listen(run: Run) -> Callable[[ev.AnyEvent], object]:
+        def look(_: ev.AnyEvent) -> None:  # before the listener of the engine: the file is that of the event before
+            last = run.log.events[-2]
+            if last.type in WRITE_POINTS:
+                kinds.add(last.type)
+                state = project(run.log.events[:-1])
+                made = status_file(state, run.tasks()["tasks"], run.config, NOW, feature="g").model_dump(mode="json")
+                if (
+                    facts(stored(run) or {})["run"] != made["run"]
+                    or facts(stored(run) or {})["current"] != made["current"]
+                ):
+                    late.append(last.type)
+
+        return look
+
+    assert asyncio.run(executed(ground, listen)) == "failed"
+    ground.find_run()
+    assert late == []
+    assert kinds >= {"run_started", "attempt_planned", "phase", "merged", "task_done", "task_failed", "task_paused"}
+    last = json.loads((ground.root / ".nexus/state/runs" / ground.run_id / STATUS).read_text())
+    assert (last["run"]["status"], last["current"], last["progress"]["pending"]) == ("failed", None, 0)
+
+
+def test_the_heart_beats_while_a_session_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two events the file is written again, and only its times change."""
+    monkeypatch.setattr(execute_module, "HEARTBEAT_S", 0.01)
+    wait = "while ! test -e ../go; do sleep 0.01; done"
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"run": wait}, {"write": "a", "text": "1"}]]})
+    beats: list[dict[str, Any]] = []
+    real = LocalEngine.write_status
+
+    def write_status(self: LocalEngine) -> None:
+        before, seq = stored(self.run), len(self.run.log.events)
+        real(self)
+        if before is not None and self.run.log.events[-1].type == "session" and seq == len(self.run.log.events):
+            beats.extend((before, stored(self.run) or {}))
+            (ground.worktrees / self.run.state.run / "go").write_text("")
+
+    monkeypatch.setattr(LocalEngine, "write_status", write_status)
+    assert asyncio.run(executed(ground, lambda _: lambda _: None)) == "completed"
+    assert len(beats) > 1
+    assert facts(beats[-2]) == facts(beats[-1])
+
+
+def test_a_reader_of_a_run_sees_whole_files_only(tmp_path: Path) -> None:
+    """A reader in a loop, from before the start to after the end, finds no file that breaks the schema."""
+    ground = Ground(tmp_path, [{"id": n, "title": f"Task {n}"} for n in (1, 2, 3)], {})
+    path = StatusPath(str(tmp_path / "status.json"))
+    is_over, wrong, seen = threading.Event(), [], set()
+    schema = schemas.load("run/status")
+
+    def read() -> None:
+        while not is_over.is_set():
+            data = (tmp_path / "status.json").read_bytes()
+            try:
+                value = json.loads(data)
+            except ValueError:
+                wrong.append(data)
+                continue
+            if value != {} and schemas.faults(schema, value):  # {}: it was tried whether the file can be written
+                wrong.append(data)
+            seen.add(value.get("run", {}).get("status"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        asyncio.run(executed(ground, lambda _: lambda _: None, status_paths=[path]))
+    finally:
+        is_over.set()
+        reader.join()
+    assert wrong == []
+    assert "running" in seen
+
+
+def test_a_crash_is_written_by_the_next_start(tmp_path: Path) -> None:
+    """The run that finds a log without an end writes `crashed`, before it says that it is running again."""
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"write": "a", "text": "1"}]]})
+
+    class Died(Exception):
+        pass
+
+    def die(run: Run) -> Callable[[ev.AnyEvent], object]:
+        def at(event: ev.AnyEvent) -> None:
+            if event.type == "phase":
+                raise Died
+
+        return at
+
+    with pytest.raises(Died):
+        asyncio.run(executed(ground, die))
+    statuses: list[str] = []
+
+    def listen(run: Run) -> Callable[[ev.AnyEvent], object]:
+        statuses.append((stored(run) or {})["run"]["status"])
+        return lambda _: statuses.append((stored(run) or {})["run"]["status"])
+
+    assert asyncio.run(executed(ground, listen)) == "completed"
+    assert statuses[0] == "crashed"
+    assert statuses[1] == "running"
 
 
 def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:

@@ -47,10 +47,10 @@ def show(typed: TypedRun) -> int:
     money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
     print(f"\nAt most {sessions} sessions, if every attempt fails; {typed.config.jobs} tasks at once; {money}.")
     if STATUS_FILE.name in typed.values:
-        now = times.stamp(time.time())
+        now, chosen = times.stamp(time.time()), typed.options.tasks
         made = status_file(
             RunRecord(run="dry-run", started_at=now),
-            document["tasks"],
+            [task for task in document["tasks"] if chosen is None or task["id"] in chosen],
             typed.config,
             now,
             feature=document["goal"],
