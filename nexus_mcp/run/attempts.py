@@ -329,7 +329,7 @@ class Attempts:
         return SessionRequest(
             role=stage.role,
             agent=agent,
-            prompt=prompt,
+            prompt=run.redactor.text(prompt),
             role_text=briefs.role_text(run.catalog, agent, harness),
             model=run.model(harness, agent, record.attempt.tier),
             folder=record.worktree,

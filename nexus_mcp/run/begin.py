@@ -16,6 +16,7 @@ from nexus_mcp.run.checks import environment, run_check
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.projection import RunRecord, project
+from nexus_mcp.run.redaction import Redactor
 from nexus_mcp.run.run_folder import (
     HEADER,
     EventLog,
@@ -131,6 +132,8 @@ async def _write_header(
         raise UsageError(f"--base: {options.base!r} names no commit.")
     if not base:
         raise UsageError("The repository has no commit yet.", next_step="Commit something first: attempts start there.")
+    redactor = Redactor(root=repository.root, links=config.link)
+    drivers = redactor.value(config.model_dump(mode="json")["drivers"])
     header = {
         "version": VERSION,
         "id": repository.run,
@@ -144,8 +147,8 @@ async def _write_header(
             "merge": options.merge,
             "strategy": options.strategy,
         },
-        "config": config.model_dump(mode="json"),
-        "tasks": store.tasks(),
+        "config": {**config.model_dump(mode="json"), "drivers": drivers},
+        "tasks": redactor.value(store.tasks()),
     }
     write_json(folder, HEADER, header)
 

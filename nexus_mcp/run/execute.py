@@ -183,9 +183,10 @@ def _report(run: Run, result: Result) -> str:
     """Write the report as an artifact and beside the log; return the path of the artifact, "" if the disk refused."""
     from nexus_mcp.store import artifacts
 
-    text = report.markdown(run.state, run.tasks(), run.log.events, merge=result.merge)
+    tasks = run.redactor.value(run.tasks())
+    text = report.markdown(run.state, tasks, run.log.events, merge=result.merge)
     try:
-        report.write(run.folder, text, run.state, run.tasks(), run.log.events, merge=result.merge)
+        report.write(run.folder, text, run.state, tasks, run.log.events, merge=result.merge)
         by = By("artifact_write", run.workspace.harness_id, CLIENT)
         return artifacts.write(run.store, f"runs/{run.state.run}.md", text, by)
     except NexusError as error:

@@ -74,4 +74,4 @@ class Questions:
             "deadline": times.stamp(now + timeout) if timeout else None,
         }
         with self._run.folder.make("questions")[0] as folder:
-            write_json(folder, f"{id_}.json", value)
+            write_json(folder, f"{id_}.json", self._run.redactor.value(value))

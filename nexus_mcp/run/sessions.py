@@ -79,7 +79,8 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     os.makedirs(place.request.scratch, mode=0o700, exist_ok=True)
     for path, text in command.files.items():
         _write_private(path, text)
-    write_json(place.folder, "command.json", {"words": list(command.words), "files": sorted(command.files)})
+    words = place.redactor.value(list(command.words))
+    write_json(place.folder, "command.json", {"words": words, "files": sorted(command.files)})
 
     def tell(event: ev.Event) -> None:
         emit(event.model_copy(update={"task": place.task, "attempt": place.attempt}))

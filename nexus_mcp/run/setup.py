@@ -66,12 +66,13 @@ class Run:
     hook: Callable[[str], Sequence[str]] = lambda _: ()
     listeners: list[Callable[[ev.AnyEvent], object]] = field(default_factory=list)
     baseline: dict[str, CheckResult] = field(default_factory=dict)
-    redactor: Redactor = field(default_factory=Redactor)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
+    redactor: Redactor = field(init=False)
     state: RunRecord = field(init=False)
 
     def __post_init__(self) -> None:
+        self.redactor = Redactor(root=self.workspace.root, links=self.config.link)
         self.state = project(self.log.events)
 
     def emit(self, event: ev.Event) -> ev.AnyEvent:

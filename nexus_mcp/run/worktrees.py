@@ -19,6 +19,7 @@ from nexus_mcp.run.git import Git, GitFailed
 LEASE = "nexus-lease"
 VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
 _ZERO = "0" * 40
+_ESCAPE = "\\"
 _FOLDERS: dict[str, tuple[str, str]] = {}
 """Checkout -> its common folder of git and its own one: they stay, and a process for each look would cost more."""
 
@@ -88,7 +89,7 @@ class Repository:
         runs. Raise GitFailed.
         """
         git = Git(path, hooks=hooks)
-        left_out = [f":(exclude,top,literal){name}" for name in (*VERDICT_FILES, *links)]
+        left_out = [_left_out(name) for name in (*VERDICT_FILES, *links)]
         await git.run("add", "--all", "--", ":/", *left_out)
         code, _ = await git.run("diff", "--cached", "--quiet", check=False)
         if code:
@@ -196,6 +197,15 @@ class Repository:
             "hooks": _listing(os.path.join(common, "hooks")),
             "info": _listing(os.path.join(common, "info")),
         }
+
+
+def _left_out(path: str) -> str:
+    """Return the pathspec that leaves out the path.
+
+    As a pattern: git refuses to leave out a literal path that .gitignore has, such as a linked `.env`.
+    """
+    escaped = "".join(f"\\{one}" if one in "*?[]\\" else one for one in path)
+    return f":(exclude,top,glob){escaped if escaped.startswith(_ESCAPE) else _ESCAPE + escaped}"
 
 
 class LeaseLost(NexusError):

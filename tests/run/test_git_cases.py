@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.run.runs import Ground, git
+import pytest
+
+from tests.run.runs import GOOD, Ground, git
 from tests.support import Json
 
 ONE: list[Json] = [{"id": 1, "title": "One"}]
@@ -62,15 +64,18 @@ def test_files_with_odd_names_are_collected(tmp_path: Path) -> None:
     assert set(names) <= set(listed)
 
 
-def test_links_into_the_worktree_are_not_committed(tmp_path: Path) -> None:
-    """A linked file is there for the session, and stays out of the commit."""
-    script = {"1": [[{"run": "cat .env > copy"}]]}
-    ground = Ground(tmp_path, ONE, script, files={".gitignore": "nothing\n"})
-    (ground.root / ".env").write_text("value\n")
-    state = ground.run(link=[".env"])
-    assert state.task(1).state == "completed"
+@pytest.mark.parametrize("ignored", ["nothing", ".env", "*.env\n.nexus-verdict.json\nlocal/"])
+@pytest.mark.parametrize("link", [".env", "local/[a]*.env"])
+def test_links_into_the_worktree_are_not_committed(tmp_path: Path, ignored: str, link: str) -> None:
+    """A linked file is there for the session, and stays out of the commit, whether or not git ignores it."""
+    script = {"1": [[{"run": f"cat '{link}' > copy"}, {"verdict": GOOD}]]}
+    ground = Ground(tmp_path, ONE, script, files={".gitignore": f"{ignored}\n"})
+    (ground.root / link).parent.mkdir(exist_ok=True)
+    (ground.root / link).write_text("value\n")
+    state = ground.run(link=[link])
+    assert (state.task(1).state, state.task(1).reason) == ("completed", "")
     assert ground.tree()["copy"] == "value"
-    assert ".env" not in ground.tree()
+    assert not {link, ".nexus-verdict.json"} & ground.tree().keys()
 
 
 def test_a_submodule_is_named_by_the_precheck(tmp_path: Path) -> None:
