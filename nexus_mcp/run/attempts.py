@@ -20,7 +20,7 @@ from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
 from nexus_mcp.run.config import guards_from
 from nexus_mcp.run.drivers.definition import SessionRequest
 from nexus_mcp.run.git import Git
-from nexus_mcp.run.judging import SETUP, Facts, has_failed, judge
+from nexus_mcp.run.judging import UNJUDGED, Facts, has_failed, judge
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.processes import end_orphan
 from nexus_mcp.run.projection import AttemptRecord
@@ -112,8 +112,19 @@ class Attempts:
                 await self._review(record, stage)
 
     def _facts(self, record: AttemptRecord) -> Facts:
-        is_work = self.category == "do" and record.attempt.strategy != "none"
+        is_work = self.category == "do" and record.attempt.strategy != "none" and not self._has_inherited(record)
         return Facts(is_work=is_work, may_edit=self.may_edit, has_reviewers=bool(self.reviewers(record)))
+
+    def _has_inherited(self, record: AttemptRecord) -> bool:
+        """Return whether the attempt began with changes that nobody judged, so that it may have nothing to add."""
+        for before in reversed(self.run.state.task(self.id).attempts[:-1]):
+            outcome = before.attempt.outcome
+            if outcome is None or outcome.category not in UNJUDGED or before.commit != record.base:
+                return False
+            if before.files:
+                return True
+            record = before
+        return False
 
     def _emit(self, event: ev.Event) -> None:
         number = self.record.attempt.number
@@ -128,7 +139,7 @@ class Attempts:
         write_lease(await repository.admin_of(path), lease)
         for command in run.config.setup:
             environ = environment(tuple(run.config.strip_env), **self._variables(path))
-            result = await run_check(SETUP, command, path, environ, run.config.setup_timeout_s)
+            result = await run_check(ev.SETUP, command, path, environ, run.config.setup_timeout_s)
             if not result.ok:
                 self._emit(_check_event(result, known=False))
                 break
@@ -170,12 +181,7 @@ class Attempts:
                 wrap=await self._sandbox(request),
                 redactor=run.redactor,
             )
-            try:
-                result = await run_session(place, self._priced, run.stop)
-            except OSError as error:
-                self._emit(ev.ProcessStarted(role=request.role, agent=request.agent, pid=0, create_time=0.0))
-                self._emit(ev.ProcessEnded(code=127, failure="environment", error=f"{error.strerror}"))
-                result = Result(code=127)
+            result = await run_session(place, self._priced, run.stop)
         await self._check_checkout(before)
         return result
 

@@ -14,13 +14,14 @@ from nexus_mcp.run import control, routing
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.attempts import Attempts, files_of
 from nexus_mcp.run.checkout_guard import CheckoutChanged
-from nexus_mcp.run.decide import Ask, Complete, Fail, Limits, Mend, Merge, Pause, Start, Task, decide
+from nexus_mcp.run.decide import Action, Ask, Complete, Fail, Limits, Mend, Merge, Pause, Start, Task, decide
+from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.merging import merge, take_integration
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import TaskRecord
 from nexus_mcp.run.questions import Questions
 from nexus_mcp.run.ready import plan
-from nexus_mcp.run.run_folder import write_file
+from nexus_mcp.run.run_folder import LogLost, write_file
 from nexus_mcp.run.setup import CLIENT, Run
 from nexus_mcp.run.status import milliseconds, status_file
 from nexus_mcp.run.status_path import StatusPath
@@ -118,9 +119,12 @@ class LocalEngine:
                     run.emit(ev.TaskReady(task=id_))
                 self._working[id_] = asyncio.create_task(self._task(id_))
 
-    async def _task(self, id_: int) -> None:  # noqa: PLR0912 - a case for each action
-        """Carry one task to its end: completed, failed, paused or skipped."""
-        run = self.run
+    async def _task(self, id_: int) -> None:
+        """Carry one task to its end: completed, failed, paused or skipped.
+
+        A step that meets a full disk is repeated once; then the run pauses, and the task stays where the log has it.
+        """
+        run, was_full = self.run, False
         while not run.stop.is_set():
             task = run.task(id_)
             if task is None:
@@ -129,34 +133,48 @@ class LocalEngine:
             attempts = Attempts(run, task)
             record = run.state.task(id_)
             action = decide(self._facts(attempts, record), record.facts(), run.config, self._spent())
-            match action:
-                case None:
-                    outcome = await attempts.carry_out()
-                    if not isinstance(outcome, Outcome):
-                        self._pause(id_, outcome)
-                        return
-                case Start():
-                    await self._begin(attempts, record, action)
-                case Mend():
-                    await self._mend(attempts, action)
-                case Merge():
-                    await merge(attempts)
-                case Complete():
-                    self._complete(id_)
-                    await self._clean(attempts)
+            try:
+                if not await self._step(attempts, record, action):
                     return
-                case Pause():
-                    self._pause(id_, action.reason)
-                    if action.scope == "run":
-                        run.emit(ev.Paused(reason=action.reason))
+            except (NexusError, OSError) as error:
+                if isinstance(error, LogLost) or not is_full(error):
+                    raise
+                if was_full:
+                    run.emit(ev.Paused(reason=full_disk(error)))
                     return
-                case Fail():
-                    run.emit(ev.TaskFailed(task=id_, reason=action.reason))
-                    self._set_status(id_, PENDING)
-                    return
-                case Ask():
-                    if not await self._ask(attempts, action):
-                        return
+                was_full = True
+
+    async def _step(self, attempts: Attempts, record: TaskRecord, action: Action | None) -> bool:
+        """Carry out one step of a task; return whether there may be another one."""
+        id_ = attempts.id
+        match action:
+            case None:
+                outcome = await attempts.carry_out()
+                if not isinstance(outcome, Outcome):
+                    self._pause(id_, outcome)
+                    return False
+            case Start():
+                await self._begin(attempts, record, action)
+            case Mend():
+                await self._mend(attempts, action)
+            case Merge():
+                await merge(attempts)
+            case Complete():
+                self._complete(id_)
+                await self._clean(attempts)
+                return False
+            case Pause():
+                self._pause(id_, action.reason)
+                if action.scope == "run":
+                    self.run.emit(ev.Paused(reason=action.reason))
+                return False
+            case Fail():
+                self.run.emit(ev.TaskFailed(task=id_, reason=action.reason))
+                self._set_status(id_, PENDING)
+                return False
+            case Ask():
+                return await self._ask(attempts, action)
+        return True
 
     def _facts(self, attempts: Attempts, record: TaskRecord) -> Task:
         run = self.run
@@ -300,7 +318,7 @@ class LocalEngine:
         if isinstance(error, CheckoutChanged):
             self._pause(id_, str(error))
             self.run.emit(ev.Paused(reason=str(error)))
-        elif isinstance(error, NexusError):
+        elif isinstance(error, NexusError | OSError) and not isinstance(error, LogLost):
             self._pause(id_, str(error))
         elif error is not None:
             self._fault = error

@@ -17,6 +17,9 @@ RunStatus = Literal["completed", "failed", "stalled", "paused", "interrupted", "
 Phase = Literal["routing", "setup", "test-write", "implement", "verify", "review", "merge"]
 Role = Literal["owner", "test-writer", "implementer", "verifier", "reviewer", "advisor"]
 
+SETUP = "setup"
+"""The name of the check event of the setup commands."""
+
 
 class Event(BaseModel):
     """The base of all events. `seq` counts from 1, `at` is a stamp, `task` and `attempt` name its subject."""

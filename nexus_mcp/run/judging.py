@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nexus_mcp.run import briefs, routing, verdict
+from nexus_mcp.run import briefs, environment_faults, routing, verdict
 from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.events import SETUP
 from nexus_mcp.run.outcome import Category, Outcome
 from nexus_mcp.run.projection import AUTHORS, AttemptRecord, SessionRecord
 
-SETUP = "setup"
-"""The name of the check event of the setup commands."""
 NO_VERDICT = "The review gave no verdict twice, so the work is not judged."
 UNVERIFIED = "No check passes and the task has no reviewer, so nothing verifies the work."
+
+
+UNJUDGED: frozenset[Category | None] = frozenset(("environment", "harness-failure", "session-failure"))
+"""Outcomes that say nothing about the files of the attempt: the next one may find its work done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | s
     """Return the outcome of the present round; a text where a person has to judge, because nothing else can."""
     setup = [check for check in record.checks if check.name == SETUP and not check.ok]
     if setup:
-        return _failed("environment", f"Setup failed: {setup[-1].summary}")
+        last_setup = setup[-1]
+        why = environment_faults.check_fault("run.setup", last_setup.code, last_setup.summary)
+        return _failed("environment", f"Setup failed. {why}" if why else f"Setup failed: {last_setup.summary}")
     last = next((session for session in reversed(record.sessions) if session.role in AUTHORS), None)
     ended = _session_outcome(last) if last is not None else None
     if ended is not None:
@@ -46,10 +51,9 @@ def has_failed(record: AttemptRecord, facts: Facts, config: RunConfig) -> bool:
 
 def _session_outcome(last: SessionRecord) -> Outcome | None:
     """Return the failure of the last session that changed files; None if it ended well."""
-    if last.failure == "environment":
-        return _failed("environment", last.error or "The harness cannot work here: is it logged in?")
-    if last.failure == "limit":
-        return _failed("limit", last.error or "The account of the harness has reached a limit.")
+    outside = _outside_failure(last)
+    if outside is not None:
+        return outside
     if last.guard or last.signal is not None or last.code != 0:
         how = last.guard or (f"signal {last.signal}" if last.signal is not None else f"exit code {last.code}")
         return _failed("session-failure", f"The session ended by {how}. {last.error}")
@@ -57,6 +61,19 @@ def _session_outcome(last: SessionRecord) -> Outcome | None:
         return _failed("harness-failure", "The harness ended without reporting the end of its session.")
     question = briefs.question_in(last.last_message)
     return None if question is None else _failed("blocked", question)
+
+
+def _outside_failure(session: SessionRecord) -> Outcome | None:
+    """Return the failure of a session that is not its own: its harness cannot work here, or has reached a limit."""
+    if session.code and environment_faults.names_full_disk(session.error):
+        return _failed("environment", f"The disk is full: {session.error} {environment_faults.GO_ON}")
+    if session.failure == "environment" and session.code == environment_faults.NOT_FOUND:
+        return _failed("environment", f"The harness cannot be started: {session.error or 'command not found'}")
+    if session.failure == "environment":
+        return _failed("environment", session.error or "The harness cannot work here: is it logged in?")
+    if session.failure == "limit":
+        return _failed("limit", session.error or "The account of the harness has reached a limit.")
+    return None
 
 
 def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | None:
@@ -84,6 +101,9 @@ def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Out
 def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
     failing = [check for check in record.checks if not check.ok and not check.known]
     if failing:
+        faults = (environment_faults.check_fault(one.name, one.code, one.summary) for one in failing)
+        if outside := next(filter(None, faults), ""):
+            return _failed("environment", outside)
         numbers = [check.failures for check in failing if check.failures is not None]
         reason = "\n\n".join(f"{check.name} fails:\n{check.summary}" for check in failing)
         return Outcome("tests-failing", reason, sum(numbers) if len(numbers) == len(failing) else len(failing))
@@ -98,11 +118,17 @@ def _verdict_outcome(record: AttemptRecord) -> Outcome | str:
     for event in record.verdicts:
         found = verdict.Verdict.model_validate(event.verdict) if event.verdict is not None else None
         if found is None and not (is_verifier and record.checks):
-            return NO_VERDICT
+            return _silent_reviewer(record) or NO_VERDICT
         outcome = verdict.categorize(found, checks_ok=True)
         if not outcome.ok:
             return outcome
     return Outcome()
+
+
+def _silent_reviewer(record: AttemptRecord) -> Outcome | None:
+    """Return why the last reviewer could not say anything, None if it could."""
+    last = record.sessions[-1] if record.sessions else None
+    return None if last is None or last.role in AUTHORS else _outside_failure(last)
 
 
 def _failed(category: Category, reason: str) -> Outcome:

@@ -14,6 +14,7 @@ from nexus_mcp.run import sandbox
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.drivers import driver
+from nexus_mcp.run.environment_faults import check_fault
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.ready import waves
 from nexus_mcp.state.tasks import COMPLETED
@@ -83,7 +84,8 @@ def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Ite
             one.ok,
             f"passes on the base commit, {one.seconds:.1f} s"
             if one.ok
-            else f"fails on the base commit ({one.seconds:.1f} s): only new failures will count",
+            else check_fault(name, one.code, one.output)
+            or f"fails on the base commit ({one.seconds:.1f} s): only new failures will count",
         )
         for name, one in results.items()
     ]

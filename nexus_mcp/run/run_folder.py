@@ -41,6 +41,19 @@ class RunBusy(NexusError):
     """Another run of this project holds the lock."""
 
 
+class LogLost(StorageError):
+    """The log of the run cannot be written, so the run cannot go on: what it does next would be nowhere."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            path,
+            "write",
+            why,
+            next_step="The sessions at work were ended; their files are in their worktrees. Free some space, or mend "
+            "the permissions; nexus-mcp run goes on.",
+        )
+
+
 class RunLock:
     """The lock of all runs of a project, held while the object is open. The kernel's lock counts, not the content."""
 
@@ -113,7 +126,7 @@ class EventLog:
             raise StorageError(self._shown, "open", reason(error)) from error
 
     def append(self, event: Event) -> AnyEvent:
-        """Add the event with the next number and the present time; return it. Raise StorageError."""
+        """Add the event with the next number and the present time; return it. Raise LogLost."""
         self._seq += 1
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
@@ -124,7 +137,7 @@ class EventLog:
                 os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
         except OSError as error:
             self._is_torn = True
-            raise StorageError(self._shown, "write", reason(error)) from error
+            raise LogLost(self._shown, reason(error)) from error
         self.events.append(made)  # type: ignore[arg-type]
         return made  # type: ignore[return-value]
 

@@ -18,10 +18,12 @@ from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import Guards
 from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest
+from nexus_mcp.run.environment_faults import NOT_FOUND
 from nexus_mcp.run.processes import Started
 from nexus_mcp.run.redaction import Redactor
 from nexus_mcp.run.run_folder import write_file, write_json
 from nexus_mcp.state import times
+from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
 
 RAW_LIMIT = 64 << 20
@@ -73,12 +75,15 @@ class Place:
 async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
     """Run the session to its end, and return the result. Events go to `emit`; `stop` ends it at once.
 
-    The process begins only after its start is in the log. Raise StorageError, OSError for a program that cannot start.
+    The process begins only after its start is in the log; one that cannot start ends with 127. Raise StorageError.
     """
     command = place.driver.command(place.request)
-    os.makedirs(place.request.scratch, mode=0o700, exist_ok=True)
-    for path, text in command.files.items():
-        _write_private(path, text)
+    try:
+        os.makedirs(place.request.scratch, mode=0o700, exist_ok=True)
+        for path, text in command.files.items():
+            _write_private(path, text)
+    except OSError as error:
+        raise StorageError(place.request.scratch, "write", reason(error)) from error
     words = place.redactor.value(list(command.words))
     write_json(place.folder, "command.json", {"words": words, "files": sorted(command.files)})
 
@@ -87,8 +92,13 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
 
     write_file(place.folder, "brief.md", place.redactor.data(place.request.prompt.encode("utf-8", "backslashreplace")))
     environ = {**place.environ, **command.environ}
-    process = await Started.start(place.wrap(command.words), place.request.folder, environ)
     role, agent = place.request.role, place.request.agent
+    try:
+        process = await Started.start(place.wrap(command.words), place.request.folder, environ)
+    except OSError as error:
+        tell(ev.ProcessStarted(role=role, agent=agent, pid=0, create_time=0.0))
+        tell(ev.ProcessEnded(code=NOT_FOUND, failure="environment", error=reason(error)))
+        return Result(code=NOT_FOUND)
     following: _Following | None = None
     try:
         tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
@@ -143,6 +153,7 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
             if stop.is_set():
                 # The attempt stays as the log has it: a session that was stopped goes on later, and does not count.
                 raise asyncio.CancelledError
+            _raise_fault(reading, errors)
             guard = following.guard(time.monotonic() - started)
             if guard and not process.has_ended:
                 following.result.guard = guard
@@ -150,10 +161,18 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
         await asyncio.wait({reading, errors}, timeout=_LEFT_S)
         await process.end()  # what it left in its group, such as a server, and may hold its output open
         await asyncio.wait({reading, errors}, timeout=_LEFT_S)
+        _raise_fault(reading, errors)
     finally:
         for task in (reading, errors):
             task.cancel()
         await asyncio.gather(reading, errors, return_exceptions=True)
+
+
+def _raise_fault(*tasks: asyncio.Task[None]) -> None:
+    """Raise the error of a task that ended by one: output that is not recorded would be lost unseen."""
+    for task in tasks:
+        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+            raise error
 
 
 async def _read_errors(process: Started, following: _Following) -> None:
@@ -195,7 +214,7 @@ class _Following:
         self._last_event = time.monotonic()
         self._is_warned = False
         if self._written + len(line) < RAW_LIMIT:
-            os.write(self._raw, self._place.redactor.data(line) + b"\n")
+            _put(self._raw, self._place.folder, self._place.redactor.data(line))
             self._written += len(line) + 1
         else:
             self.result.unread_bytes += len(line)
@@ -206,7 +225,7 @@ class _Following:
         """Take one line of stderr. The first RAW_LIMIT bytes of both streams are kept, and the end for messages."""
         data = self._place.redactor.data(line)
         if self._written + len(data) < RAW_LIMIT:
-            os.write(self._stderr, data + b"\n")
+            _put(self._stderr, self._place.folder, data)
             self._written += len(data) + 1
         self.result.stderr = f"{self.result.stderr}{data.decode(errors='replace')}\n"[-_STDERR_SHOWN:]
 
@@ -275,6 +294,7 @@ class _Transcript:
 
     def __init__(self, place: Place) -> None:
         self._fd = _opened(place.folder, "transcript.jsonl")
+        self._folder = place.folder
         self._redactor = place.redactor
         self._parent: str | None = None
         self._put(
@@ -306,7 +326,7 @@ class _Transcript:
         self._parent = id_
 
     def _put(self, entry: dict[str, object]) -> None:
-        os.write(self._fd, self._redactor.data(json.dumps(entry, ensure_ascii=True).encode()) + b"\n")
+        _put(self._fd, self._folder, self._redactor.data(json.dumps(entry, ensure_ascii=True).encode()))
 
     def close(self) -> None:
         """Close the file."""
@@ -319,6 +339,14 @@ def _opened(folder: Folder, name: str) -> int:
         return folder.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
     except OSError as error:
         raise StorageError(folder.show(name), "open", reason(error)) from error
+
+
+def _put(fd: int, folder: Folder, line: bytes) -> None:
+    """Add a line to a file of an attempt. Raise StorageError."""
+    try:
+        atomic.write_all(fd, line + b"\n")
+    except OSError as error:
+        raise StorageError(folder.shown, "write", reason(error)) from error
 
 
 def _write_private(path: str, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from nexus_mcp.run.briefs import question_in
 from nexus_mcp.run.config import Strategy
-from nexus_mcp.run.events import Role
+from nexus_mcp.run.events import SETUP, Role
 from nexus_mcp.run.projection import AUTHORS, AttemptRecord
 
 SESSIONS: dict[Strategy, tuple[Role, ...]] = {
@@ -87,7 +87,11 @@ def _pending_session(record: AttemptRecord) -> Stage | None:
 
 
 def _has_failed(record: AttemptRecord) -> bool:
-    """Return whether the last session that changes files ended badly, or asks: then nothing else of this round runs."""
+    """Return whether setup failed, or the last session that changes files ended badly, or asks: then nothing else of
+    this round runs.
+    """
+    if any(check.name == SETUP and not check.ok for check in record.checks):
+        return True
     last = record.sessions[-1] if record.sessions else None
     return (
         last is not None

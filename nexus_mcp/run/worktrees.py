@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
 
 LEASE = "nexus-lease"
@@ -104,6 +105,8 @@ class Repository:
                     stdin=message.encode(),
                 )
             except GitFailed as error:
+                if is_full(error):
+                    raise
                 return await git.out("rev-parse", "HEAD"), error.output or "the commit was refused"
         return await git.out("rev-parse", "HEAD"), ""
 

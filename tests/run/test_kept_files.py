@@ -16,7 +16,7 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.registry import NAME as PROCESSES
 from nexus_mcp.run.registry import rows
-from nexus_mcp.run.run_folder import EventLog, read_log
+from nexus_mcp.run.run_folder import EventLog, LogLost, read_log
 from nexus_mcp.run.setup import Run
 from nexus_mcp.store import atomic, tasks_extension
 from nexus_mcp.store.folder import Folder
@@ -82,16 +82,17 @@ def test_no_process_outlives_a_log_that_cannot_be_written(tmp_path: Path) -> Non
         def failing(event: ev.Event) -> ev.AnyEvent:
             if isinstance(event, ev.ProcessStarted):
                 pids.append(event.pid)
-                raise StorageError("events.jsonl", "write", os.strerror(errno.ENOSPC))
+                raise LogLost("events.jsonl", os.strerror(errno.ENOSPC))
             return append(event)
 
         run.log.append = failing  # type: ignore[method-assign]
 
-    state = ground.run(before=refuse)
-    assert state.task(1).state == "paused"
+    with pytest.raises(LogLost):
+        ground.run(before=refuse)
     assert pids
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
     assert "a" not in ground.tree()
+    assert ground.run().task(1).state == "completed"
 
 
 def test_reviewers_run_in_the_harness_for_checks(tmp_path: Path) -> None:

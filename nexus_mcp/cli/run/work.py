@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.command_line import EVENTS, NEW, STATUS_FILE, TRUST
 from nexus_mcp.cli.run.screen import Screen
-from nexus_mcp.errors import UsageError
+from nexus_mcp.errors import StorageError, UsageError
 from nexus_mcp.harness.models import Models, read_models
 from nexus_mcp.program import own_command
 from nexus_mcp.quoting import inert
@@ -24,9 +24,11 @@ from nexus_mcp.run import control, log_entries, precheck, report, trust
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import begun, unfinished
 from nexus_mcp.run.cleaning import KEPT
+from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.execute import Front, Result, execute
+from nexus_mcp.run.git import GitFailed
 from nexus_mcp.run.projection import RunRecord
-from nexus_mcp.run.run_folder import RunBusy
+from nexus_mcp.run.run_folder import LogLost, RunBusy
 from nexus_mcp.run.settings import SECTION
 from nexus_mcp.run.status import Status, status_file
 from nexus_mcp.run.status_path import StatusPath
@@ -81,6 +83,9 @@ def begin(typed: TypedRun) -> int:
         except RunBusy as busy:
             screen.line(inert(str(busy)), "bold red")
             return exits.BUSY
+        except (StorageError, GitFailed) as error:
+            screen.line(f"The run stopped. {inert(full_disk(error) if _is_short(error) else str(error))}", "bold red")
+            return exits.NEEDS_PERSON
 
 
 async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[ev.AnyEvent], object]) -> int:
@@ -126,6 +131,11 @@ def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> di
 
         found[harness] = choose
     return found
+
+
+def _is_short(error: StorageError | GitFailed) -> bool:
+    """Return whether the disk is full, and the error does not say yet how to go on."""
+    return is_full(error) and not isinstance(error, LogLost)
 
 
 def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
@@ -248,7 +258,10 @@ class _Signals:
             self._run.stop.set()
             return
         self.code = exits.INTERRUPTED
-        self._run.emit(ev.Paused(reason=PAUSING))
+        try:
+            self._run.emit(ev.Paused(reason=PAUSING))
+        except StorageError:  # the next event of the run says so, too
+            self._run.stop.set()
 
     def _end(self, code: int) -> None:
         self.code = code

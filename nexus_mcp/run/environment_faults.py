@@ -1,0 +1,53 @@
+"""Tell faults of the environment from those of the work: a full disk, a command that is not there. Pure.
+
+They say nothing about an agent or its model, so an attempt that meets one does not count.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+from nexus_mcp.errors import StorageError
+from nexus_mcp.run.git import GitFailed
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+"""Exit codes of a shell for a command that it cannot start."""
+GO_ON = "Free some space; nexus-mcp run goes on."
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_REASONS = frozenset(os.strerror(number) for number in _FULL)
+# What programs print. EFBIG is not here: "File too large" may be a sentence of the project itself.
+_PHRASES = tuple(os.strerror(number).lower() for number in (errno.ENOSPC, errno.EDQUOT))
+_SHOWN = 300
+
+
+def names_full_disk(text: str) -> bool:
+    """Return whether the output of a program says that the disk is full."""
+    lower = text.lower()
+    return any(phrase in lower for phrase in _PHRASES)
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Return whether an error is that of a full disk, a used up quota, or a limit on the size of files."""
+    if isinstance(error, GitFailed):
+        return error.code == -signal.SIGXFSZ or names_full_disk(error.output)
+    if isinstance(error, StorageError):
+        return error.reason in _REASONS
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def full_disk(error: BaseException) -> str:
+    """Return the sentence about a full disk, with the next step."""
+    text = error.fault if isinstance(error, StorageError) else str(error)
+    return f"The disk is full: {' '.join(text.split())[:_SHOWN].rstrip('.')}. {GO_ON}"
+
+
+def check_fault(name: str, code: int | None, output: str) -> str:
+    """Return why a failing check says nothing about the work, "" if it does."""
+    tail = " ".join(output.split())[-_SHOWN:]
+    if names_full_disk(output):
+        return f"The disk is full: {name} ends with: {tail} {GO_ON}"
+    if code in (NOT_FOUND, NOT_EXECUTABLE):
+        return f"{name} cannot be started ({code}): {tail} Install what it needs, or let run.setup do it."
+    return ""
