@@ -173,7 +173,7 @@ class Attempts:
     async def _started(self, record: AttemptRecord, request: SessionRequest) -> Result:
         run = self.run
         environ = environment(tuple(run.config.strip_env), **self._variables(request.folder), **request.environ)
-        before = await run.repository.fingerprint()
+        before = await checkout_guard.record(run)
         with self._folder() as folder:
             place = Place(
                 *(run.driver(self._harness(record, request.role)), request, folder, self.id, record.attempt.number),

@@ -1,24 +1,31 @@
 """See whether an attempt touched the user's checkout: its refs, HEAD, index, configuration or hooks.
 
 A session starts in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
-`run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected.
+`run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected. The log
+has digests of the parts before each session, so a change is seen even if the executor was dead when it was made.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 from nexus_mcp.errors import NexusError
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.setup import Run
+
+AT_WORK = "while an attempt was at work. An agent may have done it, or you"
+UNSEEN = "while no run watched it. A session that was still at work may have done it, or you"
+_DIGITS = 16
 
 
 class CheckoutChanged(NexusError):
-    """The user's checkout changed while an attempt was at work."""
+    """The user's checkout changed while an attempt was at work. `when` ends the sentence."""
 
-    def __init__(self, parts: list[str]) -> None:
+    def __init__(self, parts: list[str], when: str = AT_WORK) -> None:
         self.parts = parts
         super().__init__(
-            f"The {' and the '.join(parts)} of your checkout changed while an attempt was at work. An agent may have "
-            "done it, or you.",
+            f"The {' and the '.join(parts)} of your checkout changed {when}.",
             next_step="Look at it (git reflog, git status, .git/config, .git/hooks); then nexus-mcp run goes on.",
         )
 
@@ -26,3 +33,35 @@ class CheckoutChanged(NexusError):
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """Return the parts of a checkout that differ between two fingerprints."""
     return [name for name in before if before[name] != after.get(name)]
+
+
+async def record(run: Run) -> dict[str, str]:
+    """Return the fingerprint of the checkout, and add its digests to the log if they are new. Raise GitFailed,
+    StorageError.
+    """
+    now = await run.repository.fingerprint()
+    if digests(now) != run.state.checkout:
+        run.emit(ev.Checkout(parts=digests(now)))
+    return now
+
+
+async def changed_unseen(run: Run) -> list[str]:
+    """Return the parts that changed since the log recorded them, while a session may have gone on unseen. They are in
+    the log afterwards, so that the same change does not pause the run twice. Raise GitFailed, StorageError.
+    """
+    known, is_at_work = run.state.checkout, any(one.state in ("running", "merging") for one in run.state.tasks.values())
+    if not known or not is_at_work:
+        return []
+    changed = differences(known, digests(await run.repository.fingerprint()))
+    if changed:
+        run.emit(ev.Guard(name="checkout_changed", value=", ".join(changed)))
+        await record(run)
+    return changed
+
+
+def digests(fingerprint: Mapping[str, str]) -> dict[str, str]:
+    """Return a digest of each part: the configuration may hold secrets, and the refs may be many."""
+    return {
+        name: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+        for name, text in fingerprint.items()
+    }

@@ -105,6 +105,13 @@ class Usage(Event):
     cost_usd: float | None = None
 
 
+class Checkout(Event):
+    """The user's checkout before a session: a digest of each part that an attempt must not change."""
+
+    type: Literal["checkout"] = "checkout"
+    parts: dict[str, str]
+
+
 class Guard(Event):
     """A guard of the attempt was reached."""
 
@@ -320,6 +327,7 @@ AnyEvent = Annotated[
     | ProcessStarted
     | Session
     | Usage
+    | Checkout
     | Guard
     | ProcessEnded
     | Collected

@@ -16,6 +16,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import final_merge, report, routing
 from nexus_mcp.run.begin import measure_baseline
+from nexus_mcp.run.checkout_guard import UNSEEN, CheckoutChanged, changed_unseen
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
 from nexus_mcp.run.cleaning import drop_old_runs
 from nexus_mcp.run.engine import LocalEngine
@@ -101,11 +102,17 @@ async def _beating(engine: LocalEngine) -> AsyncIterator[None]:
 
 
 async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, signalled: Callable[[], bool]) -> Result:
-    await _unless_stopped(run, measure_baseline(run))
-    front.baseline(of_checks(run.baseline, run.config))
+    changed = await changed_unseen(run) if run.state.was_killed else []
+    if changed:
+        run.emit(ev.Paused(reason=str(CheckoutChanged(changed, UNSEEN))))
+    else:  # git and the checks would follow a changed configuration
+        await _unless_stopped(run, measure_baseline(run))
+        front.baseline(of_checks(run.baseline, run.config))
     await user_hook(run, "on-start", {})
     status = await engine.work()
     result = Result(status)
+    if status == "interrupted" and (changed := await changed_unseen(run)):
+        result.problems.append(str(CheckoutChanged(changed)))
     if status == "completed" and run.config.regression == "end":
         failing = await _last_checks(run)
         if failing:
@@ -117,7 +124,7 @@ async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, si
     await user_hook(run, "on-complete", {"NEXUS_STATUS": result.status})
     if not signalled():
         await _drop_old_runs(run, state, result)
-    result.problems += [f"{one.path}: {one.problem}" for one in front.status_paths if one.problem]
+    result.problems += [f"Not written: {one.path}: {one.problem}" for one in front.status_paths if one.problem]
     return result
 
 
@@ -159,6 +166,9 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
     mode, repository = run.options.merge, run.repository
     header = read_json(run.folder, HEADER)
     if mode == "never" or not run.state.integration or (result.status == "failed" and run.config.regression == "end"):
+        return
+    if run.state.is_checkout_changed:
+        result.merge, result.merge_is_open = "your checkout changed, so look at it first", True
         return
     found = await final_merge.readiness(repository, str(header.get("branch", "")))
     if not found.commits and not found.problem:

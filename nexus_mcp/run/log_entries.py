@@ -72,6 +72,8 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.Usage():
             cost = "" if event.cost_usd is None else f", {event.cost_usd:.4f} USD"
             return f"{event.input} tokens in, {event.output} out{cost}"
+        case ev.Checkout():
+            return "the checkout is recorded"
         case ev.Guard():
             return f"guard {event.name}: {_short(str(event.value))}"
         case ev.ProcessEnded():

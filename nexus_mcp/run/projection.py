@@ -108,7 +108,9 @@ class TaskRecord:
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """The state of a run. `integration` is the commit of the integration branch, "" before the first merge;
-    `executor_since` is when the present executor began.
+    `executor_since` is when the present executor began, and `was_killed` says that the one before it left no end.
+    `checkout` has the digests of the user's checkout that were recorded last; `is_checkout_changed`: this executor saw
+    that it differs.
     """
 
     run: str = ""
@@ -129,6 +131,9 @@ class RunRecord:
     paused: str | None = None
     ended: ev.RunEnded | None = None
     takeovers: int = 0
+    was_killed: bool = False
+    checkout: dict[str, str] = field(default_factory=dict)
+    is_checkout_changed: bool = False
 
     def task(self, id_: int) -> TaskRecord:
         """Return the record of a task; an empty one for a task that the log does not name."""
@@ -171,7 +176,13 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:
                 ended=None,
                 paused=None,
                 takeovers=state.takeovers + bool(state.run),
+                was_killed=bool(state.run) and state.ended is None,
+                is_checkout_changed=False,
             )
+        case ev.Checkout():
+            return replace(state, checkout=event.parts)
+        case ev.Guard() if event.name == "checkout_changed":
+            return replace(state, is_checkout_changed=True)
         case ev.Usage():
             known = state.is_cost_known and event.cost_usd is not None
             return replace(state, cost_usd=state.cost_usd + (event.cost_usd or 0.0), is_cost_known=known)

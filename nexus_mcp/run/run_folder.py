@@ -33,8 +33,8 @@ HEADER = "run.json"
 LOG_LIMIT = 256 << 20
 _SMALL = 16 << 20
 _TRIES, _PAUSE = 10, 0.02
-_UNSYNCED = frozenset(("usage", "session", "phase", "guard"))
-"""Events that describe no effect: a power cut may take them."""
+_UNSYNCED = frozenset(("usage", "session", "phase", "guard", "checkout"))
+"""Events that describe no effect: a power cut may take them, up to the next event that is synced."""
 
 
 class RunBusy(NexusError):

@@ -325,3 +325,25 @@ def test_a_session_of_a_run_starts_no_run(tmp_path: Path) -> None:
     ground = ready(tmp_path, [{"id": 1, "title": "One"}], script)
     assert ground.cli("--trust", "--merge", "never")[0] == 0
     assert "may not start another run" in ground.tree()["out.txt"] or "No module" in ground.tree()["out.txt"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_checkout_that_changed_unseen_pauses_the_run(tmp_path: Path, number: int) -> None:
+    """A killed executor leaves its session at work: the next run names the part that changed and starts nothing; the
+    one after it goes on. An executor that was stopped in order names the part itself.
+    """
+    evil = [*WORK["1"][0], {"run": "git config user.name Evil; touch config-is-changed"}, {"hang": 300}]
+    ground = ready(tmp_path, [TWO[0]], {"1": [evil, [{"write": "f2", "text": "2"}]]})
+    process = ground.start("--trust", "--merge", "never")
+    until(lambda: any((ground.worktrees).glob("run-*/1-1/config-is-changed")))
+    ground.find_run()
+    process.send_signal(number)
+    out = process.communicate(timeout=WAIT_S)[0]
+    if number == signal.SIGKILL:
+        code, out, _ = ground.cli("--merge", "auto")
+        assert code == 3
+        assert not [event for event in ground.log() if event.type == "collected"]
+    assert "config of your checkout changed" in out
+    assert ground.cli("--merge", "never")[0] == 0
+    assert {"f1", "f2"} <= ground.tree().keys()
+    assert len(ground.state().task(1).attempts) == 1

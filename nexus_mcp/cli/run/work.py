@@ -231,7 +231,7 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
     if result.removed:
         screen.line(f"The newest {KEPT} runs are kept; removed, finished and merged: {', '.join(result.removed)}.")
     for problem in result.problems:
-        screen.line(f"Not written: {inert(problem)}", "yellow")
+        screen.line(inert(problem), "yellow")
 
 
 class _Signals:
