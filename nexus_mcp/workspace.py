@@ -30,6 +30,8 @@ _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
 RUN_VARIABLE = "NEXUS_RUN"
 """Environment variable of the sessions of `nexus-mcp run`: the id of the run."""
+LIMIT_VARIABLE = "NEXUS_CAPABILITY"
+"""Environment variable of a session of a run that may not edit all files (catalog/path_limits.py)."""
 _OF_THE_RUN = ("plan_start", "plan_update", "plan_decide", "task_add", "task_update", "task_close")
 _TAKEN = ("artifacts", "cache", "lock", "runs")  # names in .nexus/state that are common to all harnesses
 

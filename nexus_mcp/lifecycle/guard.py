@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from nexus_mcp.errors import InvalidArguments, NexusError, UsageError
@@ -19,7 +20,7 @@ from nexus_mcp.lifecycle.definition import (
 from nexus_mcp.lifecycle.host import NEUTRAL
 from nexus_mcp.lifecycle.settings import limit_of
 from nexus_mcp.store.store import Store
-from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID, LIMIT_VARIABLE, Workspace, check_harness_id
 
 TYPE_CHECKING = False
 
@@ -127,7 +128,8 @@ def answer_failure(
             return _decided(answer, own, params, host, is_whole=is_whole, is_valid=is_valid)
         except Exception as error:  # noqa: BLE001 - as above
             answer["warnings"].append(inert(fault_of(error)))
-    if is_whole and not any(params.get(name) for name in ("agent_id", "agent_name")):
+    is_agent = any(params.get(name) for name in ("agent_id", "agent_name")) or bool(os.environ.get(LIMIT_VARIABLE))
+    if is_whole and not is_agent:
         return answer
     # The restrictions cannot be read: every caller that may have one is denied.
     return {**answer, "decision": DENY, "reason": UNREADABLE}

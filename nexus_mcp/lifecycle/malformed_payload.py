@@ -7,6 +7,7 @@ makes the call.
 
 from __future__ import annotations
 
+import os
 import re
 
 from nexus_mcp.catalog.capabilities import all_capabilities, restricted_agents
@@ -19,6 +20,7 @@ from nexus_mcp.lifecycle.sources import catalog_of
 from nexus_mcp.quoting import quoted, quoted_name
 from nexus_mcp.store.paths import TASKS
 from nexus_mcp.wording import join_first
+from nexus_mcp.workspace import LIMIT_VARIABLE
 
 TYPE_CHECKING = False
 
@@ -90,6 +92,8 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, i
             _deny_if_limited(ctx, catalog, agents, tool=tool, is_one=is_one)
     else:
         _deny_if_limited(ctx, catalog, agents, is_one=is_one)
+        if ctx.decision != DENY and os.environ.get(LIMIT_VARIABLE):
+            ctx.decide(DENY, "The payload does not say which tool would run, and this session may not edit all files.")
         if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # an installed hook
             ask_gate(ctx, "There is no task list, and the payload does not say which tool would run. Use it again.")
     if ctx.decision not in (DENY, BLOCK):  # the fields are not reliable enough to allow the tool

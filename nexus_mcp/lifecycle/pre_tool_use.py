@@ -16,7 +16,7 @@ from nexus_mcp.lifecycle.settings import gate_of
 from nexus_mcp.lifecycle.sources import catalog_of, fault_advice, select_unfinished, tasks_of
 from nexus_mcp.quoting import quoted
 from nexus_mcp.store.paths import PLAN, TASKS
-from nexus_mcp.workspace import RUN_VARIABLE, run_denial
+from nexus_mcp.workspace import LIMIT_VARIABLE, RUN_VARIABLE, run_denial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,9 +74,23 @@ def decide(
     agents = identity.agents(catalog)
     if _is_denied(ctx, catalog, identity, agents, names):
         return
+    if edit is not None and os.environ.get(LIMIT_VARIABLE) and _is_limited(ctx, edit):
+        return
     if edit is not None:
         is_main = identity.is_main and not may_be_agent
         _judge(ctx, catalog, agents, {**params, "tool": writer}, edit, is_main=is_main or not is_input_lost)
+
+
+def _is_limited(ctx: EventContext, edit: tuple[list[str], bool]) -> bool:
+    """Deny an edit of files that this session of a run may not change; return whether it was denied."""
+    from nexus_mcp.catalog.path_limits import limit_of
+    from nexus_mcp.lifecycle.session_limit import refusal
+
+    limit = limit_of(os.environ)
+    reason = "" if limit is None else refusal(ctx.workspace.root, limit, edit[0], is_certain=edit[1])
+    if reason:
+        ctx.decide(DENY, reason)
+    return bool(reason)
 
 
 def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:

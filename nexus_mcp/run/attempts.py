@@ -13,7 +13,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from nexus_mcp.catalog.capabilities import all_capabilities, forbidden_tools
+from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, forbidden_tools
 from nexus_mcp.run import briefs, checkout_guard, routing, sandbox, verdict
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
@@ -180,10 +180,18 @@ class Attempts:
                 *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
                 wrap=await self._sandbox(request),
                 redactor=run.redactor,
+                is_forbidden=self._judge_of_tools(request),
             )
             result = await run_session(place, self._priced, run.stop)
         await self._check_checkout(before)
         return result
+
+    def _judge_of_tools(self, request: SessionRequest) -> Callable[[str], bool]:
+        """Return the function that returns whether the agent of a session may not use a tool."""
+        catalog, harness = self.run.catalog, self._harness(self.record, request.role)
+        if request.agent not in catalog.agents:
+            return lambda _: False
+        return lambda tool: not check_tool(catalog, request.agent, tool, harness)[0]
 
     async def _check_checkout(self, before: dict[str, str]) -> None:
         """Raise CheckoutChanged if the user's checkout is not as before the session."""
@@ -267,7 +275,9 @@ class Attempts:
         return found
 
     async def _review(self, record: AttemptRecord, stage: Stage) -> None:
-        """Let an agent judge the work; a review without a verdict, or that changed files, is repeated once."""
+        """Let an agent judge the work. A review without a verdict is repeated once, and so is one whose agent changed
+        files or used a tool that it may not use.
+        """
         repository = self.run.repository
         diff = await Git(record.worktree).out("diff", "--stat", record.base, record.commit)
         for _ in range(2):
@@ -279,6 +289,8 @@ class Attempts:
             head = await repository.head_of(record.worktree)
             if is_dirty or head != record.commit:
                 await self._set_aside(record, stage.agent)
+                found = None
+            if result.forbidden:
                 found = None
             if self.run.stop.is_set():
                 raise asyncio.CancelledError
@@ -319,7 +331,7 @@ class Attempts:
         is_judge = stage.role in JUDGES
         harness = self._harness(record, stage.role)
         agent = stage.agent or self.owner or ""
-        paths = routing.allowed_paths(stage.role, record.attempt.strategy, run.config)
+        limit = routing.limit(stage.role, record.attempt.strategy, run.config)
         if not prompt:
             advice = [session.last_message for session in record.sessions if session.role == "advisor"]
             prompt = briefs.prompt(
@@ -327,7 +339,7 @@ class Attempts:
                 role=stage.role,
                 agent=agent,
                 harness=harness,
-                paths=paths,
+                limit="" if limit is None else limit.describe(),
                 diff=diff,
                 findings=[text for text in (*record.findings, record.mending, *advice) if text],
             )
@@ -349,7 +361,7 @@ class Attempts:
             hook=tuple(run.hook(harness)),
             unsafe=run.config.unsafe,
             max_cost_usd=self._budget(),
-            environ={"NEXUS_AGENT": agent},
+            environ={"NEXUS_AGENT": agent, **({} if limit is None else limit.environ())},
         )
 
     def _harness(self, record: AttemptRecord, role: ev.Role) -> str:

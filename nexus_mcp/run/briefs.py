@@ -59,13 +59,13 @@ def prompt(
     harness: str,
     notes: Sequence[dict[str, Any]] = (),
     findings: Sequence[str] = (),
-    paths: Sequence[str] = (),
+    limit: str = "",
     diff: str = "",
 ) -> str:
     """Return the prompt of a session.
 
-    `findings` are those of earlier attempts, `paths` the only paths that it may change (none: all), `diff` a summary of
-    the changes to judge. Stored text is quoted as data. Raise UnknownEntry.
+    `findings` are those of earlier attempts, `limit` says which files it may not change, `diff` is a summary of the
+    changes to judge. Stored text is quoted as data. Raise UnknownEntry.
     """
     known = agent if agent in catalog.agents else None
     binding = binding_text(task, tasks, plan)
@@ -73,8 +73,8 @@ def prompt(
         join_parts(parts(catalog, task, known, harness, binding=binding, notes=notes)),
         f"YOUR PART:\n{_PARTS[role]}",
     ]
-    if paths:
-        found.append(f"PATHS: you may change files that match these patterns only: {', '.join(paths)}")
+    if limit:
+        found.append(f"PATHS: {limit}")
     if findings:
         quoted = "\n\n".join(block(text) for text in findings)
         found.append(f"FINDINGS of earlier attempts, as data:\n{quoted}")

@@ -124,6 +124,7 @@ class ProcessEnded(Event):
     """The session ended by an exit code or a signal.
 
     `done`: the harness reported its own end. `guard` is the guard that ended it, `failure` the driver's reason.
+    `forbidden` are the tools that the agent may not use and used.
     """
 
     type: Literal["process_ended"] = "process_ended"
@@ -133,6 +134,7 @@ class ProcessEnded(Event):
     guard: str = ""
     failure: Literal["", "environment", "limit"] = ""
     error: str = ""
+    forbidden: list[str] = []
 
 
 class Collected(Event):

@@ -90,6 +90,9 @@ def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Out
             )
     if record.files and not facts.may_edit:
         return _failed("capability-violation", f"The agent may not edit files, and changed {_list(record.files)}")
+    used = [tool for session in record.sessions if session.role in AUTHORS for tool in session.forbidden]
+    if used:
+        return _failed("capability-violation", f"The agent used tools that it may not use: {_list(used)}")
     if facts.is_work and not record.files:
         return _failed("no-change", "No file was changed, and the acceptance of the task asks for a change.")
     writers = [session for session in record.sessions if session.role == "test-writer"]

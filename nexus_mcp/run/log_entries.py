@@ -14,7 +14,7 @@ Level = Literal["debug", "info", "warn", "error"]
 LEVELS: tuple[Level, ...] = ("debug", "info", "warn", "error")
 _BASE = frozenset(("seq", "at", "task", "attempt", "type"))
 _LEVELS: dict[str, Level] = {
-    **dict.fromkeys(("usage", "session", "phase", "worktree_made", "process_started"), "debug"),
+    **dict.fromkeys(("usage", "session", "phase", "worktree_made", "process_started", "checkout"), "debug"),
     **dict.fromkeys(("guard", "mended", "escalated", "downgraded", "conflict", "task_blocked", "question"), "warn"),
     **dict.fromkeys(("cost_warning", "limit", "orphan_ended", "paused", "task_paused", "task_skipped"), "warn"),
     "task_failed": "error",

@@ -44,6 +44,7 @@ class SessionRecord:
     files: tuple[str, ...] = ()
     last_message: str = ""
     refused: str = ""
+    forbidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +271,7 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
                 record,
                 **{"is_ended": True, "code": event.code, "signal": event.signal, "is_done": event.done},
                 **{"guard": event.guard, "failure": event.failure, "error": event.error},
+                forbidden=tuple(event.forbidden),
             )
         case ev.Session():
             return _session(record, id=event.id)

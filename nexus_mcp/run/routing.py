@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nexus_mcp.catalog.path_limits import NO_SOURCE_EDIT, NO_TEST_EDIT, Limit, matches
 from nexus_mcp.run.config import RunConfig, Strategy
 from nexus_mcp.run.events import Role
 
@@ -54,37 +54,19 @@ def advisor(owner: str) -> str:
     return _ADVISORS.get(owner, "architect")
 
 
-def allowed_paths(role: Role, chosen: Strategy, config: RunConfig) -> tuple[str, ...]:
-    """Return the patterns of paths that a session may change; () for all."""
-    if chosen == "three-session-tdd" and role == "test-writer":
-        return (*config.tests, *config.test_writer_may)
-    return ()
+def limit(role: Role, chosen: Strategy, config: RunConfig) -> Limit | None:
+    """Return the limit of the files that a session may change, None without one."""
+    if chosen != "three-session-tdd":
+        return None
+    if role == "test-writer":
+        return Limit(NO_SOURCE_EDIT, (*config.tests, *config.test_writer_may))
+    return Limit(NO_TEST_EDIT, config.tests) if role == "implementer" else None
 
 
 def violations(files: Iterable[str], role: Role, chosen: Strategy, config: RunConfig) -> list[str]:
     """Return the files that a session changed and may not change."""
-    if chosen != "three-session-tdd":
-        return []
-    if role == "test-writer":
-        return [file for file in files if not matches(file, (*config.tests, *config.test_writer_may))]
-    if role == "implementer":
-        return [file for file in files if matches(file, config.tests)]
-    return []
-
-
-def matches(path: str, patterns: Collection[str]) -> bool:
-    """Return whether a path from the project root matches one of the patterns; `**` spans folders."""
-    return any(_matches(path.split("/"), pattern.split("/")) for pattern in patterns)
-
-
-def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    if not pattern:
-        return not path
-    if pattern[0] == "**":
-        return any(_matches(path[start:], pattern[1:]) for start in range(len(path) + 1)) or (
-            len(pattern) == 1 and bool(path)
-        )
-    return bool(path) and fnmatchcase(path[0], pattern[0]) and _matches(path[1:], pattern[1:])
+    found = limit(role, chosen, config)
+    return [] if found is None else [file for file in files if not found.allows(file)]
 
 
 def has_tests(files: Iterable[str], config: RunConfig) -> bool:

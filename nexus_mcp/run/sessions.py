@@ -38,7 +38,9 @@ _LEFT_S = 1.0
 
 @dataclass(slots=True)
 class Result:
-    """What a session came to. `guard` names the guard that ended it, "" for none; `error` is its own report."""
+    """What a session came to. `guard` names the guard that ended it, "" for none; `error` is its own report.
+    `forbidden` are tools that its agent may not use and used.
+    """
 
     code: int | None = None
     signal: int | None = None
@@ -50,6 +52,7 @@ class Result:
     guard: str = ""
     edits: list[str] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
+    forbidden: list[str] = field(default_factory=list)
     unread_bytes: int = 0
 
 
@@ -57,7 +60,8 @@ class Result:
 class Place:
     """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for.
 
-    `wrap` puts the words of the command into a sandbox; `redactor` keeps secrets out of what is written.
+    `wrap` puts the words of the command into a sandbox; `redactor` keeps secrets out of what is written. `is_forbidden`
+    returns whether the agent may not use a tool.
     """
 
     driver: Driver
@@ -70,6 +74,7 @@ class Place:
     environ: dict[str, str]
     wrap: Callable[[Sequence[str]], tuple[str, ...]] = tuple
     redactor: Redactor = field(default_factory=Redactor)
+    is_forbidden: Callable[[str], bool] = lambda _: False
 
 
 async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
@@ -120,6 +125,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         if following is not None:
             following.close()
     result = following.result
+    result.forbidden = following.forbidden_tools()
     result.code, result.signal = await process.wait()
     message = place.redactor.text(result.last_message)
     write_file(place.folder, "last_message.md", message.encode("utf-8", "backslashreplace"))
@@ -132,6 +138,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
             guard=result.guard,
             failure=failure or "",
             error=(result.error or result.stderr)[-_SHOWN:],
+            forbidden=result.forbidden,
         )
     )
     return result
@@ -201,6 +208,8 @@ class _Following:
         self._before_edit = 0
         self._after_edit = -1
         self._capped: set[str] = set()
+        self._calls: dict[str, str] = {}
+        self._used: dict[str, None] = {}
         self.result = Result()
 
     def close(self) -> None:
@@ -260,6 +269,7 @@ class _Following:
                 self._tool(output)
             case "tool_end":
                 self._in_tool = False
+                self._end_call(output)
             case "usage":
                 usage = ev.Usage(input=output.input, output=output.output, cost_usd=output.cost_usd)
                 self._emit(usage)
@@ -268,8 +278,20 @@ class _Following:
             case "done":
                 result.is_done = True
 
+    def forbidden_tools(self) -> list[str]:
+        """Return the tools that the agent may not use and used. A call without an end may have had an effect."""
+        return [tool for tool in dict.fromkeys((*self._used, *self._calls.values())) if self._place.is_forbidden(tool)]
+
+    def _end_call(self, output: Output) -> None:
+        """Count the tool of a call that ended, unless the call was refused or failed. Without an id it is the last."""
+        call = output.call if output.call in self._calls else next(reversed(self._calls), "")
+        tool = self._calls.pop(call, "")
+        if tool and not output.failed:
+            self._used[tool] = None
+
     def _tool(self, output: Output) -> None:
         self.result.tools.append(output.text)
+        self._calls[output.call or f"#{len(self.result.tools)}"] = output.tool or output.text
         guards = self._place.guards
         if output.is_edit:
             self._after_edit = 0

@@ -81,7 +81,7 @@ def test_a_password_in_an_address_is_replaced() -> None:
 
 
 def test_secrets_of_a_linked_file_are_in_no_file_of_the_run(tmp_path: Path) -> None:
-    """Whatever shows them: the session, its stderr, a check, a verdict, a commit, a question, the words of a command."""
+    """Whatever shows them: the session, its stderr, a check, a verdict, a commit, a question, a command line."""
     secret = SECRETS[0]
     leak = [{"run": "cat .env; cat .env >&2; cp .env copy"}, {"say": f"the key is {secret}"}]
     bad = {**GOOD, "approved": False, "reasoning": f"I saw {secret}"}

@@ -112,9 +112,11 @@ def _block(block: dict[str, Any]) -> Iterator[Output]:
         tool_input = part(block, "input")
         path = tool_input.get("file_path") or tool_input.get("notebook_path")
         name = block["name"]
-        yield Output("tool_start", name, file=path if isinstance(path, str) else "", is_edit=name in _EDITING)
+        file = path if isinstance(path, str) else ""
+        yield Output("tool_start", name, file=file, is_edit=name in _EDITING, call=str(block.get("id") or ""))
     elif kind == "tool_result":
-        yield Output("tool_end")
+        call, failed = str(block.get("tool_use_id") or ""), block.get("is_error") is True
+        yield Output("tool_end", call=call, failed=failed)
 
 
 DRIVER = ClaudeCode()

@@ -23,6 +23,9 @@ from nexus_mcp.run.drivers.definition import (
 _NOT_LOGGED_IN = ("not logged in", "401 unauthorized", "run codex login", "missing environment variable")
 _LIMITED = ("usage limit", "rate limit", "quota exceeded")
 _EDITS = ("file_change", "patch_apply")
+_NAMES = {"file_change": "apply_patch", "patch_apply": "apply_patch", "command_execution": "Bash"}
+"""Item of the output -> the tool's name in the capability map."""
+_REFUSED = ("failed", "declined")
 
 
 class Codex:
@@ -92,13 +95,17 @@ def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
             yield Output("text", item["text"])
             yield Output("result", item["text"])
     elif kind not in ("reasoning", "todo_list", "error"):
+        call, failed = str(item.get("id") or ""), item.get("status") in _REFUSED
+        tool = _NAMES.get(str(kind), "")
+        if kind == "mcp_tool_call":
+            tool = f"mcp__{item.get('server')}__{item.get('tool')}"
         if is_end:
-            yield Output("tool_end")
+            yield Output("tool_end", call=call, failed=failed)
         else:
-            yield Output("tool_start", str(item.get("tool") or kind), is_edit=kind in _EDITS)
+            yield Output("tool_start", str(item.get("tool") or kind), is_edit=kind in _EDITS, tool=tool, call=call)
         if is_end and kind in _EDITS:
-            yield Output("tool_start", str(kind), is_edit=True)
-            yield Output("tool_end")
+            yield Output("tool_start", str(kind), is_edit=True, tool=tool, call=call)
+            yield Output("tool_end", call=call, failed=failed)
 
 
 DRIVER = Codex()

@@ -59,13 +59,18 @@ class Output:
     """One event in the output of a harness.
 
     `kind`: `session` (`text` is its id), `text` (of the agent), `tool_start` and `tool_end` (`text` is the tool's name,
-    `file` the file of an edit), `usage`, `error`, `done` (the session ended by itself), `result` (the last message).
+    `file` the file of an edit, `tool` its name in the capability map where that is another one, `call` the id of the
+    call; `failed`: it was refused, or came to nothing), `usage`, `error`, `done` (the session ended by itself),
+    `result` (the last message).
     """
 
     kind: Literal["session", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
     text: str = ""
     file: str = ""
     is_edit: bool = False
+    tool: str = ""
+    call: str = ""
+    failed: bool = False
     input: int = 0
     output: int = 0
     cost_usd: float | None = None

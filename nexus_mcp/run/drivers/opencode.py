@@ -67,7 +67,7 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
         path = part(part(fields, "state"), "input").get("filePath")
         file = path if isinstance(path, str) else ""
         yield Output("tool_start", str(name), file=file, is_edit=name in _EDITING)
-        yield Output("tool_end", str(name))
+        yield Output("tool_end", str(name), failed=part(fields, "state").get("status") == "error")
     elif kind == "step_finish":
         number = part(fields, "tokens")
         cost = fields.get("cost")

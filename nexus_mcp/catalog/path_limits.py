@@ -1,0 +1,88 @@
+"""Limit the files that a session of a run may edit: capabilities that forbid semantic classes of paths, not of tools.
+
+A class of paths holds edits of some files by any tool, so it is in no capability map. The environment of the session
+names the capability and the patterns, and hooks read them there. Pure, apart from the environment that is passed in.
+"""
+
+from __future__ import annotations
+
+from nexus_mcp.workspace import LIMIT_VARIABLE
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+PATTERNS = "NEXUS_PATHS"
+"""Environment variable with the patterns of paths, as a JSON list."""
+NO_TEST_EDIT = "no_test_edit"
+NO_SOURCE_EDIT = "no_source_edit"
+CLASSES = {NO_TEST_EDIT: "test_file_edit", NO_SOURCE_EDIT: "source_file_edit"}
+"""Capability -> the class that it forbids: edits of tests, or of any file that is none."""
+REASONS = {NO_TEST_EDIT: "test_write_denial", NO_SOURCE_EDIT: "source_write_denial"}
+_TEXTS = {
+    NO_TEST_EDIT: "In this session tests stay as they are: files that match {}.",
+    NO_SOURCE_EDIT: "This session writes tests: it may change only files that match {}.",
+}
+_SHOWN = 20
+
+
+class Limit:
+    """The limit of one session. `patterns` are those of tests; None where they are unknown, so that nothing matches."""
+
+    __slots__ = ("capability", "patterns")
+
+    def __init__(self, capability: str, patterns: Sequence[str] | None) -> None:
+        self.capability = capability
+        self.patterns = patterns
+
+    def allows(self, path: str) -> bool:
+        """Return whether the session may change the file, a path from the project root with `/`."""
+        if self.patterns is None or self.capability not in CLASSES:
+            return False
+        return matches(path, self.patterns) is (self.capability == NO_SOURCE_EDIT)
+
+    def describe(self) -> str:
+        """Return what the session may not do, in one sentence."""
+        text = _TEXTS.get(self.capability)
+        if text is None or self.patterns is None:
+            return "The limit of this session cannot be read, so it may change no file."
+        return text.format(", ".join(self.patterns[:_SHOWN]))
+
+    def environ(self) -> dict[str, str]:
+        """Return the variables that carry the limit."""
+        import json
+
+        return {LIMIT_VARIABLE: self.capability, PATTERNS: json.dumps(list(self.patterns or ()))}
+
+
+def limit_of(environ: Mapping[str, str]) -> Limit | None:
+    """Return the limit in an environment, None without one. A damaged one allows nothing."""
+    capability = environ.get(LIMIT_VARIABLE)
+    if not capability:
+        return None
+    import json
+
+    try:
+        patterns = json.loads(environ.get(PATTERNS, ""))
+    except ValueError:
+        patterns = None
+    is_list = isinstance(patterns, list) and all(isinstance(one, str) for one in patterns)
+    return Limit(capability, patterns if is_list else None)
+
+
+def matches(path: str, patterns: Collection[str]) -> bool:
+    """Return whether a path from the project root matches one of the patterns; `**` spans folders."""
+    return any(_matches(path.split("/"), pattern.split("/")) for pattern in patterns)
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    from fnmatch import fnmatchcase  # it loads re, which other hooks do without
+
+    if not pattern:
+        return not path
+    if pattern[0] == "**":
+        return any(_matches(path[start:], pattern[1:]) for start in range(len(path) + 1)) or (
+            len(pattern) == 1 and bool(path)
+        )
+    return bool(path) and fnmatchcase(path[0], pattern[0]) and _matches(path[1:], pattern[1:])
