@@ -145,6 +145,8 @@ FIELDS = {
     "code": "The exit code.",
     "signal": "The signal.",
     "guard": "The guard that ended the session.",
+    "parts": "Part of the checkout to its digest.",
+    "forbidden": "Tools that the agent may not use and used.",
     "failure": "Why it failed, where the harness says so.",
     "error": "The error as the harness reported it.",
     "files": "Files.",
