@@ -43,7 +43,7 @@ OF_A_HARNESS = ("brief", "resume")
 OF_A_MOUNT = ("brief",)
 """Commands whose output names our tools as the harness does."""
 
-COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init")
+COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init", "verdict")
 """Commands that a text may name; a test compares them with nexus_mcp/cli/, which this room must not import."""
 
 OPEN, CLOSE = "{{", "}}"

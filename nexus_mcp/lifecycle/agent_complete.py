@@ -63,7 +63,12 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         return {"agent_id": agent_id, "completed": False}
     if is_cut:
         ctx.warn("The lock was held, so only the beginning of last_message and of the files touched is kept.")
-    _warn_unfinished(ctx, agent_id, next(iter(records.names_of(entry)), None), tasks)
+    name = next(iter(records.names_of(entry)), None)
+    _warn_unfinished(ctx, agent_id, name, tasks)
+    if name is not None and select_unfinished(tasks):
+        from nexus_mcp.lifecycle.missing_verdict import warn_missing
+
+        warn_missing(ctx, name, _began(entry), fields.get("last_message", ""))
     return {"agent_id": agent_id, "completed": True, **{n: fields[n] for n in ("files_touched",) if n in fields}}
 
 
@@ -115,6 +120,10 @@ def _start_time(ctx: EventContext, agent_id: str, session: str) -> str:
         entry = read(ctx.store, ctx.harness_id).records.own(agent_id, session) or {}
     except NexusError:  # reported when the event is recorded
         return ""
+    return _began(entry)
+
+
+def _began(entry: dict[str, Any]) -> str:
     return _stamp(entry.get("last_resumed_at", entry.get("started_at")))
 
 
