@@ -96,22 +96,33 @@ def _is_limited(ctx: EventContext, edit: tuple[list[str], bool]) -> bool:
 def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
     """Warn when the call changes a task that a run works on. What cannot be read gives no warning."""
     id_ = tool_input.get("id") if isinstance(tool_input, dict) else None
-    if not isinstance(id_, int) or os.environ.get(RUN_VARIABLE):
+    is_whole = isinstance(id_, int) or (isinstance(id_, float) and id_.is_integer())
+    if not is_whole or os.environ.get(RUN_VARIABLE):
         return
+    from nexus_mcp.store import run_files
     from nexus_mcp.store.tasks_extension import lease_of
 
+    task = int(id_)  # type: ignore[arg-type]
     try:
         with ctx.store.state_as_it_is() as state:
-            lease = lease_of(state, id_)
+            lease = lease_of(state, task)
+            is_at_work = lease is not None and state is not None and run_files.holder(state) is not None
     except NexusError:
         return
-    if lease is not None:
-        from nexus_mcp.program import command
+    if lease is None:
+        return
+    from nexus_mcp.program import command
 
-        run = quoted(str(lease.get("run")), _PATH)
+    run = quoted(str(lease.get("run")), _PATH)
+    if is_at_work:
         ctx.warn(
-            f"The run {run} works on task {id_} now. If you complete it, the run throws its own work on it away; to "
-            f"take it over, first type {command(f'run skip {id_}')}."
+            f"The run {run} works on task {task} now. If you complete it, the run throws its own work on it away; to "
+            f"take it over, first type {command(f'run skip {task}')}."
+        )
+    else:
+        ctx.warn(
+            f"The run {run} was at work on task {task} and died; {command('run')} goes on with it. To take the task "
+            f"over, first type {command('run unlock')}, which frees it."
         )
 
 

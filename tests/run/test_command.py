@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -347,3 +349,27 @@ def test_a_checkout_that_changed_unseen_pauses_the_run(tmp_path: Path, number: i
     assert ground.cli("--merge", "never")[0] == 0
     assert {"f1", "f2"} <= ground.tree().keys()
     assert len(ground.state().task(1).attempts) == 1
+
+
+def test_a_lease_outlives_its_executor_until_it_is_freed(tmp_path: Path) -> None:
+    """Another session that updates the task is warned: that the run works on it, that the run died, and no more."""
+    ground = ready(tmp_path, TWO, {"1": [[{"hang": 300}], WORK["1"][0]], "2": WORK["2"]})
+    payload = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "mcp__nexus__task_update"}
+
+    def warning() -> str:
+        text = json.dumps({**payload, "tool_input": {"id": 1, "status": "completed"}})
+        command = [sys.executable, "-m", "nexus_mcp", "hook", "--native", "claude-code"]
+        done = subprocess.run(
+            command, cwd=ground.root, env=ground.environ(), input=text, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    process = ground.start("--trust", "--merge", "never")
+    until(lambda: at_work(ground))
+    assert f'{ground.run_id}\\" works on task 1 now' in warning()
+    process.kill()
+    process.communicate(timeout=WAIT_S)
+    assert "died" in warning()
+    assert ground.cli("unlock")[1] == "The lock is free. Leases of task 1 were freed; 1 process was ended.\n"
+    assert warning() == ""
+    assert ground.cli("--merge", "never")[0] == 0

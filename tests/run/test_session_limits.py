@@ -189,7 +189,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("driver", "lines", "wanted"), CALLS, ids=[one[0].id for one in CALLS])
+@pytest.mark.parametrize(("driver", "lines", "wanted"), CALLS, ids=["claude-code", "codex", "opencode"])
 def test_drivers_name_tools_as_the_capability_map_does(driver: object, lines: list[Json], wanted: object) -> None:
     """And say which call ended, and whether it failed."""
     found: list[Output] = [one for line in lines for one in driver.outputs(json.dumps(line).encode())]  # type: ignore[attr-defined]

@@ -34,8 +34,9 @@ def run(values: Values) -> int:
         except RunBusy as busy:
             print(busy)
             return exits.BUSY
-    tasks = f"of tasks {', '.join(map(str, freed))}" if freed else "of no task"
-    print(f"The lock is free. Leases {tasks} were freed; {ended} processes were ended.")
+    tasks = f"of task{'s' * (len(freed) > 1)} {', '.join(map(str, freed))}" if freed else "of no task"
+    what = "1 process was" if ended == 1 else f"{ended} processes were"
+    print(f"The lock is free. Leases {tasks} were freed; {what} ended.")
     return exits.OK
 
 
