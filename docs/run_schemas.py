@@ -145,6 +145,7 @@ FIELDS = {
     "code": "The exit code.",
     "signal": "The signal.",
     "guard": "The guard that ended the session.",
+    "fault": "Why there is no verdict.",
     "parts": "Part of the checkout to its digest.",
     "forbidden": "Tools that the agent may not use and used.",
     "failure": "Why it failed, where the harness says so.",

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, forbidden_tools
-from nexus_mcp.run import briefs, checkout_guard, routing, sandbox, verdict
+from nexus_mcp.run import briefs, checkout_guard, routing, sandbox, verdict, verdict_files
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
 from nexus_mcp.run.config import guards_from
@@ -28,7 +26,7 @@ from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.sessions import Place, Result, run_session
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.stages import Stage, next_stage
-from nexus_mcp.run.worktrees import VERDICT_FILES, LeaseLost, read_lease, write_lease
+from nexus_mcp.run.worktrees import LeaseLost, read_lease, write_lease
 from nexus_mcp.store.folder import Folder
 
 _PHASES: dict[str, ev.Phase] = {"worktree": "setup", "checks": "verify", "review": "review", "judge": "verify"}
@@ -281,23 +279,23 @@ class Attempts:
         repository = self.run.repository
         diff = await Git(record.worktree).out("diff", "--stat", record.base, record.commit)
         for _ in range(2):
-            remove_verdicts(record.worktree)  # the owner may have written one
+            verdict_files.remove(record.worktree)  # the owner may have written one
             request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
             result = await self._started(record, request)
-            found = self._verdict(record.worktree, result)
+            found, fault = verdict_files.take(record.worktree, result.last_message)
             is_dirty = await Git(record.worktree).out("status", "--porcelain")
             head = await repository.head_of(record.worktree)
             if is_dirty or head != record.commit:
                 await self._set_aside(record, stage.agent)
-                found = None
-            if result.forbidden:
-                found = None
+                found, fault = None, "It changed files, which are on a branch of their own."
+            elif result.forbidden:
+                found, fault = None, f"It used tools that it may not use: {', '.join(result.forbidden)}."
             if self.run.stop.is_set():
                 raise asyncio.CancelledError
             if found is not None:
                 break
         found_json = None if found is None else found.model_dump(mode="json")
-        self._emit(ev.VerdictGiven(agent=stage.agent, verdict=found_json))
+        self._emit(ev.VerdictGiven(agent=stage.agent, verdict=found_json, fault="" if found is not None else fault))
         if found_json is not None:
             self._write("verdict.json", found_json)
 
@@ -307,22 +305,6 @@ class Attempts:
         commit, _ = await repository.collect(record.worktree, self._message(f"changes of {agent}"), hooks=False)
         await repository.git.run("update-ref", f"refs/heads/{record.branch}-{agent}", commit)
         await Git(record.worktree).run("reset", "--quiet", "--hard", record.commit)
-
-    def _verdict(self, folder: str, result: Result) -> verdict.Verdict | None:
-        """Return the verdict of a review: the file in the worktree, which is removed, else the last message."""
-        for name in VERDICT_FILES:
-            path = os.path.join(folder, name)
-            try:
-                fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            except OSError:
-                continue
-            with os.fdopen(fd, "rb") as file:
-                data = file.read(verdict.MAX_BYTES + 1)
-            os.unlink(path)
-            found = verdict.read(data)
-            if found is not None:
-                return found
-        return verdict.in_message(result.last_message)
 
     def _request(
         self, record: AttemptRecord, stage: Stage, prompt: str, *, resume: str = "", diff: str = ""
@@ -401,17 +383,6 @@ class Attempts:
         name = f"{self.id}-{self.record.attempt.number}"
         with self.run.folder.make("attempts")[0] as attempts:
             return attempts.make(name)[0]
-
-
-def remove_verdicts(folder: str) -> None:
-    """Remove what has the name of a verdict file in a worktree."""
-    for name in VERDICT_FILES:
-        path = os.path.join(folder, name)
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
 
 
 def run_bytes(run: Run, text: str) -> bytes:

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import UsageError
+from nexus_mcp.quoting import inert
 from nexus_mcp.run import control
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import environment, run_check
@@ -82,10 +83,14 @@ async def begun(
         assert folder is not None
         repository = Repository(workspace.root, run_name, os.path.expanduser(config.worktrees))
         if known:
-            await _check_same(read_json(folder, HEADER), options, repository)
+            header = read_json(folder, HEADER)
+            _check_readable(run_name, header, store)
+            await _check_same(header, options, repository)
         else:
             await _write_header(folder, repository, store, config, options)
         log = stack.enter_context(EventLog(folder))
+        if log.unknown:
+            raise _newer(run_name, f"events that this version does not know: {', '.join(map(inert, log.unknown))}")
         lock.name(run_name)
         run = Run(workspace, store, repository, config, options, folder, log, catalog)
         base = read_json(folder, HEADER)["base"]
@@ -105,6 +110,32 @@ def _write_crashed(run: Run) -> None:
     now = times.stamp(time.time())
     made = status_file(run.state, tasks, run.config, now, feature=document["goal"], status="crashed")
     write_file(run.folder, STATUS, made.model_dump_json(indent=2).encode() + b"\n")
+
+
+def _newer(run: str, what: str) -> UsageError:
+    return UsageError(
+        f"The run {run} is of a newer version of nexus-mcp, or damaged: it has {what}.",
+        next_step="Update nexus-mcp. nexus-mcp run --new begins another run; the work of this one stays.",
+    )
+
+
+def _check_readable(run: str, header: Any, store: Store) -> None:
+    """Raise UsageError if a newer version made the run, or if it worked on a task list that is gone."""
+    version = header.get("version") if isinstance(header, dict) else None
+    if version != VERSION:
+        raise _newer(run, f"version {inert(str(version))[:20]} in its {HEADER}")
+    made = {task["id"]: task.get("created_at") for task in (header.get("tasks") or {}).get("tasks", ())}
+    other = [task["id"] for task in (store.tasks() or {}).get("tasks", ()) if _is_other(task, made)]
+    if other:
+        raise UsageError(
+            f"The run {run} worked on another task list, which was closed: task {other[0]} is another one by now.",
+            next_step="nexus-mcp run --new begins a run on the new list; the work of the old one stays.",
+        )
+
+
+def _is_other(task: dict[str, Any], made: dict[int, Any]) -> bool:
+    """Return whether a task has the id of an older one, and is not that one."""
+    return task["id"] in made and task.get("created_at") != made[task["id"]]
 
 
 async def _check_same(header: dict[str, Any], options: Options, repository: Repository) -> None:

@@ -161,11 +161,12 @@ class Check(Event):
 
 
 class VerdictGiven(Event):
-    """A verifier or reviewer gave its verdict; None where there was none that could be read."""
+    """A verifier or reviewer gave its verdict; None where there was none that could be read, and `fault` says why."""
 
     type: Literal["verdict"] = "verdict"
     agent: str = ""
     verdict: dict[str, Any] | None = None
+    fault: str = ""
 
 
 class Judged(Event):

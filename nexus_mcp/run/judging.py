@@ -121,7 +121,7 @@ def _verdict_outcome(record: AttemptRecord) -> Outcome | str:
     for event in record.verdicts:
         found = verdict.Verdict.model_validate(event.verdict) if event.verdict is not None else None
         if found is None and not (is_verifier and record.checks):
-            return _silent_reviewer(record) or NO_VERDICT
+            return _silent_reviewer(record) or f"{NO_VERDICT} {event.fault}".rstrip()
         outcome = verdict.categorize(found, checks_ok=True)
         if not outcome.ok:
             return outcome

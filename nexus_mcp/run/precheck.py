@@ -127,6 +127,9 @@ async def _of_git(subject: Subject) -> list[Item]:
     code, _ = await git.run("var", "GIT_COMMITTER_IDENT", check=False)
     no_name = "git knows no name for commits: set user.name and user.email"
     found.append(_item("git user", code == 0, "git has a name for commits", no_name))
+    code, _ = await git.run("rev-parse", "--verify", "--quiet", "refs/heads/nexus", check=False)
+    in_way = "your branch nexus is in the way of the branches nexus/RUN/…: rename it by git branch -m nexus NAME"
+    found.append(_item("branches", code != 0, "no branch is in the way", in_way))
     has_modules = os.path.exists(os.path.join(root, ".gitmodules"))
     modules = "submodules are empty in worktrees: add `git submodule update --init` to run.setup"
     is_filled = not has_modules or any("submodule" in line for line in subject.config.setup)
@@ -154,13 +157,14 @@ def _of_tasks(subject: Subject) -> Iterator[Item]:
     )
     missing = [f"{task['id']} on {dep}" for task in mine for dep in task.get("deps", ()) if dep not in ids]
     yield _item("dependencies", not missing, "all exist", f"a task that does not exist: {_list(missing)}")
-    reached = {id_ for wave in waves(rows) for id_ in wave}
-    circle = [task["id"] for task in left if task["id"] not in reached] if not missing else []
+    known = [{**task, "deps": [dep for dep in task.get("deps", ()) if dep in ids]} for task in rows]
+    reached = {id_ for wave in waves(known) for id_ in wave}
+    circle = [task["id"] for task in left if task["id"] not in reached]
     yield _item("cycle", not circle, "no cycle", f"tasks depend on each other in a cycle: {_list(circle)}")
     owners = [task for task in left if task.get("owner")]
     strange = [f"{task['id']}: {task['owner']}" for task in owners if task["owner"] not in subject.catalog.agents]
-    known = "no agent of the catalog has this name, so the task gets a plain session"
-    yield _item("owners", not strange, "all known", f"{known}: {_list(strange)}", "warning")
+    plain = "no agent of the catalog has this name, so the task gets a plain session"
+    yield _item("owners", not strange, "all known", f"{plain}: {_list(strange)}", "warning")
     bare = [task["id"] for task in left if not str(task.get("acceptance", "")).strip()]
     yield _item(
         "acceptance", not bare, "all have one", f"without it a reviewer can only guess: {_list(bare)}", "warning"

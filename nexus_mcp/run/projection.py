@@ -146,8 +146,15 @@ class RunRecord:
         return Limits(self.cost_usd if self.is_cost_known else None, minutes, attempts)
 
     def open_questions(self) -> list[ev.Question]:
-        """Return the questions without an answer, oldest first."""
-        return [question for id_, question in self.questions.items() if id_ not in self.answers]
+        """Return the questions without an answer, oldest first. One of a task that went on without it is closed."""
+        return [one for id_, one in self.questions.items() if id_ not in self.answers and not self._is_closed(one)]
+
+    def _is_closed(self, question: ev.Question) -> bool:
+        if question.task is None:
+            return False
+        task = self.task(question.task)
+        is_older = task.last is not None and question.attempt not in (None, task.last.attempt.number)
+        return is_older or task.state in ("completed", "skipped")
 
 
 def project(log: Iterable[ev.AnyEvent], start: RunRecord | None = None) -> RunRecord:

@@ -33,6 +33,7 @@ HEADER = "run.json"
 LOG_LIMIT = 256 << 20
 _SMALL = 16 << 20
 _TRIES, _PAUSE = 10, 0.02
+_SHOWN = 40
 _UNSYNCED = frozenset(("usage", "session", "phase", "guard", "checkout"))
 """Events that describe no effect: a power cut may take them, up to the next event that is synced."""
 
@@ -114,6 +115,7 @@ class EventLog:
         """Open the log in the folder of the run. Raise StorageError, PathRefused."""
         self._shown = folder.show(LOG)
         self.events, self.torn = read_log(folder)
+        self.unknown = unknown_types(folder) if self.torn else []
         self._seq = self.events[-1].seq if self.events else 0
         self._is_torn = False  # a write failed, so the file may end within a line
         try:
@@ -158,6 +160,23 @@ def read_log(folder: Folder) -> tuple[list[AnyEvent], int]:
     lines = [line for line in data.split(b"\n") if line.strip()]
     events = [event for event in map(parse, lines) if event is not None]
     return events, len(lines) - len(events)
+
+
+def unknown_types(folder: Folder) -> list[str]:
+    """Return the types of whole lines that are no event of this version, each once: a newer one wrote them, or damage.
+
+    A torn line is none of them. Raise StateError, StorageError, PathRefused.
+    """
+    found: dict[str, None] = {}
+    for line in (folder.read(LOG, LOG_LIMIT) or b"").split(b"\n"):
+        if line.strip() and parse(line) is None:
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                found[str(value.get("type"))[:_SHOWN]] = None
+    return list(found)
 
 
 def run_id(now: float) -> str:

@@ -59,7 +59,7 @@ def _faults(nexus: Folder, error: ValidationError) -> list[str]:
 
     document = yaml_file.read(nexus.read(config.NAME, config.LIMIT) or b"", nexus.show(config.NAME))
     found = [
-        document.fault_at(_pointer(document, one["loc"]), f"{_name(one['loc'])}: {_plain(one['msg'])}")
+        document.fault_at(_pointer(document, one["loc"]), f"{_name(one['loc'])}: {_sentence(one['type'], one['msg'])}")
         for one in error.errors(include_url=False, include_input=False)
     ]
     return list(dict.fromkeys(found))[:_MOST]
@@ -77,6 +77,11 @@ def _pointer(document: Document, location: tuple[int | str, ...]) -> str:
 
 def _name(location: tuple[int | str, ...]) -> str:
     return inert(".".join((SECTION, *map(str, location))))[:200]
+
+
+def _sentence(kind: str, message: str) -> str:
+    """Return what is wrong with a value, from the kind and the message of the model's error."""
+    return "this version of nexus-mcp has no such setting" if kind == "extra_forbidden" else _plain(message)
 
 
 def _plain(message: str) -> str:

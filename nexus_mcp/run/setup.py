@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig, Strategy
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 CLIENT = "nexus-mcp run"
+_READS, _READ_AGAIN_S = 4, 0.05
+_NO_TASKS: dict[str, Any] = {"goal": "", "decisions": [], "tasks": []}
 MergeMode = Literal["ask", "auto", "never"]
 ChooseModel = Callable[[str, str], str]
 """Return the model of (agent, tier)."""
@@ -84,8 +89,15 @@ class Run:
         return made
 
     def tasks(self) -> dict[str, Any]:
-        """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError."""
-        return self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}
+        """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError.
+
+        An editor that saves in place leaves half a file for a moment, so a file that cannot be read is read again.
+        """
+        for _ in range(_READS - 1):
+            with suppress(StateError):
+                return self.store.tasks() or _NO_TASKS
+            time.sleep(_READ_AGAIN_S)
+        return self.store.tasks() or _NO_TASKS
 
     def task(self, id_: int) -> dict[str, Any] | None:
         """Return a task of tasks.json, None if it is gone."""

@@ -107,7 +107,15 @@ def test_a_huge_verdict_is_none(tmp_path: Path) -> None:
     ground = one(tmp_path, WORK, tester=[huge])
     state = ground.run(review={"do": ["tester"]})
     assert state.task(1).state == "paused"
+    assert "larger than the 1 MiB that are read" in state.task(1).reason
     assert not (ground.worktrees / ground.run_id / "1-1/.nexus-verdict.json").exists()
+
+
+@pytest.mark.parametrize("command", ["mkfifo", "mkdir", "ln -s /etc/hostname"])
+def test_a_verdict_that_is_no_file_is_none(tmp_path: Path, command: str) -> None:
+    """It is not waited for, and not followed; the review is repeated, and a proper verdict counts."""
+    ground = one(tmp_path, WORK, tester=[[{"run": f"{command} .nexus-verdict.json"}], [{"verdict": GOOD}]])
+    assert ground.run(review={"do": ["tester"]}).task(1).state == "completed"
 
 
 def test_a_reviewer_that_edits_changes_nothing(tmp_path: Path) -> None:

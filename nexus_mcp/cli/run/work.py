@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.command_line import EVENTS, NEW, STATUS_FILE, TRUST
 from nexus_mcp.cli.run.screen import Screen
-from nexus_mcp.errors import StorageError, UsageError
+from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError, UsageError
 from nexus_mcp.harness.models import Models, read_models
 from nexus_mcp.program import own_command
 from nexus_mcp.quoting import inert
@@ -83,7 +83,7 @@ def begin(typed: TypedRun) -> int:
         except RunBusy as busy:
             screen.line(inert(str(busy)), "bold red")
             return exits.BUSY
-        except (StorageError, GitFailed) as error:
+        except (StateError, StorageError, PathRefused, GitFailed) as error:
             screen.line(f"The run stopped. {inert(full_disk(error) if _is_short(error) else str(error))}", "bold red")
             return exits.NEEDS_PERSON
 
@@ -133,7 +133,7 @@ def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> di
     return found
 
 
-def _is_short(error: StorageError | GitFailed) -> bool:
+def _is_short(error: NexusError) -> bool:
     """Return whether the disk is full, and the error does not say yet how to go on."""
     return is_full(error) and not isinstance(error, LogLost)
 

@@ -1,0 +1,115 @@
+"""What a project may be like around a run: a sentence, the exit code of the table, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.run import events as ev
+from tests.run.runs import Ground, git
+from tests.run.test_command import WAIT_S, at_work, ready, until
+from tests.support import Json
+
+ONE: list[dict[str, object]] = [{"id": 1, "title": "One", "acceptance": "a"}]
+ASKS: dict[str, Json] = {"1": [[{"say": "STATUS: blocked\nWhich?"}], [{"write": "f1", "text": "1"}]]}
+NEVER = ("--trust", "--merge", "never")
+
+
+def edit(ground: Ground, text: str) -> None:
+    """Replace the task list as an editor does."""
+    path = ground.root / ".nexus/state/tasks.json"
+    path.with_suffix(".new").write_text(text)
+    os.replace(path.with_suffix(".new"), path)
+
+
+def listed(ground: Ground) -> Json:
+    return json.loads((ground.root / ".nexus/state/tasks.json").read_text())
+
+
+def test_a_branch_in_the_way_is_a_blocker(tmp_path: Path) -> None:
+    """git can have no nexus/RUN beside a branch nexus; the way out renames it and loses nothing."""
+    ground = ready(tmp_path, ONE)
+    git(ground.root, "branch", "nexus")
+    code, out, _ = ground.cli(*NEVER)
+    assert (code, ground.run_id) == (5, "")
+    assert "git branch -m nexus NAME" in out
+
+
+def test_a_cycle_is_named_beside_a_missing_dependency(tmp_path: Path) -> None:
+    """The one does not hide the other."""
+    rows: list[dict[str, object]] = [{"id": id_, "title": "T", "deps": [dep]} for id_, dep in ((1, 2), (2, 1), (3, 9))]
+    code, out, _ = ready(tmp_path, rows).cli(*NEVER)
+    assert code == 5
+    assert "3 on 9" in out
+    assert "cycle: 1, 2" in out
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [("events.jsonl", '{"seq": 99, "type": "future"}\n'), ("run.json", "")],
+)
+def test_a_run_of_a_newer_version_is_not_taken_up(tmp_path: Path, file: str, line: str) -> None:
+    """Its log may say what this version cannot know. Nothing is written; --new begins another run."""
+    ground = ready(tmp_path, ONE, ASKS)
+    assert ground.cli(*NEVER)[0] == 3
+    path = ground.root / ".nexus/state/runs" / ground.run_id / file
+    text = path.read_text()
+    path.write_text(text + line if line else text.replace('"version": 1', '"version": 2', 1))
+    before = path.read_text()
+    code, _, err = ground.cli(*NEVER)
+    assert code == 2
+    assert "newer version of nexus-mcp" in err
+    assert "nexus-mcp run --new" in err
+    assert path.read_text() == before
+    assert ground.cli(*NEVER, "--new")[0] == 0
+
+
+def test_a_run_does_not_go_on_with_the_tasks_of_another_list(tmp_path: Path) -> None:
+    """Task 1 of a new list is not task 1 of the closed one: its attempt would be merged for the wrong task."""
+    ground = ready(tmp_path, ONE, ASKS)
+    assert ground.cli(*NEVER)[0] == 3
+    document = listed(ground)
+    edit(ground, json.dumps(document).replace("2026-01-01", "2026-02-02"))
+    code, _, err = ground.cli(*NEVER)
+    assert code == 2
+    assert "worked on another task list" in err
+    assert ground.cli(*NEVER, "--new")[0] == 0
+
+
+def test_a_question_is_closed_when_its_task_goes_on(tmp_path: Path) -> None:
+    """A new attempt needs no answer; no command at the end asks for one."""
+    ground = ready(tmp_path, ONE, ASKS)
+    assert "run answer q1" in ground.cli(*NEVER)[1]
+    assert ground.cli("retry", "1", "--fresh")[0] == 0
+    code, out, _ = ground.cli("--merge", "never")
+    assert (code, "run answer" in out) == (0, False)
+
+
+def test_a_task_list_that_breaks_stops_the_run(tmp_path: Path) -> None:
+    """Exit code 3 and the place of the fault; once it is mended, the next run goes on with the same session."""
+    ground = ready(
+        tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}, {"hang": 300}], [{"write": "f2", "text": "2"}]]}
+    )
+    process = ground.start(*NEVER)
+    until(lambda: at_work(ground) and any(ground.worktrees.glob("run-*/1-1/f1")))
+    text = (ground.root / ".nexus/state/tasks.json").read_text()
+    edit(ground, "{")
+    out, _ = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 3
+    assert "tasks.json (line 1, column 2)" in out
+    edit(ground, text)
+    assert ground.cli("--merge", "never")[0] == 0
+    assert {"f1", "f2"} <= ground.tree().keys()
+    assert [event.attempt for event in ground.log() if isinstance(event, ev.AttemptPlanned)] == [1]
+
+
+def test_a_setting_of_a_newer_version_is_named(tmp_path: Path) -> None:
+    """With its place, and what to think of it."""
+    ground = ready(tmp_path, ONE)
+    (ground.root / ".nexus/config.yml").write_text("run:\n  future: 1\n")
+    code, _, err = ground.cli(*NEVER)
+    assert code == 2
+    assert "config.yml:2:3: run.future: this version of nexus-mcp has no such setting" in err
