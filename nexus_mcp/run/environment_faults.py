@@ -17,8 +17,9 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 GO_ON = "Free some space; nexus-mcp run goes on."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REASONS = frozenset(os.strerror(number) for number in _FULL)
-# What programs print. EFBIG is not here: "File too large" may be a sentence of the project itself.
-_PHRASES = tuple(os.strerror(number).lower() for number in (errno.ENOSPC, errno.EDQUOT))
+# What programs print; the third one is git's own. EFBIG is not here: "File too large" may be of the project itself.
+_PHRASES = (os.strerror(errno.ENOSPC).lower(), os.strerror(errno.EDQUOT).lower(), "out of diskspace")
+_TOO_LARGE = os.strerror(errno.EFBIG).lower()
 _SHOWN = 300
 
 
@@ -31,7 +32,8 @@ def names_full_disk(text: str) -> bool:
 def is_full(error: BaseException | None) -> bool:
     """Return whether an error is that of a full disk, a used up quota, or a limit on the size of files."""
     if isinstance(error, GitFailed):
-        return error.code == -signal.SIGXFSZ or names_full_disk(error.output)
+        is_cut = error.code == -signal.SIGXFSZ or _TOO_LARGE in error.output.lower()
+        return is_cut or names_full_disk(error.output)
     if isinstance(error, StorageError):
         return error.reason in _REASONS
     return isinstance(error, OSError) and error.errno in _FULL

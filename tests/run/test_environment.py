@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,10 @@ from unittest.mock import patch
 
 import pytest
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.decide import used
+from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import GitFailed
 from nexus_mcp.run.processes import is_alive
 from nexus_mcp.run.projection import RunRecord
@@ -110,6 +113,26 @@ def test_a_disk_that_stays_full_pauses_the_run(tmp_path: Path) -> None:
     state = ground.run()
     assert (state.task(1).state, outcomes(state)) == ("completed", [None])
     assert ground.tree()["f1"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("error", "is_so"),
+    [
+        (GitFailed(("add",), 128, f"fatal: unable to write loose object file: {FULL}"), True),
+        (GitFailed(("add",), 128, "fatal: sha1 file 'index.lock' write error. Out of diskspace"), True),
+        (GitFailed(("add",), 128, f"error: {os.strerror(errno.EFBIG)}"), True),
+        (GitFailed(("add",), -signal.SIGXFSZ, ""), True),
+        (GitFailed(("add",), 128, "fatal: not a git repository"), False),
+        (StorageError("a", "write", os.strerror(errno.EDQUOT)), True),
+        (StorageError("a", "write", os.strerror(errno.EACCES)), False),
+        (OSError(errno.ENOSPC, FULL), True),
+        (OSError(errno.EPERM, "no"), False),
+        (None, False),
+    ],
+)
+def test_a_full_disk_is_recognised(error: BaseException | None, is_so: bool) -> None:
+    """By the number of an error, its text, the output of git, or the signal that ended it."""
+    assert is_full(error) is is_so
 
 
 def limited(ground: Ground, size: int) -> subprocess.CompletedProcess[str]:
