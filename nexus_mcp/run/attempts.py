@@ -70,7 +70,8 @@ class Attempts:
         return bool(self.run.config.active_checks()) and record.attempt.strategy != "none"
 
     async def carry_out(self) -> Outcome | str:
-        """Bring the last attempt to its outcome, which is in the log then; a text where a person has to judge.
+        """Carry out the last attempt, log its outcome, and return it; return a question instead if a person has to
+        answer first.
 
         Raise StorageError, GitFailed; asyncio.CancelledError leaves the attempt as the log has it.
         """
@@ -144,7 +145,7 @@ class Attempts:
         self._emit(ev.WorktreeMade(path=path, branch=repository.branch(self.id, number), fence=fence))
 
     async def _interrupted(self, record: AttemptRecord) -> None:
-        """End a session whose executor died, keep its work, and let the session go on."""
+        """End the session of a dead executor, commit its work, and log that the attempt goes on."""
         session = record.sessions[-1]
         if await end_orphan(session.pid, session.create_time):
             self._emit(ev.OrphanEnded(pid=session.pid))
@@ -215,21 +216,23 @@ class Attempts:
         )
 
     def _priced(self, event: ev.Event) -> None:
-        """Add an event of a session to the log; a harness that reports no cost gets one from `prices`."""
+        """Add an event of a session to the log; if the harness reports no cost, compute it from `prices`."""
         if isinstance(event, ev.Usage) and event.cost_usd is None:
             event = event.model_copy(update={"cost_usd": self.run.config.cost(self.record.model, event)})
         self.run.emit(event)
 
     async def _check_lease(self, record: AttemptRecord) -> None:
-        """Raise LeaseLost if another attempt has the worktree by now: nothing of this one may count."""
+        """Raise LeaseLost if another attempt has taken over the worktree: the result of this attempt must not count."""
         lease = read_lease(await self.run.repository.admin_of(record.worktree))
         if lease.get("fence") != record.fence or lease.get("run") != self.run.state.run:
             raise LeaseLost(record.worktree)
 
     async def _runs_hooks(self, record: AttemptRecord) -> bool:
-        """Return whether the repository's commit hooks may run: not if the attempt changed those in its own tree."""
+        """Return whether the repository's commit hooks may run: False if they are in the worktree and the attempt
+        changed them.
+        """
         git = Git(record.worktree)
-        # Without `hooks` git itself would answer with the null device.
+        # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
         _, path = await Git(record.worktree, hooks=True).run("config", "--path", "core.hooksPath", check=False)
         folder = path.strip()
         if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(record.worktree, ""))):
@@ -239,7 +242,7 @@ class Attempts:
         return not changed
 
     async def _collect(self, record: AttemptRecord, stage: Stage) -> None:
-        """Commit the work of the session, unless another attempt has the worktree by now."""
+        """Commit the work of the session, unless another attempt has taken over the worktree."""
         repository = self.run.repository
         await self._check_lease(record)
         before = record.commit or record.base
@@ -263,7 +266,9 @@ class Attempts:
         self._write("checks.json", [asdict(result) for result, _ in results])
 
     async def check(self, folder: str) -> list[tuple[CheckResult, bool]]:
-        """Run the project's checks in a folder; return each result, and whether its failure is known from the base."""
+        """Run the project's checks in a folder; return each result, and whether it failed in the same way at the base
+        commit.
+        """
         run = self.run
         environ = environment(tuple(run.config.strip_env), **self._variables(folder))
         found = []
@@ -300,7 +305,7 @@ class Attempts:
             self._write("verdict.json", found_json)
 
     async def _set_aside(self, record: AttemptRecord, agent: str) -> None:
-        """Keep what a reviewer changed on a branch of its own, and restore the tree of the attempt."""
+        """Commit a reviewer's changes to a separate branch, and reset the worktree to the commit of the attempt."""
         repository = self.run.repository
         commit, _ = await repository.collect(record.worktree, self._message(f"changes of {agent}"), hooks=False)
         await repository.git.run("update-ref", f"refs/heads/{record.branch}-{agent}", commit)
@@ -347,11 +352,13 @@ class Attempts:
         )
 
     def _harness(self, record: AttemptRecord, role: ev.Role) -> str:
-        """Return the harness of a session: that of the attempt, and `check` of the configuration for judges."""
+        """Return the harness of a session: `check` of the configuration for a role that judges, else that of the
+        attempt.
+        """
         return self.run.config.harness_for("check") if role in JUDGES else record.harness
 
     def _budget(self) -> float | None:
-        """Return what the session may cost: the rest of the run's limit; None without one."""
+        """Return the cost limit of a session in USD: what is left of the run's limit; None if the run has no limit."""
         limit = self.run.config.max_cost_usd
         return None if limit is None else max(0.01, limit - self.run.state.cost_usd)
 
@@ -386,12 +393,12 @@ class Attempts:
 
 
 def run_bytes(run: Run, text: str) -> bytes:
-    """Return a text as the bytes of a file, without secrets of the environment."""
+    """Return a text encoded for a file, with the secrets of the environment replaced."""
     return run.redactor.data(text.encode("utf-8", "surrogateescape"))
 
 
 def judged(outcome: Outcome) -> ev.Judged:
-    """Return the event of an outcome."""
+    """Return the `judged` event for an outcome."""
     return ev.Judged(ok=outcome.ok, category=outcome.category, reason=outcome.reason, failures=outcome.failures)
 
 
@@ -408,7 +415,7 @@ def _check_event(result: CheckResult, *, known: bool) -> ev.Check:
 
 
 def files_of(tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str) -> dict[int, list[str]]:
-    """Return the paths that each task is about: those in its texts, and those that the extension file adds."""
+    """Map each task id to the paths of its files: those in the task's texts, and those that the extension file adds."""
     from nexus_mcp.catalog.target_files import of_task
 
     return {task["id"]: [*of_task(task, root), *extension.get(task["id"], ())] for task in tasks}

@@ -1,4 +1,4 @@
-"""Remove finished runs: log, worktrees, merged branches. A branch with work that is nowhere else stays."""
+"""Remove finished runs: log, worktrees, merged branches. An unmerged branch stays."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _HEADS = "refs/heads/"
 
 
 def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
-    """Return the runs to remove: those older than `days`, without it those beyond the newest KEPT; never an unfinished
-    one. Raise PathRefused, StorageError.
+    """Return the runs to remove: those older than `days`, or, if `days` is None, all but the newest KEPT. An unfinished
+    run is never among them. Raise PathRefused, StorageError.
     """
     names = run_ids(state)
     open_run = unfinished(state)
@@ -85,8 +85,8 @@ def _last_change(state: Folder, name: str) -> float:
 
 
 async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str]:
-    """Remove a run, and return its branches that stay because they are not merged. Raise UsageError for an unknown or
-    unfinished run, GitFailed, StorageError.
+    """Remove a run, and return those of its branches that stay because they are not merged. Raise UsageError for an
+    unknown or unfinished run, GitFailed, StorageError.
     """
     if not is_run_id(name) or name not in run_ids(state):
         raise UsageError(f"There is no run {name!r}.", next_step="nexus-mcp run list shows them.")
@@ -101,7 +101,9 @@ async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str
 
 
 async def _remove_git(repository: Repository) -> list[str]:
-    """Remove worktrees, whose work is committed first, and merged branches; return the branches that stay."""
+    """Commit the work in each worktree, remove the worktrees and the merged branches, and return the branches that
+    stay.
+    """
     folder = os.path.join(repository.worktrees, repository.run)
     for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         path = os.path.join(folder, entry)

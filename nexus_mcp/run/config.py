@@ -92,7 +92,7 @@ class Tokens(Protocol):
 
 
 class DriverTemplate(Part):
-    """A harness that is none of the known ones. `{prompt_file}` in a command stands for a file with the prompt."""
+    """A harness for which nexus-mcp has no driver. `{prompt_file}` in a command stands for a file with the prompt."""
 
     command: list[CommandLine] = Field(min_length=1, max_length=200)
     resume: list[CommandLine] = []
@@ -182,7 +182,7 @@ class RunConfig(Part):
 
 
 def guards_from(guards: Guards, environ: Mapping[str, str]) -> Guards:
-    """Return the guards with the milliseconds of NEXUS_STALE_WARN_MS and NEXUS_STALE_ABORT_MS, which win.
+    """Return the guards; the environment variables NEXUS_STALE_WARN_MS and NEXUS_STALE_ABORT_MS override their limits.
 
     A value that is no number, or smaller than a second, is ignored.
     """
@@ -191,4 +191,4 @@ def guards_from(guards: Guards, environ: Mapping[str, str]) -> Guards:
         text = environ.get(name, "")
         if text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= 1000:
             found[field] = int(text) // 1000
-    return guards.model_copy(update=found)  # without the bounds of the file: a person typed it
+    return guards.model_copy(update=found)  # not validated: the bounds hold only for the file

@@ -36,7 +36,7 @@ def take(run: Folder) -> Iterator[dict[str, Any]]:
             try:
                 value = json.loads(folder.read(name, _LIMIT) or b"")
             except (ValueError, RecursionError):
-                value = None  # not one of ours: files are put in place whole
+                value = None  # another program wrote it: `drop` renames complete files into place
             if isinstance(value, dict):
                 yield value
             folder.unlink(name)

@@ -1,7 +1,8 @@
 """Decide the next step of a task from its attempts: one pure function, without files, clocks or processes.
 
-The rules are a table by failure category: what happens first, what then, and how the task ends when its tiers are used
-up. "Escalate" is the next attempt at the same tier while it has attempts left, then at the next tier.
+RULES has a row for each failure category: how often the session is resumed, what the next attempt is, and how the task
+ends when its tiers are used up. "Escalate" is the next attempt at the same tier while it has attempts left, then at the
+next tier.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the run has used: `cost_usd` (None: unknown), `minutes`, `attempts`."""
+    """What the run has used so far. `cost_usd` is None if it is unknown."""
 
     cost_usd: float | None = 0.0
     minutes: float = 0.0
@@ -121,10 +122,11 @@ Action = Start | Mend | Merge | Complete | Pause | Fail | Ask
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What to do with a category. `mends`: how often the session is resumed first, None for `mend` of the config.
+    """What follows a failure of one category. `mends`: how often the session is resumed first; None means as often as
+    `mend` in the config.
 
-    `then`: the next attempt escalates, stays at the tier, or there is none. `lite`: a strict strategy becomes tdd-lite
-    at the same tier first. `once`: `then` applies to the first such attempt of the task; later ones escalate.
+    `then`: the next attempt escalates or stays at the tier, or the task pauses. `lite`: a strict strategy becomes
+    tdd-lite at the same tier first. `once`: `then` applies to the first such attempt of the task; later ones escalate.
     """
 
     mends: int | None = 0
@@ -146,7 +148,7 @@ RULES: dict[Category, Rule] = {
     "regression": Rule(mends=1, then="pause"),
     "capability-violation": Rule(then="same-tier", once=True),
 }
-"""`blocked` and `limit` have no row: they ask."""
+"""`blocked` and `limit` have no row: the run asks a person."""
 
 
 def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: Limits) -> Action | None:
@@ -194,7 +196,9 @@ def _after(task: Task, attempts: tuple[Attempt, ...], last: Attempt, outcome: Ou
 
 
 def _may_mend(rule: Rule, last: Attempt, outcome: Outcome, config: RunConfig) -> bool:
-    """Return whether the session may be resumed with the findings: while failures do not grow, as often as allowed."""
+    """Return whether the session may be resumed with the findings: resumes are left, and the last one did not add
+    failures.
+    """
     same = [mend for mend in last.mends if mend.category == outcome.category]
     most = config.mend if rule.mends is None else min(rule.mends, config.mend) if config.mend else 0
     if len(same) >= most:
@@ -214,7 +218,9 @@ def _times(attempts: tuple[Attempt, ...], category: Category) -> int:
 
 
 def used(attempts: tuple[Attempt, ...], tier: Tier) -> int:
-    """Return how many attempts count for the budget of a tier. The first harness-failure of several does not."""
+    """Return how many attempts count for the budget of a tier. Of several harness-failures in a row, the first does not
+    count.
+    """
     count = 0
     before: Category | None = None
     for attempt in attempts:

@@ -56,7 +56,9 @@ _YES = ("yes", "y", "continue", "go on")
 
 
 class Engine(Protocol):
-    """What carries out a run. A later engine may do so on several machines, with the same log and functions."""
+    """The part that carries out a run. A later engine may carry it out on several machines, with the same log and
+    functions.
+    """
 
     async def work(self) -> ev.RunStatus:
         """Work until nothing is left to do, and return the status of the run."""
@@ -184,7 +186,7 @@ class LocalEngine:
         return Task(attempts.id, chosen, attempts.category == "do" and chosen != "none", can_resume)
 
     def _spent(self) -> Limits:
-        """Return what the run has used; its minutes are those of this executor."""
+        """Return what the run has used; `minutes` counts from the start of this executor."""
         return self.run.state.spent(milliseconds(self.run.state.executor_since, times.stamp(time.time())) / 60_000)
 
     async def _begin(self, attempts: Attempts, record: TaskRecord, action: Start) -> None:
@@ -314,7 +316,9 @@ class LocalEngine:
                     self._stumbled(id_, working.exception())
 
     def _stumbled(self, id_: int, error: BaseException | None) -> None:
-        """Pause a task whose attempt met a fault of git or of the disk; any other exception ends the run."""
+        """Pause a task whose attempt failed by a NexusError, such as a fault of git or of the disk; any other exception
+        ends the run.
+        """
         if isinstance(error, CheckoutChanged):
             self._pause(id_, str(error))
             self.run.emit(ev.Paused(reason=str(error)))

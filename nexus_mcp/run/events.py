@@ -1,7 +1,7 @@
-"""Events of the run log: one model for each type. The log is the only truth about a run.
+"""Events of the run log: one model for each type. The state of a run follows from its log alone.
 
-Each effect has an event before it (`attempt_planned`, `process_started`, `judged`) and one after it, so a run that was
-killed can find out what was done. schemas/run/event.schema.json is generated from these models.
+Each effect has an event before it (`attempt_planned`, `process_started`, `judged`) and one after it. So the next
+executor can find out what a killed run had done. schemas/run/event.schema.json is generated from these models.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Event(BaseModel):
 
 
 class RunStarted(Event):
-    """The run began, or was taken up again by another process."""
+    """The run began, or another process continues it."""
 
     type: Literal["run_started"] = "run_started"
     run: str
@@ -285,7 +285,7 @@ class Paused(Event):
 
 
 class Resumed(Event):
-    """The run goes on; with a task, its attempt goes on after its executor died."""
+    """The run goes on. With `task`, the attempt of a dead executor goes on."""
 
     type: Literal["resumed"] = "resumed"
 

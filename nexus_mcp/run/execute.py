@@ -1,7 +1,8 @@
-"""Execute an opened run from end to end: orphans, baseline, engine, last checks, merge into the user's branch, report.
+"""Execute an opened run from start to end: orphans, baseline, engine, last checks, merge into the user's branch,
+report.
 
-The command line passes in how to show events and how to ask; everything else is here, so that a run is the same from
-wherever it is started.
+The command line passes in the functions that show events and ask questions. Everything else is here, so that every
+front end executes a run in the same way.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ HEARTBEAT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """How a run meets people. `event` gets each event, `baseline` the checks on the base commit, `confirm` asks whether
-    to merge and returns the answer, None without a terminal.
+    """The functions of a run that show something to people or ask them. `event` gets each event, `baseline` the checks
+    on the base commit, `confirm` asks whether to merge and returns the answer, None without a terminal.
     """
 
     event: Callable[[ev.AnyEvent], object] = lambda _: None
@@ -62,7 +63,7 @@ class Result:
 async def execute(run: Run, front: Front, *, signalled: Callable[[], bool] = bool) -> Result:
     """Execute the run and return how it ended. Raise NexusError as the store, git and the log do.
 
-    `signalled` returns whether a signal ended it: then nothing is merged.
+    `signalled` returns whether a signal ended the run: then nothing is merged.
     """
     run.listeners.append(front.event)
     with run.store.state() as state:
@@ -136,7 +137,7 @@ async def _drop_old_runs(run: Run, state: Folder, result: Result) -> None:
 
 
 async def _unless_stopped(run: Run, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work, or end it as soon as the run is stopped."""
+    """Do the work, but cancel it as soon as the run is stopped."""
     working, stopping = asyncio.create_task(work), asyncio.create_task(run.stop.wait())
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -159,9 +160,10 @@ async def _last_checks(run: Run) -> str:
 
 
 async def _merge(run: Run, front: Front, result: Result) -> None:
-    """Bring the merged tasks into the user's branch, as `--merge` says, and note why not.
+    """Bring the merged tasks into the user's branch, as `--merge` says; if that is impossible, put the reason into the
+    result.
 
-    Tasks that are merged so far are verified, so a run that stalled may be merged, too; but only after a question.
+    All merged tasks are verified, so a run that stalled may be merged, too, but only after a person agreed.
     """
     mode, repository = run.options.merge, run.repository
     header = read_json(run.folder, HEADER)
@@ -190,7 +192,9 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
 
 
 def _report(run: Run, result: Result) -> str:
-    """Write the report as an artifact and beside the log; return the path of the artifact, "" if the disk refused."""
+    """Write the report as an artifact and beside the log; return the path of the artifact, "" if it could not be
+    written.
+    """
     from nexus_mcp.store import artifacts
 
     tasks = run.redactor.value(run.tasks())

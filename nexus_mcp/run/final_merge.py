@@ -1,4 +1,4 @@
-"""Bring the integration branch of a run into the user's branch: only forwards, and only where nothing is in the way."""
+"""Fast-forward the user's branch to the integration branch of a run, if nothing prevents that."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from nexus_mcp.run.worktrees import Repository
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether the user's branch can move to the integration branch. `problem` says what is in the way, "" for nothing.
+    """Whether the user's branch can move to the integration branch. `problem` is the reason why it cannot, or "".
 
-    `commits` is the number of commits that it would get; 0 means that it has them all.
+    `commits` is the number of commits that the user's branch would get; 0 means that it has them all.
     """
 
     branch: str
@@ -21,7 +21,7 @@ class Readiness:
 
 
 async def readiness(repository: Repository, branch: str) -> Readiness:
-    """Return whether the branch, from which the run began, can be moved now. Raise GitFailed."""
+    """Return whether the branch from which the run began can be moved now. Raise GitFailed."""
     git = repository.git
     new = await repository.head(f"refs/heads/{repository.integration}")
     if not new:

@@ -1,4 +1,4 @@
-"""Run git for the executor: no hooks or config of an attempt, no environment that points elsewhere."""
+"""Run git for the executor, without hooks of the repository and without variables that lead to another repository."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GitFailed(NexusError):
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """git in one folder. With `hooks` False no hook of the repository runs."""
+    """Runs git in one folder. With `hooks` False no hook of the repository runs."""
 
     folder: str
     hooks: bool = False

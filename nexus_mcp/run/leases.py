@@ -22,11 +22,11 @@ class Leases:
         self._run = run
 
     def begin(self) -> None:
-        """Free the leases of dead executors: this one holds the lock. Raise StateError, StorageError."""
+        """Free all leases: this executor holds the lock, so the others are dead. Raise StateError, StorageError."""
         tasks_extension.free(self._state)
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Write what the event changes. Raise StateError, StorageError."""
+        """Update the lease that the event changes. Raise StateError, StorageError."""
         if not isinstance(event, _CHANGES) or event.task is None:
             return
         record = self._run.state.task(event.task)

@@ -16,8 +16,8 @@ from nexus_mcp.run.projection import AttemptRecord
 async def merge(attempts: Attempts) -> None:
     """Merge the last attempt of a task, and record it as merged, or as failed by a conflict or a regression.
 
-    The integration branch moves only after the checks passed on the merged tree. A merge that an earlier executor made
-    is recognised. Raise GitFailed, StorageError.
+    The integration branch moves only after the checks passed on the merged tree. If an earlier executor made the merge,
+    only the event is added. Raise GitFailed, StorageError.
     """
     run, record = attempts.run, attempts.record
     repository = run.repository
@@ -29,7 +29,8 @@ async def merge(attempts: Attempts) -> None:
     async with run.merging:
         old = await repository.head(f"refs/heads/{repository.integration}")
         expected = run.state.integration or run.state.base
-        # An earlier executor may have died between moving the branch and writing that down. Nothing else may move it.
+        # An earlier executor may have died after it moved the branch and before it logged that. Nothing else may move
+        # it.
         if old != expected and not await repository.is_merge_of(old, expected, record.commit):
             raise CheckoutChanged(["integration branch"])
         if await repository.is_ancestor(record.commit, old):
@@ -68,7 +69,7 @@ async def take_integration(attempts: Attempts) -> list[str]:
 
 
 def _ratchet(baseline: dict[str, CheckResult], results: Iterable[CheckResult]) -> None:
-    """Let later attempts be compared with the merged tree: a check that passes now may not fail again."""
+    """Raise the baseline to the results on the merged tree: later, a check that passes now may not fail again."""
     for result in results:
         before = baseline.get(result.name)
         fewer = before is not None and (result.failures or 0) < (before.failures or 0)

@@ -28,7 +28,9 @@ JUDGEMENT: frozenset[Category] = frozenset(
         *("verifier-rejected", "merge-conflict", "regression", "capability-violation"),
     )
 )
-"""Categories that a person has to judge in the end. A stronger model may cure the others, which end as failed."""
+"""Categories that a person has to judge in the end. For the others a stronger model may succeed; when all tiers are
+used up, the task has failed.
+"""
 
 
 @dataclass(frozen=True, slots=True)

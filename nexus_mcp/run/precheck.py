@@ -1,4 +1,6 @@
-"""Check before a run what would stop it: repository, tasks, harness, checks, disk. Each item is a row for a person."""
+"""Check before a run whether repository, tasks, harness, checks or disk would stop it. Each item is a row of the
+output.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is checked. `tasks` is tasks.json, `chosen` the ids that the run works on, None for all."""
+    """The input of the checks. `tasks` is tasks.json, `chosen` the ids that the run works on, None for all."""
 
     root: str
     store: Store
@@ -63,7 +65,9 @@ class Subject:
 
 
 async def examine(subject: Subject) -> list[Item]:
-    """Return the items of all checks except those of the project, which `of_checks` returns. Raise StorageError."""
+    """Check the subject, and return an item for each check; `of_checks` returns those for the project's own checks.
+    Raise StorageError.
+    """
     found = [*await _of_git(subject), _of_lock(subject)]
     found += _of_tasks(subject)
     found += _of_harnesses(subject)
@@ -73,9 +77,9 @@ async def examine(subject: Subject) -> list[Item]:
 
 
 def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Item]:
-    """Return an item for each check of the project on the base commit, with its time.
+    """Return an item with the result and duration of each of the project's own checks on the base commit.
 
-    A failing one is a warning: the run compares with it, so that only new failures count.
+    A failing check is a warning: the run compares later results with it, and only new failures count.
     """
     found = [
         Item(
@@ -197,7 +201,9 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
 
 
 def _installation(root: str, name: str) -> Iterator[Item]:
-    """Yield whether the harness has our entries for a person's own sessions; those of a run get their own."""
+    """Yield whether the entries of `nexus-mcp install` are unchanged. Only the user's own sessions use them; a run
+    configures its sessions itself.
+    """
     from nexus_mcp.harness import HARNESSES
     from nexus_mcp.harness.definition import Site
     from nexus_mcp.harness.installing import read_record

@@ -1,6 +1,6 @@
-"""Project the event log to the state of the run: tasks, attempts, cost, questions. Pure: a fold over events.
+"""Project the event log to the state of the run: tasks, attempts, cost, questions. It is a pure fold over the events.
 
-The same log gives the same state, so a run that was killed goes on from what its log says.
+The same log gives the same state, so a killed run goes on where its log ends.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """An attempt as the log has it: the facts for `decide` in `attempt`, and where its work is.
+    """An attempt as logged: the facts for `decide` in `attempt`, and the place of its work.
 
     A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
     of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
@@ -86,7 +86,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """A task as the log has it, with its attempts, oldest first. `reason`: why it ended or paused."""
+    """A task as logged, with its attempts, oldest first. `reason`: why it ended or paused."""
 
     id: int
     state: TaskState = "waiting"
@@ -102,7 +102,7 @@ class TaskRecord:
         return self.attempts[-1] if self.attempts else None
 
     def facts(self) -> tuple[Attempt, ...]:
-        """Return the attempts as `decide` takes them: those since the last `run retry`."""
+        """Return the attempts for `decide`: those since the last `run retry`."""
         return tuple(record.attempt for record in self.attempts[self.budget_from :])
 
 

@@ -1,4 +1,4 @@
-"""Which tasks may start now: pure, from the task list, the state of the run, and the files of each task."""
+"""Compute which tasks may start now, from the task list, the state of the run, and the files of each task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _RUNNING: frozenset[TaskState] = frozenset(("running", "merging"))
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the run knows of the task list now: `ready` ids in file order, `blocked` id -> reason, `circle` ids."""
+    """The tasks that are not at work: `ready` has the ids that can start now, in file order, `blocked` maps an id to
+    the reason, and `waiting` has the ids that can start later.
+    """
 
     ready: tuple[int, ...]
     blocked: dict[int, str]
@@ -29,12 +31,12 @@ def plan(
     chosen: Collection[int] | None,
     is_isolated: bool,
 ) -> Plan:
-    """Return the tasks that may start, and those that cannot.
+    """Return the tasks that may start, and the tasks that cannot.
 
-    `tasks` are those of tasks.json, `files` the paths that each is about (a folder ends with `/`), and `chosen` the ids
-    that the run works on, None for all. A task may start if all its dependencies are completed, those that this run did
-    also merged, and if no running task is about the same files. A task without files runs alone unless each attempt has
-    its own worktree (`is_isolated`).
+    `tasks` are those of tasks.json, `files` maps a task id to the paths of its files (a folder ends with `/`), and
+    `chosen` has the ids that the run works on, or is None for all. A task may start if all its dependencies are
+    completed and no running task has one of its files. A dependency that this run carried out must be merged, too. A
+    task without files runs alone unless each attempt has its own worktree (`is_isolated`).
     """
     status = {task["id"]: task.get("status") for task in tasks}
     busy = [task["id"] for task in tasks if run.task(task["id"]).state in _RUNNING]
@@ -69,7 +71,7 @@ def plan(
 def waves(tasks: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     """Return the ids of the unfinished tasks in groups, each of which can start when the groups before it are done.
 
-    Tasks that wait for a missing task or for each other are in no group.
+    Tasks that depend on a missing task or on each other in a cycle are in no group.
     """
     done = {task["id"] for task in tasks if task.get("status") == COMPLETED}
     left = [task for task in tasks if task["id"] not in done]

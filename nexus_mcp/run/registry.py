@@ -1,7 +1,7 @@
 """Keep `.nexus/state/processes.json`: the processes that runs of this project have started, with create times.
 
-The log of a run names its processes, too. This file is found without the log, and it survives `run --new`. A pid that
-another process uses by now has another create time, so nothing foreign is ever ended.
+The log of a run names its processes, too. This file can be found without the log, and it survives `run --new`. If
+another process has got the pid, its create time differs, so a foreign process is never ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME = "processes.json"
 
 
 class Registry:
-    """The file, as a listener of the events of a run."""
+    """The file processes.json, updated by the events of a run."""
 
     def __init__(self, state: Folder, run: Run) -> None:
         self._state = state
@@ -64,7 +64,7 @@ class Registry:
 def rows(state: Folder) -> list[dict[str, Any]]:
     """Return the rows of the file; [] without a file.
 
-    Raise StateError for a damaged file, PathRefused, StorageError: without its rows an orphan would go on unseen.
+    Raise StateError for a corrupt file, because an orphan could otherwise go on unseen; PathRefused, StorageError.
     """
     if not state.check_plain(NAME):
         return []

@@ -56,7 +56,9 @@ class LogLost(StorageError):
 
 
 class RunLock:
-    """The lock of all runs of a project, held while the object is open. The kernel's lock counts, not the content."""
+    """The lock of all runs of a project, held while the object is open. Only the kernel's lock counts, not the content
+    of the file.
+    """
 
     def __init__(self, state: Folder) -> None:
         """Take the lock in `.nexus/state`. Raise RunBusy if another process has it, StorageError, PathRefused."""
@@ -132,7 +134,7 @@ class EventLog:
         self._seq += 1
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
-            # A line of its own: behind a torn one, an event that was acknowledged could not be read.
+            # Behind a torn line the event could not be read, although it was acknowledged: it gets a new line.
             atomic.write_all(self._fd, b"\n" * self._is_torn + render(made))
             self._is_torn = False
             if getattr(made, "type", "") not in _UNSYNCED:
@@ -155,7 +157,7 @@ class EventLog:
 
 
 def read_log(folder: Folder) -> tuple[list[AnyEvent], int]:
-    """Return (the events, the number of lines that are none). Raise StateError, StorageError, PathRefused."""
+    """Return (the events, the number of lines that are not events). Raise StateError, StorageError, PathRefused."""
     data = folder.read(LOG, LOG_LIMIT) or b""
     lines = [line for line in data.split(b"\n") if line.strip()]
     events = [event for event in map(parse, lines) if event is not None]

@@ -1,4 +1,4 @@
-"""What a run works with: the project, its repository, the configuration, the log, and the options of the command."""
+"""Hold what a run works with: project, repository, configuration, log, and the options of the command."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _READS, _READ_AGAIN_S = 4, 0.05
 _NO_TASKS: dict[str, Any] = {"goal": "", "decisions": [], "tasks": []}
 MergeMode = Literal["ask", "auto", "never"]
 ChooseModel = Callable[[str, str], str]
-"""Return the model of (agent, tier)."""
+"""A function that returns the model for (agent, tier)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `nexus-mcp run` that are no part of the configuration.
+    """The options of `nexus-mcp run` that are not in the configuration.
 
     `tasks` is None for all tasks. `base` is the commit to begin at, "" for HEAD. `as_typed` are the options as typed.
     """
@@ -81,7 +81,7 @@ class Run:
         self.state = project(self.log.events)
 
     def emit(self, event: ev.Event) -> ev.AnyEvent:
-        """Add an event to the log, without secrets, and to the state. Raise StorageError with nothing done."""
+        """Add an event to the log, without secrets, and to the state. Raise StorageError; then nothing has changed."""
         made = self.log.append(self.redactor.event(event))
         self.state = apply(self.state, made)
         for listener in self.listeners:

@@ -1,4 +1,5 @@
-"""The stages of an attempt: which one comes next, from the facts in the log. Pure, so a killed run goes on anywhere.
+"""Compute the next stage of an attempt from the facts in the log. The functions are pure, so a killed run can go on
+from any stage.
 
 A round runs the sessions of the strategy, then the project's own checks, then the reviewers. A mending round resumes
 the last session that changed files instead.

@@ -1,6 +1,6 @@
-"""The status file of a run: a projection of its log for CI and for people.
+"""Project the log of a run to its status file, for CI and for people.
 
-Member names are those of nax's status file (specification v0.10.1), so that its users' tools work; `storyId` is an
+The field names are those of nax's status file (specification v0.10.1), so that tools for nax work; `storyId` is an
 alias of `taskId`. schemas/run/status.schema.json is generated from this model.
 """
 
@@ -48,7 +48,7 @@ class RunInfo(_Part):
 
 
 class Progress(_Part):
-    """Numbers of tasks. `pending` is `total` less all others."""
+    """Numbers of tasks. `pending` is `total` minus all others."""
 
     total: int
     passed: int

@@ -1,7 +1,7 @@
-"""The verdict of a verifier, and what it means for the attempt.
+"""Read the verdict of a verifier, and derive the outcome of the attempt from it.
 
-Member names are those of nax's verdict file, so that its users' tools work (specification v0.10.1); the optional
-members at the end are ours. schemas/run/verdict.schema.json is generated from this model.
+The field names are those of nax's verdict file (specification v0.10.1), so that tools for nax work; the optional fields
+at the end are ours. schemas/run/verdict.schema.json is generated from this model.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _Number = Annotated[int, Field(ge=0, strict=True)]
 
 
 class _Part(BaseModel):
-    # A verdict comes from a model: members that we do not know are accepted, and values are not converted.
+    # A model writes the verdict: unknown fields are ignored, and values are not converted.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class Tests(_Part):
-    """What the verifier saw of the tests."""
+    """The results of the tests that the verifier ran."""
 
     allPassing: StrictBool
     passCount: _Number = 0
@@ -100,7 +100,7 @@ class Verdict(_Part):
 
 
 def read(text: str | bytes) -> Verdict | None:
-    """Return the verdict in a text, None if it is too long, no JSON, or lacks a required member."""
+    """Return the verdict in a text, None if it is too long, no JSON, or lacks a required field."""
     if len(text) > MAX_BYTES:
         return None
     try:
@@ -147,8 +147,8 @@ def in_message(message: str) -> Verdict | None:
 def categorize(verdict: Verdict | None, *, checks_ok: bool) -> Outcome:
     """Return the outcome of an attempt whose sessions ended well, from the verdict and from our own checks.
 
-    Our own checks are the ground truth: without a passing run of them nothing succeeds. The order of the rules and the
-    reason texts are nax's.
+    Our own checks decide: if they do not pass, the attempt never succeeds. The order of the rules and the reason texts
+    are nax's.
     """
     if verdict is None:
         return (

@@ -1,4 +1,4 @@
-"""Open runs to read them: the header, the log, the state that follows, and whether an executor is at work now."""
+"""Open runs to read them: header, log, the state that follows from it, and whether an executor is at work now."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ class View:
             return RunConfig()
 
     def status(self, tasks: dict[str, Any] | None) -> StatusFile:
-        """Return the status file for now. `tasks` is tasks.json; the header has those of the beginning."""
+        """Return the status file for now. `tasks` is tasks.json; without it, the task list that the header holds is
+        used.
+        """
         document = tasks if tasks is not None and tasks.get("tasks") else self.header.get("tasks") or {}
         chosen = (self.header.get("options") or {}).get("tasks")
         rows = [task for task in document.get("tasks", []) if chosen is None or task["id"] in chosen]
@@ -63,7 +65,7 @@ class View:
 
 @contextmanager
 def open_view(store: Store, run: str = "") -> Iterator[View]:
-    """Open a run, the newest one without a name. Raise UsageError for an unknown one, NexusError if there is none,
+    """Open a run; without a name, the newest one. Raise UsageError for an unknown one, NexusError if there is none,
     StorageError, PathRefused.
     """
     with store.state() as state:

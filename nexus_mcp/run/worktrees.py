@@ -22,7 +22,9 @@ VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
 _ZERO = "0" * 40
 _ESCAPE = "\\"
 _FOLDERS: dict[str, tuple[str, str]] = {}
-"""Checkout -> its common folder of git and its own one: they stay, and a process for each look would cost more."""
+"""Checkout -> (git's common folder, git's folder of this checkout). They never change, and asking git each time would
+start a process.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Repository:
     async def add(self, task: int, attempt: int, base: str, links: Sequence[str] = ()) -> str:
         """Make the worktree of an attempt at the commit `base`, and return its folder. Raise GitFailed.
 
-        A worktree and a branch that an interrupted call left are used as they are. `links` are paths of the user's
+        If an interrupted call left the worktree or the branch, it is used as it is. `links` are paths of the user's
         checkout that the worktree gets as symbolic links, if they exist.
         """
         path, branch = self.path(f"{task}-{attempt}"), self.branch(task, attempt)
@@ -115,7 +117,7 @@ class Repository:
         return await Git(path).out("rev-parse", "--absolute-git-dir")
 
     async def head_of(self, path: str) -> str:
-        """Return the commit that a worktree is at. Raise GitFailed."""
+        """Return the commit that is checked out in a worktree. Raise GitFailed."""
         return await Git(path).out("rev-parse", "HEAD")
 
     async def changed(self, base: str, commit: str) -> list[str]:
@@ -125,8 +127,8 @@ class Repository:
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
         """Merge the commit into the integration branch's worktree, detached; return (the new commit, []).
 
-        With conflicts nothing is changed: return ("", the files in conflict). The branch itself is not moved yet:
-        `publish` does that, after the checks. Raise GitFailed.
+        If there are conflicts, change nothing and return ("", the files in conflict). The branch itself is not moved
+        yet: `publish` does that, after the checks. Raise GitFailed.
         """
         path = await self.integration_worktree()
         git = Git(path)
@@ -162,7 +164,7 @@ class Repository:
         return path
 
     async def is_merge_of(self, commit: str, first: str, second: str) -> bool:
-        """Return whether a commit is what merging `second` into `first` gives: parents and tree agree."""
+        """Return whether a commit is the merge of `second` into `first`, with the tree that git computes for it."""
         code, parents = await self.git.run("rev-list", "--parents", "-n", "1", commit, check=False)
         if code or parents.split()[1:] != [first, second]:
             return False
@@ -183,7 +185,8 @@ class Repository:
         )
 
     async def fingerprint(self) -> dict[str, str]:
-        """Return what an attempt must not change in the user's checkout: HEAD, index, refs, config, hooks, info.
+        """Return the state of the user's checkout that an attempt must not change: HEAD, index, refs, config, hooks,
+        info.
 
         Refs below refs/heads/nexus/ are left out.
         """
@@ -212,7 +215,7 @@ def _left_out(path: str) -> str:
 
 
 class LeaseLost(NexusError):
-    """Another attempt has the worktree by now."""
+    """Another attempt has taken over the worktree."""
 
     def __init__(self, path: str) -> None:
         super().__init__(

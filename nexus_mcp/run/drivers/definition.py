@@ -78,7 +78,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found of a harness. `path` is "" if its program is absent; `problem` says why it cannot be used."""
+    """The result of looking for a harness on this machine. `path` is "" if its program is absent; `problem` says why it
+    cannot be used.
+    """
 
     path: str = ""
     version: str = ""
@@ -88,27 +90,29 @@ class Probe:
 
 
 class Driver(Protocol):
-    """One harness. `format` is `text` where its output has no events, so that silence says nothing."""
+    """One harness. `format` is `text` if its output has no events; then silence does not mean that a session hangs."""
 
     id: str
     format: Literal["jsonl", "text"]
     can_resume: bool
 
     def probe(self) -> Probe:
-        """Return what is found of the harness on this machine."""
+        """Look for the harness on this machine, and return the result."""
 
     def command(self, request: SessionRequest) -> Command:
-        """Return what starts the session."""
+        """Return the command that starts the session."""
 
     def outputs(self, line: bytes) -> Iterable[Output]:
-        """Return the events in one line of stdout; a line that is none has none."""
+        """Return the events in one line of stdout; none for a line of another format."""
 
     def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
-        """Return why a session failed, where its exit or stderr tells: not logged in, or a limit of the account."""
+        """Return why a session failed, as far as its exit code or stderr shows: `environment` if it is not logged in,
+        `limit` for a limit of the account, else None.
+        """
 
 
 def with_role(request: SessionRequest) -> str:
-    """Return the prompt behind the text of the agent, for a harness that has no option for it."""
+    """Return the text of the agent and then the prompt, for a harness without an option for the text of the agent."""
     return f"{request.role_text}\n\n{request.prompt}" if request.role_text else request.prompt
 
 
@@ -128,14 +132,14 @@ def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def count(value: object) -> int:
-    """Return a number of tokens; 0 for what is no integer."""
+    """Return a number of tokens; 0 for a value that is no integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def why_failed(
     code: int | None, stderr: str, *, not_logged_in: Sequence[str], limited: Sequence[str]
 ) -> Literal["environment", "limit"] | None:
-    """Return why a session failed, by the phrases of a harness in its output: see Driver.failure."""
+    """Return why a session failed, recognised by phrases of the harness in its output: see Driver.failure."""
     text = stderr.lower()
     if any(sign in text for sign in limited):
         return "limit"
