@@ -1,4 +1,4 @@
-"""`nexus-mcp run clean [RUN]`: remove old runs, their worktrees and branches; work that is not merged stays."""
+"""`nexus-mcp run clean [RUN]`: remove old runs, their worktrees and their merged branches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OLDER = Option("--older-than", "DAYS", "only runs that ended longer ago")
 
 
 def run(values: Values) -> int:
-    """Remove finished runs: the named one, else those beyond the newest twenty or older than the option says."""
+    """Remove the named run; without a name, the finished runs that --older-than selects, or all but the newest KEPT."""
     import asyncio
 
     from nexus_mcp.run.cleaning import KEPT, clean, old_runs

@@ -1,4 +1,4 @@
-"""The options of `nexus-mcp run [TASK…]`, and what they and the project's files lead to."""
+"""Read the options of `nexus-mcp run [TASK…]`, and combine them with the project's configuration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ OPTIONS = (
 
 
 def read(values: Values) -> TypedRun:
-    """Return what the command line and the project's files give. Raise UsageError, CatalogError."""
+    """Return the workspace, configuration, options and catalog of the run, from the command line and the project's
+    files. Raise UsageError, CatalogError.
+    """
     from nexus_mcp.cli.run.typed_run import TypedRun
     from nexus_mcp.run import settings
     from nexus_mcp.store.store import Store

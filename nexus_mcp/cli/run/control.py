@@ -1,6 +1,7 @@
-"""`nexus-mcp run pause|resume|stop|skip|retry|answer`: a request to a run, as a file in its folder control/.
+"""`nexus-mcp run pause|resume|stop|skip|retry|answer`: put a request for a run into its folder control/.
 
-The executor of the run obeys it within a second. Without one it waits for the next `nexus-mcp run`.
+The executor of the run obeys it within a second. If no executor is at work, the request waits for the next `nexus-mcp
+run`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ FRESH = Option("--fresh", "", "begin at the merged work, not at the previous att
 
 
 def _send(values: Values, request: dict[str, Any]) -> int:
-    """Leave the request for the newest run. Raise UsageError for a task or question that it does not have."""
+    """Put the request into the folder of the newest run, and print whether an executor is at work. Raise UsageError for
+    a task or question that the run does not have.
+    """
     from nexus_mcp.run import control
     from nexus_mcp.run.view import open_view
 
@@ -51,7 +54,7 @@ def _check(view: View, request: dict[str, Any], tasks: dict[str, Any] | None) ->
 
 
 def _pause(values: Values) -> int:
-    """Let the run start nothing new."""
+    """Pause the run: running attempts go on, and nothing new starts."""
     return _send(values, {"command": "pause"})
 
 
@@ -85,10 +88,10 @@ def _answer(values: Values) -> int:
 PAUSE = Command(
     "pause",
     "let a run start nothing new",
-    "The attempts at work go on; nothing new starts.",
+    "The running attempts go on, but nothing new starts.",
     PROJECT_ONLY,
     _pause,
-    examples=(("nexus-mcp run pause", "start nothing new; what is at work goes on"),),
+    examples=(("nexus-mcp run pause", "start nothing new; running attempts go on"),),
 )
 RESUME = Command(
     "resume",

@@ -1,4 +1,6 @@
-"""`nexus-mcp run --demo`: a run in a temporary repository with a scripted agent, and what it overcame."""
+"""`nexus-mcp run --demo`: show a run in a temporary repository with a scripted agent, and the three faults that it
+handles.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ def _explain(screen: Screen, run: Run, result: Result) -> None:
     if result.status != "completed" or result.merge or not (crash and rejected and conflicts):
         raise NexusError(f"The demo did not end as it should: {result.status}, {result.merge or 'merged'}.")
     screen.line()
-    screen.line("What went wrong, and how it was overcome:", "bold")
+    screen.line("What went wrong, and how the run handled it:", "bold")
     screen.line(
         f"  crash: the agent of task {crash[0].task} died in the middle of an edit. Its half-done work was committed "
         "to its branch, and a second attempt went on from there."

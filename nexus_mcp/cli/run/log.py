@@ -1,4 +1,4 @@
-"""`nexus-mcp run log [RUN]`: the events of a run, as text or as log entries in JSON lines."""
+"""`nexus-mcp run log [RUN]`: print the events of a run, as text or as log entries in JSON lines."""
 
 from __future__ import annotations
 

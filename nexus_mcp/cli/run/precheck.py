@@ -1,4 +1,4 @@
-"""`nexus-mcp run precheck`: what would stop a run, as rows."""
+"""`nexus-mcp run precheck`: print what would stop a run, one row for each check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show a run while it works: a line for each event, and on a terminal a table of what runs now below them."""
+"""Show a run while it works: a line for each event, and on a terminal a table of the running attempts below."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Screen:
         self.stop()
 
     def follow(self, run: Run) -> None:
-        """Show what the run does from now on."""
+        """Show each event of the run from now on."""
         self._run = run
         if self._live is not None:
             self._live.start()

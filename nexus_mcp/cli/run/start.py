@@ -1,4 +1,4 @@
-"""`nexus-mcp run [TASK…]`: begin a run, or take up the unfinished one."""
+"""`nexus-mcp run [TASK…]`: begin a run, or continue the unfinished one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _NESTED = "NEXUS_RUN"
 
 
 def run(values: Values) -> int:
-    """Run, and return the exit code of the run. Raise UsageError, CatalogError, and errors of the store and of git."""
+    """Begin or continue a run, and return its exit code. Raise UsageError, CatalogError, and errors of the store and of
+    git.
+    """
     if os.environ.get(_NESTED):
         raise UsageError("This is a session of a run, which may not start another run.")
     if DEMO.name in values:
@@ -35,7 +37,7 @@ def run(values: Values) -> int:
 
 COMMAND = Command(
     "run",
-    "begin a run, or take up the unfinished one",
+    "begin a run, or continue the unfinished one",
     "Works through the task list.",
     OPTIONS,
     run,

@@ -1,4 +1,4 @@
-"""`nexus-mcp run status [RUN]`: how far a run is, and whether it is alive."""
+"""`nexus-mcp run status [RUN]`: print how far a run is, and whether its executor is alive."""
 
 from __future__ import annotations
 

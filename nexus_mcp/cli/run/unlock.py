@@ -1,4 +1,4 @@
-"""`nexus-mcp run unlock`: free the leases of a dead executor, and end what it left running."""
+"""`nexus-mcp run unlock`: free the leases of a dead executor, and end the processes that it left."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def run(values: Values) -> int:
 
 COMMAND = Command(
     "unlock",
-    "free what a dead executor held",
+    "free the leases of a dead executor",
     "Frees the leases of tasks and ends the processes that a dead executor left.\n"
-    "While a run is at work it refuses: nexus-mcp run stop ends that one.",
+    "While a run is at work it refuses; nexus-mcp run stop ends that run first.",
     PROJECT_ONLY,
     run,
-    examples=(("nexus-mcp run unlock", "free what a dead executor held"),),
+    examples=(("nexus-mcp run unlock", "free the leases of a dead executor"),),
 )

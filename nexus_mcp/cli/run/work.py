@@ -50,12 +50,12 @@ EXIT_CODES = {
     "interrupted": exits.INTERRUPTED,
     "limit": exits.LIMIT,
 }
-PAUSING = "Ctrl-C: nothing new starts, and the run ends after the attempts at work. Ctrl-C again ends them at once."
+PAUSING = "Ctrl-C: nothing new starts, and the run ends after the running attempts. Ctrl-C again ends them at once."
 _YES = ("y", "yes")
 
 
 def begin(typed: TypedRun) -> int:
-    """Run, and return the exit code of the table in docs/run.md."""
+    """Execute the run, and return one of the exit codes in docs/run.md."""
     values, options = typed.values, typed.options
     human = sys.stderr if values.get(EVENTS.name) == "-" else sys.stdout
     if not _is_trusted(typed, human):
@@ -208,7 +208,7 @@ async def _confirm(terminal: _Terminal, screen: Screen, text: str) -> bool:
 
 
 def _summary(screen: Screen, run: Run, result: Result) -> None:
-    """Show how the run ended, and the commands that go on."""
+    """Show how the run ended, and the commands that you may type next."""
     screen.line()
     document = run.tasks()
     for task in document["tasks"]:
@@ -235,7 +235,7 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
 
 
 class _Signals:
-    """Signals of a run. `code` is the exit code of the signal that ended it, None without one."""
+    """The signal handlers of a run. `code` is the exit code of the signal that ended it, None without one."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -245,7 +245,7 @@ class _Signals:
     def __enter__(self) -> _Signals:
         self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number, code in ((signal.SIGTERM, exits.TERMINATED), (signal.SIGHUP, exits.HUNG_UP)):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
+            if signal.getsignal(number) is not signal.SIG_IGN:  # SIGHUP stays ignored under nohup
                 self._loop.add_signal_handler(number, self._end, code)
         return self
 
