@@ -1,4 +1,4 @@
-"""The application: the table of pages, the exchange of the token, assets, images and the stream of changes."""
+"""Make the web application: the table of pages, the exchange of the token, assets, images and the stream of changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Make = Callable[[Project, Mapping[str, str]], pages.Page]
 
-# Each page has a path below that of its project; a word of the path is a query of the page.
+# Each page has a path below that of its project. A parameter in the path is passed to the page like a query.
 PAGES: dict[str, Make] = {
     "/": pages.now,
     "/graph": pages.graph,
@@ -52,7 +52,7 @@ _ASSET_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xm
 
 
 class Board:
-    """The projects, and what the handlers share."""
+    """The data that the handlers share: the projects, the session, and the hub of changes."""
 
     def __init__(self, projects: list[Project], session: Session) -> None:
         self.projects = {project.key: project for project in projects}
@@ -84,7 +84,7 @@ def make_app(board: Board) -> Guard:
         board.hub.close()
         await to_thread.run_sync(board.hub.end)
 
-    # The guard is outside of what answers exceptions, so that these answers have its headers too.
+    # The guard is outside of the exception handlers, so that their responses have its headers, too.
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), board.session)
 
 
@@ -103,7 +103,7 @@ async def _home(board: Board, request: Request) -> Response:
 
 
 async def _exchange(board: Board, request: Request) -> Response:
-    """Exchange the token for the cookie."""
+    """Set the cookie in exchange for the token."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -127,7 +127,7 @@ async def _artifact(board: Board, request: Request) -> Response:
 
 
 async def _raw(board: Board, request: Request) -> Response:
-    """Send an image. It can run and load nothing, also where a browser shows it as a page of its own."""
+    """Send an image. Its policy forbids scripts and requests, also when a browser shows the image as a page."""
     project = _project(board, request)
     try:
         data, kind = await to_thread.run_sync(pages.raw_artifact, project, request.path_params["name"])
@@ -138,7 +138,7 @@ async def _raw(board: Board, request: Request) -> Response:
 
 async def _show(board: Board, request: Request, project: Project, make: Callable[[], pages.Page]) -> Response:
     keys = [project.key]
-    # Taken before the files are read: a change while they are read is one that the page has not seen.
+    # Taken before the files are read, so that the page is updated if one of them changes meanwhile.
     seen = await to_thread.run_sync(board.hub.seen, keys)
     context: dict[str, Any] = {"project": project, "links": board.links(project.key, keys), "seen": seen}
     context["command"] = board.command
@@ -204,7 +204,9 @@ def _project(board: Board, request: Request) -> Project:
 
 
 def _status(error: NexusError) -> int:
-    """Return the status of a page that cannot be shown: it does not exist, or it cannot be read now."""
+    """Return the HTTP status of an error: 404 if the page does not exist, 503 if the system refuses to read it, else
+    500.
+    """
     if isinstance(error, (UsageError, PathRefused)):
         return HTTPStatus.NOT_FOUND
     return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, StorageError) else HTTPStatus.INTERNAL_SERVER_ERROR

@@ -1,7 +1,7 @@
-"""The pages of one project: each function reads it, and returns the name of a template and its context.
+"""Make the pages of one project: each function reads the project, and returns the name of a template and its context.
 
-They run in threads. They raise NexusError for what cannot be shown at all; what can be shown without one file comes
-with a banner that has doctor's words about it.
+They run in threads. They raise NexusError if the page cannot be shown at all. If only one file is missing from it, a
+banner shows the finding of `nexus-mcp doctor` for that file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_CYCLES = 5000
 MOST_CHANGES = 300
 MOST_DECISIONS = 60
 REOPENED = ("plan_update", "reopens ")
-"""The tool, and how its entry in the log begins, of a change that reopened a question."""
+"""A change that reopened a question has this tool, and its description in the log begins so."""
 _LOG = ".nexus/state/oplog.jsonl"
 _EMPTY = {"version": 1, "total": 0, "matching": 0, "cycles": []}
 
@@ -61,7 +61,7 @@ def now(project: Project, query: Query) -> Page:  # noqa: ARG001 - every page ha
 
 
 def card(project: Project) -> dict[str, Any]:
-    """Return what the overview shows of a project."""
+    """Return the data of a project for the overview."""
     status = project.status() if project.is_there() else None
     return {
         "key": project.key,
@@ -189,7 +189,7 @@ def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
 def state(project: Project, query: Query, known: Sequence[int] | None = None) -> Page:
     """Show plan and tasks as they were after one change. Raise UsageError if the log does not hold them.
 
-    `known` are the changes to which the page may lead; by default all whose state the log holds.
+    `known` are the changes to which the page may link; by default, all changes whose state the log holds.
     """
     word = query.get("line", "")
     line = int(word) if word.isascii() and word.isdigit() and len(word) < 12 else 0
@@ -225,7 +225,7 @@ def _files(project: Project, faults: list[FaultRow]) -> dict[str, Any]:
 
 
 def _session(plan: Mapping[str, Any] | None, tasks: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return `plan`, `tasks` and `details` for the template, of a cycle or of a past state: fields may be missing."""
+    """Return `plan`, `tasks` and `details` for the template, from a cycle or a past state, which may lack fields."""
     shown = None
     if plan is not None:
         issues = cycles.issues_of({"plan": plan})
@@ -335,13 +335,15 @@ def note(project: Project, query: Query) -> Page:
 
 
 def message(error: NexusError) -> Page:
-    """Return the page about something that cannot be shown."""
+    """Return the page for an error."""
     text = f"{error.fault.removesuffix('.')}. {error.next_step}".strip()
     return "message.html", {"heading": "This cannot be shown", "text": text}
 
 
 def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
-    """Return what doctor says where files cannot be read; the faults themselves where it says nothing."""
+    """Return the findings of `nexus-mcp doctor` for files that cannot be read, and each fault of a file without a
+    finding.
+    """
     if not faults:
         return []
     from nexus_mcp.doctor.codes import NOTE
@@ -360,6 +362,7 @@ def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
         for one in report.findings
         if one.severity != NOTE
     ]
-    # A fault of a file that doctor did not mention, as of a change that is made just now, is shown in its own words.
+    # Doctor may have no finding for a file, for example because a change of it ended meanwhile: the fault itself is
+    # shown.
     mentioned = {one["file"] for one in found}
     return found + [fault for fault in faults if fault["file"] not in mentioned]

@@ -1,4 +1,4 @@
-"""The projects of a board, and how their files are read: in threads, one call at a time for each project."""
+"""Read the files of a board's projects: in threads, one call at a time for each project."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _LIMIT = 1 << 20
 MOST = 100
-"""Projects of one board."""
+"""The maximum number of projects on one board."""
 _CHANGE_S = 1.0
-"""Seconds for which a change of several files, seen half-way, is waited for before it counts as interrupted."""
+"""Seconds to wait for an unfinished change of several files before it counts as interrupted."""
 _PAUSE_S = 0.02
 _LONGEST_KEY = 40
 _MOST_NAMED = 3
@@ -52,7 +52,7 @@ class Project:
         self._cache = cache
         self._journal = f"{workspace.state_root}/.nexus/state/{journal.NAME}"
         self._interrupted: Mark = None
-        """The mark of a journal that was waited for in vain: no page waits for that one again."""
+        """The mark of a journal for which a page waited without success: no page waits for that journal again."""
 
     @property
     def root(self) -> str:
@@ -63,7 +63,9 @@ class Project:
         return os.path.isdir(self.root)
 
     def read(self, make: Callable[[ReadOnlyStore, Ledger], Found]) -> Found:
-        """Return the result of `make`. Raise as it does; JournalError only for a change that stays unfinished."""
+        """Return the result of `make`. Raise what `make` raises, but JournalError only for a change that stays
+        unfinished.
+        """
         with self._lock:
             end = time.monotonic() + _CHANGE_S
             while True:
@@ -75,7 +77,7 @@ class Project:
                 time.sleep(_PAUSE_S)
 
     def status(self) -> Status:
-        """Return the status. A change that is being made is waited for."""
+        """Return the status. Wait for a change that another process is making."""
         end = time.monotonic() + _CHANGE_S
         while True:
             with self._lock:
@@ -86,7 +88,7 @@ class Project:
             time.sleep(_PAUSE_S)
 
     def _is_interrupted(self, end: float) -> bool:
-        """Return whether the change that the journal holds is not waited for any more."""
+        """Return whether the change in the journal counts as interrupted, so that no page waits for it."""
         now = mark("/", self._journal)
         if now is not None and now == self._interrupted:
             return True
@@ -96,7 +98,9 @@ class Project:
         return True
 
     def index(self) -> None:
-        """Find the cycles of the history, so that no page waits for that. Never raises NexusError: pages report it."""
+        """Build the index of the history in advance, so that no page waits for it. Never raises NexusError: pages
+        report it.
+        """
         with suppress(NexusError):
             self.read(lambda store, _: store.history(len))
 

@@ -1,4 +1,6 @@
-"""Render the templates. Every expression is escaped, and a stored text in it made visible (text.py)."""
+"""Render the templates. Every expression is escaped, and invisible characters in stored text are made visible
+(text.py).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def render(template: str, context: dict[str, Any]) -> str:
 
 
 def prepare(*templates: str) -> None:
-    """Compile these templates, all by default: the first page would wait for that."""
+    """Compile these templates in advance, by default all, so that the first page does not wait for that."""
     environment = _environment()
     for name in templates or environment.list_templates():
         environment.get_template(name)
@@ -62,5 +64,5 @@ def _finalize(value: object) -> object:
 
 
 def _revision(value: object) -> str:
-    """Return a word that differs when the value does, for the marks of changed parts."""
+    """Return a checksum of the value, to find the parts of a page that changed."""
     return f"{zlib.crc32(repr(value).encode('utf-8', 'replace')):08x}"

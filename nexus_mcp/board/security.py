@@ -1,8 +1,8 @@
 """The guard before every page: check each request, and set the headers of each response, refusals included.
 
 Any web page in the same browser, and any user of the machine, can send requests to a port on loopback. So a request
-needs a cookie that only the holder of the token gets, and the right Host: a name of another site that resolves to
-loopback (DNS rebinding) is refused before anything else is looked at.
+needs a cookie, which a browser gets only with the token, and the right Host header. The Host is checked first: a site
+whose name resolves to loopback (DNS rebinding) is refused.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _HTTP_PORT = 80
 EXCHANGE = "/session"
-"""The path to which the entry page sends the token, the only one that takes a POST."""
+"""The path to which the entry page sends the token. It is the only path that accepts a POST."""
 OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css", "/assets/icon.svg"))
-"""What is answered without a cookie: `/` shows the entry page then, and none of these shows anything of a project."""
+"""Paths that need no cookie. Without one, `/` shows the entry page; none of these paths shows data of a project."""
 TOKEN_LIMIT = 200
-"""Bytes of the body of an exchange, at most."""
+"""The maximum size of the body of an exchange."""
 MOST_REQUESTS = 200
-"""Requests with the cookie that are answered at the same time, streams included. The guard counts, not uvicorn: that
-counts connections, which any user of the machine can open, and refuses without the headers.
+"""The maximum number of requests with the cookie at a time, streams included. The guard has this limit because
+uvicorn's would count connections, which any user of the machine can open, and its refusals have no headers.
 """
 
 POLICY = (
@@ -37,7 +37,7 @@ POLICY = (
     "require-trusted-types-for 'script'; trusted-types htmx"
 )
 SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
-"""The policy of an artifact that is shown as it is: it may load nothing and run nothing."""
+"""The policy of a raw artifact: it may load nothing and run nothing."""
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -55,7 +55,8 @@ def secure_headers(nonce: str) -> dict[str, str]:
 
 
 class Session:
-    """The secrets of one run: the token of the printed address, and the value of the cookie that it is exchanged for.
+    """The secrets of one run of the board: the token in the printed address, and the cookie that is set in exchange for
+    it.
 
     The name of the cookie has the port, because a browser sends a cookie of loopback to every port.
     """
@@ -67,7 +68,7 @@ class Session:
         self._value = secrets.token_urlsafe(32)
         names = (HOST, "localhost")
         self.hosts = frozenset(names if port == _HTTP_PORT else (f"{name}:{port}" for name in names))
-        """What the header Host may be. A browser leaves out the port that http has without one."""
+        """The allowed values of the header Host. A browser leaves out the default port of http."""
 
     @property
     def address(self) -> str:
@@ -75,7 +76,7 @@ class Session:
         return f"http://{HOST}:{self.port}/#{self.token}"
 
     def accepts(self, token: str) -> bool:
-        """Return whether this is the token, in a time that does not depend on it."""
+        """Return whether this is the token, in constant time."""
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def set_cookie(self) -> str:
@@ -83,8 +84,8 @@ class Session:
         return f"{self.cookie}={self._value}; Path=/; HttpOnly; SameSite=Strict"
 
     def knows(self, cookies: list[str]) -> bool:
-        """Return whether the headers Cookie hold the cookie of this run, once."""
-        # Not SimpleCookie: it drops all cookies when one of them, which may be of another port, is not as it expects.
+        """Return whether the Cookie headers have the cookie of this run exactly once."""
+        # SimpleCookie would drop all cookies if one of them is malformed, and that may be the cookie of another port.
         pairs = (pair.partition("=") for header in cookies for pair in header.split(";"))
         found = [value.strip() for name, _, value in pairs if name.strip() == self.cookie]
         same = [hmac.compare_digest(one.encode("utf-8", "replace"), self._value.encode()) for one in found]
@@ -94,8 +95,8 @@ class Session:
 class Guard:
     """Refuse requests that do not come from a page of ours, and set the headers of every answer.
 
-    A handler finds the nonce of its answer in `scope["state"]["nonce"]`, and whether the cookie was right in
-    `scope["state"]["known"]`, which is False for OPEN_PATHS only.
+    For handlers, `scope["state"]["nonce"]` is the nonce of the response, and `scope["state"]["known"]` is whether the
+    cookie was right; it can be False only for OPEN_PATHS.
     """
 
     def __init__(self, app: ASGIApp, session: Session) -> None:
@@ -107,7 +108,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":  # a WebSocket: there are none
+        if scope["type"] != "http":  # no page uses a WebSocket
             await send({"type": "websocket.close", "code": 1008})
             return
         nonce = secrets.token_urlsafe(16)
@@ -136,7 +137,7 @@ class Guard:
             self._open -= known
 
     def _refusal(self, method: str, path: str, headers: Headers, *, known: bool) -> tuple[int, str] | None:
-        """Return (status, text) of a request that is refused, else None."""
+        """Return (status, text) if the request must be refused, else None."""
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._session.hosts:
             return HTTPStatus.MISDIRECTED_REQUEST, "This server answers on its own address only."
