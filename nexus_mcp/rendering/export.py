@@ -1,4 +1,4 @@
-"""Plan, tasks, decisions and history as Markdown files that link to each other."""
+"""Render plan, tasks, decisions and history as Markdown files that link to each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def export_files(
     plan: dict[str, Any] | None, tasks: dict[str, Any] | None, cycles: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> dict[str, bytes]:
-    """Return the files, name → bytes. `cycles` are (number, cycle), newest first. The same state has the same files."""
+    """Return the files, name → bytes. `cycles` are (number, cycle), newest first. The same state always gives the same
+    files.
+    """
     present = tasks["tasks"] if tasks else []
     history = HistoryPages()
     if plan is not None:

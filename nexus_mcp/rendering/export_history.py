@@ -1,4 +1,4 @@
-"""Closed cycles and decisions as Markdown files of an export: a file for each month, and two lists."""
+"""Render closed cycles and decisions as Markdown files of an export: a file for each month, and two lists."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class HistoryPages:
             self._add_decision(one, where)
 
     def _head(self, lines: list[str], which: str, month: str) -> None:
-        """Begin a month in a list, if it is not begun yet."""
+        """Add the heading of a month to a list, if it is not there yet."""
         if f"{which} {month}" not in self._headed:
             self._headed.add(f"{which} {month}")
             lines += ["", f"## {month}", ""] if lines[-1] else [f"## {month}", ""]
@@ -91,7 +91,7 @@ class HistoryPages:
 
 
 def _cycle(view: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a cycle in full."""
+    """Yield the lines of one cycle, in full."""
     name = cycle_anchor(view["number"])
     yield from (anchor(name), "", f"## {view['number']}: {inline(view['topic']) or NO_TOPIC}", "")
     yield from (inline(closed(view)), "")
@@ -131,7 +131,7 @@ def _task_item(row: Row, name: str, known: set[Any]) -> str:
 
 
 def _id(issue: Mapping[str, Any]) -> int | None:
-    """Return the id of a question, None if a foreign program gave it none that is a number."""
+    """Return the id of a question, None if it is no integer, which other programs may have written."""
     id_ = issue.get("id")
     return id_ if isinstance(id_, int) and not isinstance(id_, bool) else None
 

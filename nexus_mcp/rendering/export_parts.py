@@ -1,6 +1,7 @@
-"""What the files of an export share: names, anchors, links, and the stored texts of questions and tasks.
+"""Render the parts that all files of an export share: names, anchors, links, and stored texts of questions and tasks.
 
-An anchor is an empty element with an id. Ids that a site derives from headings would change with the stored text.
+An anchor is an empty element with an id. Ids that a site derives from headings are not used: they would change with the
+stored text.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def anchor(name: str) -> str:
 
 
 def link(text: str, file: str, name: str = "") -> str:
-    """Return a link to an anchor of a file, "" for this one. `text` is Markdown."""
+    """Return a link to an anchor in `file`; "" means the same file. `text` is Markdown."""
     return f"[{text}]({file}{'#' + name if name else ''})"
 
 
@@ -64,7 +65,7 @@ def labelled(label: str, text: str, margin: str = "") -> Iterator[str]:
 
 
 def decision_and_advice(issue: Mapping[str, Any], margin: str = "") -> Iterator[str]:
-    """Yield what was decided about a question, and what agents advised."""
+    """Yield the decision about a question, and the advice of agents."""
     if issue.get("status") != plans.DECIDED:
         yield from (f"{margin}Not decided.", margin)
     else:

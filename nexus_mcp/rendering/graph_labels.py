@@ -1,4 +1,4 @@
-"""Words and marks for the nodes of a graph: each state has a mark and a word, so that no meaning rests on a colour."""
+"""Label the nodes of a graph: each state has a mark and a word, so that no meaning depends on a colour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ CRITICAL, CYCLE = "critical path", "cycle"
 
 
 def node_name(number: int) -> str:
-    """Return the name of the node with this place in the graph. Ids are no names: they may be any numbers."""
+    """Return the name of the node with this place in the graph. The task ids are not used as names: they may be any
+    numbers.
+    """
     return f"n{number}"
 
 

@@ -1,7 +1,7 @@
-"""Places for the cards and arrows of a graph, by Graphviz (pygraphviz, whose wheels have it).
+"""Compute the places of the cards and arrows of a graph with Graphviz (pygraphviz; its wheels contain Graphviz).
 
-Graphviz gets numbers only: no title can become an instruction for it, and the fonts of the machine change nothing.
-Tasks without a dependency would stand in one endless column, so they are placed in a grid below the others.
+Graphviz gets only numbers, so no title can become an instruction for it, and the result does not depend on fonts. Tasks
+without a dependency would stand in one endless column, so they are placed in a grid below the others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _GAP_X, _GAP_Y = 24, 16
 _RANKS_APART = 56
 _LEAST_COLUMNS, _MOST_COLUMNS = 4, 16
 _INCH = 72.0
-"""Points of an inch: Graphviz counts in inches, and a point is a pixel here."""
+"""Pixels per inch: Graphviz computes in inches."""
 
 
 class GraphvizMissing(NexusError):
@@ -87,7 +87,7 @@ def _graphviz(
         ) from error
     drawing = pygraphviz.AGraph(_source(nodes, pairs))
     try:
-        with redirect_stderr(io.StringIO()):  # where pygraphviz warns about large graphs
+        with redirect_stderr(io.StringIO()):  # pygraphviz prints warnings about large graphs to stderr
             plain = drawing.draw(format="plain", prog="dot").decode()
     except (ValueError, OSError) as error:
         raise GraphvizMissing(
@@ -113,7 +113,7 @@ def _source(nodes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> str:
 
 
 def _parsed(plain: str) -> tuple[float, float, dict[int, Point], dict[tuple[int, int], list[Point]]]:
-    """Return what Graphviz wrote in its format "plain", from the lower left corner and in inches, in pixels."""
+    """Parse Graphviz's format "plain", which has inches from the lower left corner, and return pixels."""
     width = height = 0.0
     cards: dict[int, Point] = {}
     arrows: dict[tuple[int, int], list[Point]] = {}

@@ -1,4 +1,4 @@
-"""Stored text in Markdown: it stays text, code, lists and quotations, and becomes no heading, HTML, link or directive.
+"""Escape stored text for Markdown: it may contain code, lists and quotations, but no heading, HTML, link or directive.
 
 Inline code and fenced code are kept, because titles and decisions of developers are full of both. Everything else that
 Markdown, or an extension of it that is in use (tables, attributes, mathematics, templates), reads as markup is escaped.
@@ -50,7 +50,7 @@ def inline(text: str) -> str:
 
 
 def block(text: str, margin: str = "> ") -> str:
-    """Return `text` line by line, each with `margin` before it: a quotation, or the indentation of a list item."""
+    """Return the lines of `text`, each after `margin`: the mark of a quotation, or the indentation of a list item."""
     lines = visible_lines(text)
     done: list[str] = []
     at = 0
@@ -127,8 +127,8 @@ def _fence_end(lines: list[str], at: int) -> int:
 
 
 def _fenced(lines: list[str]) -> list[str]:
-    """Return code between fences that are longer than any run of backticks in it. No language is named: some of them
-    are drawn or executed by the sites that show Markdown.
+    """Return code between fences that are longer than any run of backticks in it. The language of the fence is dropped,
+    because some sites draw or execute code in certain languages.
     """
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -1,7 +1,7 @@
-"""The graph of tasks as a Mermaid flowchart, for Markdown pages that draw it.
+"""Render the graph of tasks as a Mermaid flowchart, for Markdown pages that draw it.
 
-A label is between quotation marks, and each character that Mermaid could read as more than text is a character code.
-Mermaid looks for directives and entities everywhere, within quotation marks, too.
+A label is in quotation marks, and each character that could have a meaning for Mermaid is written as a character code.
+Mermaid finds directives and entities also within quotation marks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SPECIAL = re.compile(r"[^A-Za-z0-9 .,!?()/+=\u0080-\U0010ffff-]")
 """Each other character of ASCII becomes a character code."""
 _WIDEST, _WIDEST_OWNER = 70, 30
-"""Columns of a title and of an owner in a label, at most."""
+"""The maximum width in columns of a title and of an owner in a label."""
 _SHAPES = {
     DONE: ("[[", "]]"),
     RUNNING: ("([", "])"),

@@ -1,4 +1,4 @@
-"""The view `report` as an HTML page that needs nothing else, on a screen and on paper."""
+"""Render the view `report` as an HTML page without other files, for a screen and for paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def report_html(report: Mapping[str, Any], today: str) -> str:
         lines.append(f"<p>{parts.NOTHING}</p>")
     for cycle in report["cycles"]:
         lines += _cycle(cycle)
-    if not report["until"]:  # a report of the past says nothing of the present
+    if not report["until"]:  # a report of a past period does not show the present state
         lines += _now(report["status"])
     return page(title, "\n".join(lines) + "\n")
 

@@ -1,4 +1,4 @@
-"""What the report says in both of its forms: its title, the totals, and the parts of the present state."""
+"""Make the texts that the HTML and the Markdown report share: title, totals, and the parts of the present state."""
 
 from __future__ import annotations
 

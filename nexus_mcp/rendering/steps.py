@@ -1,4 +1,4 @@
-"""The tasks of a graph in steps: what can begin now, what follows it, and so on."""
+"""Divide the tasks of a graph into steps: the tasks that can begin now, those that can begin after them, and so on."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     Id = int | float
 
     class Steps(TypedDict):
-        """`done` are the finished nodes, if others are left. `steps` are the others: each one's dependencies are in
-        earlier steps. `stuck` are the nodes that wait for a cycle or for a missing dependency.
+        """`done` are the finished nodes if there are unfinished ones, else it is empty. `steps` are the other nodes:
+        all dependencies of a node are in earlier steps. `stuck` are the nodes that wait for a cycle or for a missing
+        dependency.
 
-        `after` maps an id to the ids of its dependencies, and `before` to those that wait for it; of an unfinished
-        node, to unfinished ones.
+        `after` maps an id to the ids of its dependencies, and `before` maps it to the ids of the nodes that depend on
+        it. For an unfinished node both have only unfinished ids.
         """
 
         done: list[dict[str, Any]]
@@ -58,7 +59,7 @@ def steps(graph: Mapping[str, Any]) -> Steps:
 def _placed(
     ids: set[Id], hindering: set[Id], after: Mapping[Id, Sequence[Id]], before: Mapping[Id, Sequence[Id]]
 ) -> dict[Id, int]:
-    """Return the step of each of the `ids`, from 1; those that wait for a cycle or a `hindering` id have none."""
+    """Return the step of each of the `ids`, from 1, without the ids that wait for a cycle or for a `hindering` id."""
     waiting = {id_: sum(dep in ids or dep in hindering for dep in after[id_]) for id_ in ids}
     free = [id_ for id_ in sorted(ids) if not waiting[id_]]
     step = dict.fromkeys(free, 1)

@@ -1,6 +1,6 @@
-"""The graph of tasks as an SVG picture: one file without scripts, fonts or anything else from outside.
+"""Render the graph of tasks as an SVG picture, in one file without scripts, fonts or other external resources.
 
-Each state has a mark, a word and a border of its own, so that no meaning rests on a colour. The colours follow the
+Each state has a mark, a word and a border of its own, so that no meaning depends on a colour. The colours follow the
 reader's light or dark theme.
 """
 
@@ -34,7 +34,7 @@ _HEAD_LINE = 22
 _LEGEND = 34
 _LEAST_WIDTH = 720
 _HEAD_COLUMN = 7.2
-"""Pixels of a column of the lines above the graph, about."""
+"""The approximate width in pixels of a character in the lines above the graph."""
 _TITLE_LINES = 2
 _OWNER_WIDTH = 96
 _STYLE = """\
@@ -125,7 +125,9 @@ def _legend(graph: Mapping[str, Any], top: float) -> str:
 
 
 def _arrows(graph: Mapping[str, Any], arrows: Sequence[Sequence[Point]]) -> Iterable[str]:
-    """Yield the arrows; those that are marked come last, above the others, and those of finished work are faint."""
+    """Yield the arrows. Critical and cyclic ones come last, so that they are drawn above the others; those of finished
+    tasks are faint.
+    """
     finished = {node["id"] for node in graph["nodes"] if node["state"] == DONE}
     edges = graph["edges"]
     both = sorted(zip(edges, arrows, strict=True), key=lambda one: one[0]["is_critical"] + 2 * one[0]["in_cycle"])
