@@ -95,7 +95,7 @@ def _agent(harness_id: str, entry: dict[str, Any], session: str, name: str, uses
 
 
 def _last_uses(store: Store, faults: list[FaultRow]) -> dict[str, tuple[str, str]]:
-    """Return agent id -> (time, tool) of the last line that the tool log has of it."""
+    """Return agent id -> (time, tool) of the agent's last line in the tool log."""
     try:
         log = harness_files.tool_log(store)
     except NexusError as error:

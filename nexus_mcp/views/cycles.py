@@ -1,7 +1,7 @@
 """The view `history`: closed cycles as rows, one cycle in full, and two cycles compared.
 
-The number of a cycle counts from 1, the oldest. A history may hold cycles of old versions and of other programs, so a
-missing or malformed field has an empty value here.
+The number of a cycle counts from 1, the oldest. Old versions and other programs may have written cycles, so a missing
+or malformed field gets an empty value here.
 """
 
 from __future__ import annotations

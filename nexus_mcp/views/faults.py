@@ -1,4 +1,6 @@
-"""Faults of a view: a file that cannot be read, why, and the next step. The rest of the view stays usable."""
+"""Describe the faults of a view: the file that cannot be read, the reason, and the next step. The rest of the view
+stays usable.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def fault_row(error: NexusError) -> FaultRow:
-    """Return the row of an error that reading raised. The texts hold no content of the file."""
+    """Return the row for an error that was raised while a file was read. The texts hold no content of the file."""
     file = getattr(error, "file", "") or getattr(error, "path", "")
     return {"file": file, "problem": error.fault, "next_step": error.next_step}
 

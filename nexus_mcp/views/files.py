@@ -1,4 +1,4 @@
-"""The views `artifacts` and `notes`: the files that agents leave, and what one of them holds. No link is followed."""
+"""The views `artifacts` and `notes`: lists of these files, and the content of one file. No link is followed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from nexus_mcp.views.faults import FaultRow
 
 MOST_FILES = 1000
-"""Artifacts that are listed."""
+"""The maximum number of artifacts in the list."""
 LARGEST = 8 << 20
-"""Bytes of the largest artifact that is read."""
+"""The maximum size in bytes of an artifact that is read."""
 
 
 def artifacts(store: Store) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def _is_name(path: str) -> bool:
 
 
 def artifact(store: Store, name: str) -> bytes:
-    """Return the bytes of an artifact. Raise UsageError if there is none, PathRefused for a name that artifacts cannot
-    have and for a link, StateError for one of more than LARGEST bytes, StorageError.
+    """Return the bytes of an artifact. Raise UsageError if there is none, PathRefused for a link or an invalid name,
+    StateError if it has more than LARGEST bytes, StorageError.
     """
     artifact_name.segments(name, atomic.PREFIX)
     with store.state_as_it_is() as state, ExitStack() as stack:
@@ -85,14 +85,14 @@ def artifact(store: Store, name: str) -> bytes:
 
 
 def note_list(store: Store) -> dict[str, Any]:
-    """Return `version`, `notes` (`path`, `kind`, `tags`, `size` in bytes) and `faults`, texts."""
+    """Return `version`, `notes` (each with `path`, `kind`, `tags` and `size` in bytes) and `faults` (texts)."""
     faults: list[str] = []
     try:
         with store.nexus() as nexus:
             found = index.index(nexus, faults)
     except NexusError as error:
         found, faults = [], [error.fault]
-    # A name that `note` refuses, such as one that is not UTF-8, has no address.
+    # Leave out notes whose names `note` refuses, such as one that is not UTF-8: they have no address.
     named = [one for one in found if _is_name(one["path"].partition("/")[2])]
     return {"version": VERSION, "notes": named, "faults": faults}
 

@@ -1,7 +1,7 @@
-"""The rows of all closed cycles in memory, for filters and charts over a long history.
+"""Keep the rows of all closed cycles in memory, for filters and charts over a long history.
 
-A cycle is parsed once. When the history grows, only its new cycles are parsed: the others are recognised by the digests
-in the index.
+A cycle is parsed once. When the history grows, only new cycles are parsed: the digests in the index identify the
+others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Ledger:
         seen = index.identity, index.tail, len(archive)
         if index.settled and seen == self._seen:
             return self._rows
-        self._seen = None  # a cycle that cannot be read leaves the rows incomplete
+        self._seen = None  # if a cycle cannot be read, the rows stay incomplete
         digests = [index.digest(number) for number in range(len(archive))]
         same = 0
         for old, new in zip(self._digests, digests, strict=False):
@@ -57,7 +57,7 @@ class Ledger:
     def rows(
         self, archive: Archive, *, query: str = "", since: str = "", until: str = "", branch: str = "", most: int = 100
     ) -> dict[str, Any]:
-        """Return the view `history`, as views/cycles.cycle_rows does, faster where many cycles match."""
+        """Return the view `history`, as views/cycles.cycle_rows does, but faster if many cycles match."""
         numbers = range(len(archive)) if not query.strip() else archive.matches(query)
         if since or until or branch:
             rows = self.update(archive)
@@ -136,7 +136,9 @@ def _week(monday: date) -> dict[str, Any]:
 
 
 def _without_gaps(found: Mapping[date, dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Return the `most` newest weeks, with empty ones between them. A foreign date far in the future adds no more."""
+    """Return the `most` newest weeks, with empty ones between them. The limit also holds if another program wrote a
+    date far in the future.
+    """
     if not found:
         return []
     last = max(found)

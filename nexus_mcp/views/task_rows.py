@@ -1,4 +1,4 @@
-"""Rows of a task list: the state of each task, what it waits for, cycles of dependencies and the critical path.
+"""Make rows of a task list: the state of each task, its unfinished dependencies, cycles, and the critical path.
 
 Pure functions over tasks.json as a value. All of them are linear in the number of tasks and dependencies.
 """
@@ -86,7 +86,7 @@ def counts(found: Sequence[Row]) -> dict[str, int]:
 
 
 def count_states(tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return `counts` of the rows of these tasks, without making the rows: those of 200 tasks take milliseconds."""
+    """Return `counts` for these tasks without making their rows, which would take milliseconds for 200 tasks."""
     known = [task for task in tasks if _is_id(task.get("id"))]
     done = {task["id"] for task in known if task.get("status") == COMPLETED}
     states = [_state(task.get("status"), [dep for dep in _deps(task) if dep not in done]) for task in known]
@@ -137,7 +137,8 @@ def cycles(after: Mapping[Any, Sequence[Any]], among: Collection[Any]) -> list[l
 
 
 def critical_path(after: Mapping[Any, Sequence[Any]], among: Collection[Any]) -> list[Any]:
-    """Return the longest chain of ids `among`, each depending on the one before; the first of several, [] for none.
+    """Return the longest chain of ids `among` in which each id depends on the one before it; of several, the first; []
+    if there is none.
 
     A chain of one id is no path. Ids in a cycle, and ids that wait for one, are left out: they have no last step.
     """

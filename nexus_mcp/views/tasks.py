@@ -1,4 +1,4 @@
-"""The views `tasks` and `task`: the task list, filtered, and one task with what it waits for, and why."""
+"""The views `tasks` and `task`: the filtered task list, and one task with its open dependencies and the reason."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ WORDS = {
     task_rows.DONE: "done",
     MISSING: "no such task",
 }
-"""State -> the words for it in a text."""
+"""State -> its name in a text."""
 _MOST = 8
-"""Tasks that a text names, at most."""
+"""The maximum number of tasks that a text names."""
 
 
 def tasks(document: Mapping[str, Any] | None, *, states: Collection[str] = (), owner: str = "") -> dict[str, Any]:
@@ -57,9 +57,9 @@ def of_owner(rows: Iterable[Row], owner: str) -> list[Row]:
 
 
 def task(document: Mapping[str, Any], one: Mapping[str, Any], plan: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the task `one` of the list in full: `task` as tasks.json has it, its `row`, the tasks that it `waits_for`
-    and that it `blocks`, the `cycle` of ids that it is in ([] for none), `reason` (why it is not ready, "" if it is not
-    waiting) and `issue`, the issue of the open `plan` that it carries out, or None.
+    """Return the task `one` of the list in full: `task` as in tasks.json, its `row`, the tasks that it `waits_for`, the
+    tasks that it `blocks`, the `cycle` of ids to which it belongs ([] for none), `reason` (why it is not ready, "" if
+    it is not waiting) and `issue`, the issue of the open `plan` that it carries out, or None.
     """
     found = task_rows.rows(document["tasks"])
     row = next(row for row in found if row["id"] == one["id"])

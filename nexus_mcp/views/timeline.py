@@ -1,7 +1,7 @@
 """The view `timeline`: the changes in the operation log, and the plan and tasks as they were after each of them.
 
-The log holds deltas from the new bytes of a file to the old ones, so the walk goes from the present files back. The
-entry of a closed cycle has no old content: there the walk goes on with the plan and tasks in the cycle itself, if their
+The log holds deltas from the new bytes of a file to the old ones, so the walk goes backwards, from the present files.
+The entry of a closed cycle has no old content. There the walk continues with the plan and tasks in the cycle, if their
 bytes have the checksums that the entry before it recorded.
 """
 
@@ -71,7 +71,7 @@ def titles(store: Store, shown: Sequence[Mapping[str, Any]], faults: list[FaultR
     """Return line -> the title of the task or question that the change is about, as far as it is known. `shown` are
     `changes`, newest first. A file that cannot be read is added to `faults`, once. Never raises NexusError.
 
-    The titles are those of the present plan and tasks, and further back those of the cycle that took them.
+    The titles come from the present plan and tasks, and for changes before a close from the closed cycle.
     """
     found: dict[int, str] = {}
     both = store.snapshot()
@@ -112,8 +112,8 @@ def _names(plan: object, tasks: object) -> dict[str, str]:
 
 
 def state_after(store: Store, line: int) -> dict[str, Any]:
-    """Return the state as it was after the change in this line of the log: `line`, `at`, `plan` and `tasks`, each the
-    value of its file, None for no file. `unknown` names the files whose content the log does not hold.
+    """Return the state after the change in this line of the log: `line`, `at`, and `plan` and `tasks`, the values of
+    the files (None for no file). `unknown` names the files whose content the log does not hold.
 
     Raise UsageError if no readable change has this line, or if the log does not reach back to it; StateError,
     PathRefused, StorageError.
@@ -136,7 +136,7 @@ def state_after(store: Store, line: int) -> dict[str, Any]:
 
 
 def reachable(store: Store) -> list[int]:
-    """Return the lines whose state `state_after` can show, newest first. Raise as it does."""
+    """Return the lines whose state `state_after` can show, newest first. Raise what `state_after` raises."""
     lines, now = _read(store)
     return [number for number, _, _ in _walk(store, lines, now)]
 
@@ -151,7 +151,7 @@ def _read(store: Store) -> tuple[list[Line], Files]:
 def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int, Entry, Files]]:
     """Yield (line, entry, the files after it), newest first, until no file is known. An unknown file is left out."""
     files = dict(now)
-    archived: Files = {}  # tasks.json as a cycle holds it, without goal and decisions: shown, but of other bytes
+    archived: Files = {}  # tasks.json from a cycle, without goal and decisions: only to be shown
     for number, entry in reversed(lines):
         if entry is None:
             return
@@ -169,7 +169,7 @@ def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int
             name = file["name"]
             try:
                 files[name] = oplog.restore(file, files[name], entry)
-            except (KeyError, UndoRefused):  # unknown already, or the entry has no old content
+            except (KeyError, UndoRefused):  # the file was unknown before, or the entry has no old content
                 files.pop(name, None)
         if not files:
             return
@@ -186,7 +186,7 @@ def _before_close(store: Store, entry: Entry) -> tuple[Files, Files]:
         files: Files = {paths.PLAN: None if plan is None else session.compose(paths.PLAN, plan).data}
         rows = {"goal": "", "decisions": [], "tasks": tasks} if tasks else None
         files[paths.TASKS] = None if rows is None else session.compose(paths.TASKS, rows).data
-    except (IndexError, TypeError, KeyError, ValueError, codec.Invalid, NexusError):  # a foreign or a lost cycle
+    except (IndexError, TypeError, KeyError, ValueError, codec.Invalid, NexusError):  # no such cycle, or a foreign one
         return {}, {}
     return files, {paths.TASKS: files[paths.TASKS]}
 
