@@ -1,4 +1,4 @@
-"""Codex: the places of its files, and the rows of an installation."""
+"""Define the harness Codex: the places of its files, and the rows of an installation."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class Codex:
             steps.append("Start codex in the project and trust it: Codex reads .codex/ in trusted projects only.")
         if HOOKS in request.parts:
             steps.append(
-                "Type /hooks in codex and trust the hooks of nexus-mcp. Until then Codex skips them without a word, "
-                "and again after each change of them."
+                "Type /hooks in codex and trust the hooks of nexus-mcp. Until then Codex skips them silently, "
+                "and after each change of them it skips them again."
             )
         return steps
 

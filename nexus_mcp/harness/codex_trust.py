@@ -1,4 +1,4 @@
-"""Find out which of our hooks Codex runs: those whose present form the user trusts.
+"""Find out which of our hooks Codex runs: it runs a hook only if the user trusts its present form.
 
 Codex keeps a hash for each hook that the user trusted in /hooks, in `hooks.state` of its configuration, and silently
 skips a hook whose hash is missing or differs (checked with Codex 0.169.0).
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], harness: str) -> list[str]:
-    """Return a line about our hooks in the file that the user never trusted, and one about those that changed since the
-    user trusted them.
+    """Return a line about the hooks of ours that the user never trusted, and a line about the hooks of ours that
+    changed after the user trusted them; no line for none.
     """
     states = _states(settings)
     ours = list(_ours(hooks, harness))
@@ -46,7 +46,9 @@ def _states(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _ours(hooks: Mapping[str, Any], harness: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield event, place in its list, and group of each hook of ours in a hooks.json."""
+    """Yield each hook of ours in a hooks.json: its event, the index of its group in the list of the event, and the
+    group.
+    """
     table = hooks.get("hooks")
     for event, groups in table.items() if isinstance(table, dict) else ():
         for place, group in enumerate(groups if isinstance(groups, list) else ()):
@@ -55,9 +57,7 @@ def _ours(hooks: Mapping[str, Any], harness: str) -> Iterator[tuple[str, int, di
 
 
 def _hash(event: str, group: Mapping[str, Any]) -> str:
-    """Return the hash that Codex computes for the only hook of a group, from JSON with sorted keys and without
-    spaces.
-    """
+    """Return the hash that Codex computes for a group with one hook: that of its JSON with sorted keys, without spaces."""
     hook = group["hooks"][0]
     fields = {"type": "command", "command": hook["command"], "async": bool(hook.get("async", False))}
     fields |= {name: hook[name] for name in ("timeout", "statusMessage") if name in hook}

@@ -29,19 +29,20 @@ NAMES = {
     "agent_type": "agent_name",
     "session_id": "session_id",
 }
-"""The harnesses' names of the fields that decide about a tool → our names."""
+"""The harnesses' names of the fields on which the decision about a tool depends → our names."""
 DECIDING = "PreToolUse"
 _HIDING = "codex"
-"""The harness without an event for an agent that is continued: a follow-up of Codex fires only the end of the agent."""
+"""The harness that has no event when an agent is resumed: after a follow-up message Codex reports only the agent's end.
+"""
 _STOPPING = "Stop"
 _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToolUseFailure", "SubagentStart")
 """Events whose additionalContext reaches a model."""
 _SILENT = ("SessionEnd", "PreCompact", "PostCompact")
-"""Events whose answer the harness drops, or expects in another form."""
+"""Events for which nothing is printed: the harness drops the answer, or expects it in another form."""
 # Reports and notices of the harnesses begin with an element whose name has a hyphen or an underscore, such as
 # <system-reminder>; a message from a channel begins with <channel>. Invisible characters before it do not count.
 _NOTICE = r"[\s\ufeff\u200b-\u200f\u2060]*<(?:[a-z]+(?:[-_][a-z0-9]+)+|channel|tick)[\s>/]"
-# The report of a subagent, wherever it stands: the harness may put words before it.
+# The report of a subagent, anywhere in a message: the harness may put words before it.
 _REPORT = r"<task[-_]notification\b"
 
 
@@ -76,7 +77,7 @@ def _spawned(payload: Payload) -> Params:
 
 
 def _stopped(payload: Payload) -> Params | None:
-    if payload.get("agent_type") == "":  # a compaction ends a subagent without a type, which was never started
+    if payload.get("agent_type") == "":  # a harness reports a compaction as the end of a subagent without a type
         return None
     return _take(payload, {**NAMES, "last_assistant_message": "last_message"})
 
@@ -99,8 +100,8 @@ EVENTS: dict[str, tuple[str, Callable[[Payload], Params | None]]] = {
     "SubagentStart": ("subagent_spawn", _spawned),
     "SubagentStop": ("subagent_complete", _stopped),
     _STOPPING: ("turn_end", _turn),
-    # A context of these events would reach only the summary, not the model, and yet count as sent. SessionStart with
-    # "compact" sends it.
+    # A context printed for these events would reach only the summary, not the model, but would count as sent.
+    # SessionStart with "compact" sends it.
     "PreCompact": ("context_compact", _nothing),
     "PostCompact": ("context_compact", _nothing),
     "SessionEnd": ("session_end", _session),
@@ -118,12 +119,12 @@ OTHERS = frozenset(
 
 
 def host_fields(harness: str) -> dict[str, Any]:
-    """Return the fields of a Host that are the same for each hook of the harness."""
+    """Return the fields of a Host that are equal for all hooks of the harness."""
     return {"limit": LIMIT, "is_deaf": True, "hides_resumes": harness == _HIDING}
 
 
 def origin_of(payload: Payload) -> str:
-    """Return the origin of a message: a subagent, the harness, or the user.
+    """Return the origin of a message: agent, system or user.
 
     Claude Code sends the report of a subagent as a message, Codex the task of one.
     """
@@ -156,7 +157,9 @@ def render(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refusal_of(answer: Mapping[str, Any]) -> str:
-    """Return the reason of a refusal with the warnings, which may say why a rule is stricter than the user expects."""
+    """Return the reason of a refusal together with the warnings, which may explain why a rule is stricter than
+    expected.
+    """
     return "\n\n".join([answer["reason"], *(f"Warning: {text}" for text in answer["warnings"])])[:LIMIT]
 
 

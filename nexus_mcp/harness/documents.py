@@ -1,4 +1,4 @@
-"""Open the configuration files that entries are spliced into, and bring back the entries that ours replaced."""
+"""Open the configuration files into which our entries are spliced, and restore the entries that ours replaced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def open_document(path: str, data: bytes | None) -> Document:
 
 
 def put_back(document: Document, path: tuple[str, ...], former: Any) -> None:
-    """Put the entry `former` in the place of the present one; without it, remove the present one."""
+    """Replace the present entry by `former`; if that is None or cannot be written, remove the present entry."""
     if former is not None and (isinstance(document, JsonDocument) or _is_writable(path, former)):
         document.set(path, former)
     else:
@@ -35,7 +35,9 @@ def put_back(document: Document, path: tuple[str, ...], former: Any) -> None:
 
 
 def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
-    """Return whether we can write a table: a value such as a date is never one of ours. The vault has a copy then."""
+    """Return whether we can write a table: not with a value such as a date, which our entries never have. The vault has
+    a copy then.
+    """
     try:
         return bool(TomlDocument("\n".join(table_lines(path, value))).get(path) == value)
     except (TypeError, Unreadable):
@@ -43,7 +45,7 @@ def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
 
 
 def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> dict[str, Any]:
-    """Return pointer → the entry of the user that --force replaced by ours."""
+    """Return pointer → the user's entry that ours replaced because of --force."""
     if before is None or before[1] is None:
         return {}
     old = open_document(path, before[1])
@@ -65,12 +67,12 @@ def remove_empty(document: Document, made: Collection[str]) -> None:
 
 
 def is_empty(document: Document, text: str) -> bool:
-    """Return whether nothing is left but brackets and white space."""
+    """Return whether the document has only brackets and white space."""
     return not document.value and text.strip().lstrip("\ufeff") in ("", "{}", "{\n}", "{\r\n}")
 
 
 def lines_to_paste(site: Site, rows: list[Spliced]) -> dict[str, str]:
-    """Return path → the lines that put the rows into their file by hand."""
+    """Return path → the lines that a user can paste into the file in place of the rows."""
     if not rows:
         return {}
     if rows[0].format == TOML:

@@ -1,6 +1,7 @@
-"""Read and replace configuration files that belong to the user, without losing a byte that another program saves.
+"""Read and replace configuration files that belong to the user, without losing what another program saves meanwhile.
 
-A finished new file and the old file exchange their names. Then the old file is compared with the bytes that were read.
+The new file is completed first, then it and the old file exchange their names. Then the old file is compared with the
+bytes that were read.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Found:
 
 
 def look(path: str, within: str = "") -> Found:
-    """Read the file at the absolute `path`, which may be missing. Raise InstallRefused for what cannot be read.
+    """Read the file at the absolute `path`, which may be missing. Raise InstallRefused if it cannot be read.
 
     Links are followed. With `within`, the project folder, links may not lead out of it: a project must not make us
     change the user's own files. Before a change call `check_replaceable`.
@@ -66,12 +67,12 @@ def look(path: str, within: str = "") -> Found:
     finally:
         os.close(fd)
     if len(data) > LIMIT:
-        raise _refusal(path, f"is larger than {LIMIT >> 20} MiB", "Look at what fills it.")
+        raise _refusal(path, f"is larger than {LIMIT >> 20} MiB", "Find out why it is so large.")
     return Found(path, real, data, info)
 
 
 def check_replaceable(found: Found) -> None:
-    """Raise InstallRefused if the file may be read, but not replaced or made."""
+    """Raise InstallRefused if the file may be read, but not replaced or created."""
     if found.info is not None:
         _check_owner(found.path, found.info)
     folder = os.path.dirname(found.real)
@@ -130,14 +131,14 @@ def make_folders(path: str) -> list[str]:
 
 
 def remove_folders(paths: list[str]) -> None:
-    """Remove the empty ones of these folders, the deepest first."""
+    """Remove those of the folders that are empty, the deepest first."""
     for path in sorted(paths, key=len, reverse=True):
         with suppress(OSError):
             os.rmdir(path)
 
 
 def write(found: Found, data: bytes | None) -> None:
-    """Replace the file by `data`, or remove it for None.
+    """Replace the file by `data`, or remove it if `data` is None.
 
     Raise Interference if the file has changed since it was read, and InstallRefused when the system refuses.
     """
@@ -150,14 +151,16 @@ def write(found: Found, data: bytes | None) -> None:
                 _create(folder, name, found, data)
             else:
                 _exchange(folder, name, found, data)
-            with suppress(OSError):  # some file systems cannot sync a folder, and the rename was made already
+            with suppress(OSError):  # some file systems cannot sync a folder, and the rename is done already
                 folder.sync()
     except OSError as error:
         raise _unusable(found.path, error) from error
     except InstallRefused:
         raise
     except NexusError as error:
-        raise _refusal(found.path, f"cannot be written: {error.fault}", "Correct that, then run it again.") from error
+        raise _refusal(
+            found.path, f"cannot be written: {error.fault}", "Correct that, then run the command again."
+        ) from error
 
 
 def _create(folder: Folder, name: str, found: Found, data: bytes) -> None:
@@ -222,7 +225,7 @@ def _check_kind(path: str, info: os.stat_result) -> None:
 
 def _check_owner(path: str, info: os.stat_result) -> None:
     if hasattr(os, "geteuid") and info.st_uid != os.geteuid():
-        raise _refusal(path, f"belongs to another user (uid {info.st_uid})", "Run this as that user.")
+        raise _refusal(path, f"belongs to another user (uid {info.st_uid})", "Run the command as that user.")
     if not info.st_mode & stat.S_IWUSR:
         raise _refusal(path, "is read-only", f"Run chmod u+w {printable(path)} if it may be changed.")
 
@@ -240,15 +243,15 @@ def _check_new(path: str, real: str) -> None:
 def _check_folder(path: str, folder: str) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         problem = f"cannot be written: there is no write permission in {printable(folder)}"
-        raise _refusal(path, problem, "Get that permission, then run it again.")
+        raise _refusal(path, problem, "Get that permission, then run the command again.")
 
 
 def _unusable(path: str, error: OSError) -> InstallRefused:
     if error.errno == errno.ELOOP:
-        return _refusal(path, "is a link that leads back to itself", "Remove the link.")
+        return _refusal(path, "is a link in a loop of links", "Remove the link.")
     if error.errno == errno.ENOTDIR:
         return _refusal(path, "cannot be reached: a file is in the place of a folder", "Move that file away.")
-    return _refusal(path, f"cannot be used: {reason(error)}", "Correct that, then run it again.")
+    return _refusal(path, f"cannot be used: {reason(error)}", "Correct that, then run the command again.")
 
 
 def _refusal(path: str, problem: str, next_step: str) -> InstallRefused:

@@ -111,7 +111,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
 
 
 def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
-    """Take out everything that installations of the harness wrote. Raise InstallRefused, EditedByHand."""
+    """Remove everything that installations of the harness wrote. Raise InstallRefused, EditedByHand."""
 
     def attempt() -> Outcome:
         _check_record(site)
@@ -146,8 +146,8 @@ def forget(site: Site, harness: Harness) -> None:
 def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:
     """Return the change that records the new entries, files and folders before they are written; [] without new ones.
 
-    So an uninstall after a kill between two files removes what was written. Recorded hashes stay beside the new ones:
-    an entry that the kill left as it was must not look edited by hand.
+    So an uninstall after a kill between two files removes what was written. The old hashes stay beside the new ones, so
+    that an entry which the kill left unchanged does not look edited by hand.
     """
     found = files.look(os.path.join(site.record_folder, records.NAME), site.within)
     record, own = records.decode(found.data, site.shown(found.path)), plan.record
@@ -190,7 +190,9 @@ def _finish(site: Site, plan: Plan, before: Sequence[Change] = ()) -> None:
 
 
 def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
-    """Raise InstallRefused if another installation has a requested part: each event would be reported twice."""
+    """Raise InstallRefused if another installation already has a requested part, because then each event would be
+    reported twice.
+    """
     twice: dict[tuple[str, str], list[str]] = {}
     for double in harness.doubles(site):
         if double.part in request.parts:
@@ -210,7 +212,7 @@ def _check_doubles(site: Site, harness: Harness, request: Request) -> None:
 
 
 def _parts(site: Site, harness: Harness) -> list[str]:
-    """Return the installed parts in a scope that is only read: its folders may be missing or not ours to write."""
+    """Return the installed parts in a scope that is only read: its folders may be missing or not writable."""
     if site.scope == USER and not site.find_folder("XDG_STATE_HOME", ".local", "state"):
         return []
     is_there = os.path.lexists(os.path.join(site.record_folder, records.NAME))

@@ -1,6 +1,6 @@
-"""Edit JSON by splicing its text: everything outside of the edit keeps its bytes (docs/decisions/0074).
+"""Edit JSON by splicing its text: all bytes outside of the edit stay (docs/decisions/0074).
 
-Each edit also changes a plain value, and the finished text has to parse to exactly that value.
+Each edit changes both the text and its parsed value; at the end the text must parse to exactly that value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Unsuitable(ValueError):
 
 
 class JsonDocument:
-    """A JSON text with its value. Edits change both; `finish` compares them and returns the text.
+    """A JSON text with its parsed value. Edits change both; `finish` compares them and returns the text.
 
     With `tidy` the removal of an entry also removes the line break and the indent before it.
     """
@@ -52,7 +52,7 @@ class JsonDocument:
         return value
 
     def set(self, path: Path, value: Any) -> list[Path]:
-        """Put `value` at the path; return the paths of the objects that were made for it. Raise Unsuitable."""
+        """Put `value` at the path; return the paths of the objects that had to be created for it. Raise Unsuitable."""
         self._start_if_empty()
         at, target = jsonc.start_of(self._text), self.value
         for depth, key in enumerate(path):
@@ -78,7 +78,7 @@ class JsonDocument:
         return []
 
     def append(self, path: Path, value: Any) -> list[Path]:
-        """Append `value` to the array at the path; return the paths of the containers that were made for it."""
+        """Append `value` to the array at the path; return the paths of the containers that had to be created for it."""
         if self.get(path) is None:
             return [*self.set(path, [value]), path]
         found = self.get(path)
@@ -186,7 +186,7 @@ class JsonDocument:
         return line if line.strip(" \t") == "" and self._text.find("\n", 0, start) >= 0 else None
 
     def _unit(self) -> str:
-        """Return one level of indent: that of the file's first member."""
+        """Return one level of indent: the indent of the file's first member."""
         return self._margin(jsonc.start_of(self._text, jsonc.start_of(self._text) + 1)) or _INDENT
 
     def _written(self, *, new: Any, margin: str | None, is_inline: bool, key: str | None = None) -> str:
@@ -198,7 +198,7 @@ class JsonDocument:
 
 
 def _leading(text: str, at: int) -> str:
-    """Return the indent of the line with the position `at`."""
+    """Return the indent of the line that contains the position `at`."""
     start = text.rfind("\n", 0, at) + 1
     line = text[start:at]
     return line[: len(line) - len(line.lstrip(" \t"))]

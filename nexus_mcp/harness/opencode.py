@@ -1,4 +1,4 @@
-"""OpenCode: the places of its files, and the rows of an installation."""
+"""Define the harness OpenCode: the places of its files, and the rows of an installation."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ PLUGIN = "nexus.js"
 COMMAND = '"__NEXUS_COMMAND__"'
 """Placeholder in the plugin's source for the array of words that start the hook."""
 _SCHEMA = ("$schema",), "https://opencode.ai/config.json"
-"""OpenCode adds this field to a configuration that lacks it; in a file that we wrote, the addition would look like an
-edit by hand.
+"""OpenCode adds this field to a configuration that lacks it. So a configuration that we create has it: else the
+addition would look like an edit by hand.
 """
 _SCHEMA_KEY = "/$schema"
 _EDITING = ("write", "edit", "multiedit", "apply_patch", "patch")
-"""The tools that the one permission `edit` covers."""
+"""The tools that OpenCode's permission `edit` covers."""
 _RESULT = (
     "Your last message is the result: OpenCode hands it to the lead, as the answer of the tool `task`. The user does "
     "not see it, and nothing else of this conversation reaches the lead. So put everything that the lead needs into "
@@ -134,7 +134,9 @@ def _denied(request: Request, agent: str) -> list[str]:
 
 
 def _skills(site: Site, request: Request, record: Record) -> list[Row]:
-    """Return the skills: those that OpenCode already reads in folders of other harnesses, else those in its own."""
+    """Return the rows of the skills: in a folder of another harness that OpenCode reads, if ours are there, else in
+    OpenCode's own folder.
+    """
     for folder in SHARED_FOLDERS:
         base = os.path.join(site.root if site.scope == PROJECT else site.home, *folder.split("/"))
         owner = "claude-code" if folder.startswith(".claude") else "codex"
@@ -153,14 +155,14 @@ def _folder(site: Site) -> str:
 
 
 def _config(site: Site) -> str:
-    """Return opencode.jsonc if it exists, since it wins over opencode.json."""
+    """Return the path of opencode.jsonc if it exists, because it overrides opencode.json, else of opencode.json."""
     folder = site.root if site.scope == PROJECT else _folder(site)
     path = os.path.join(folder, "opencode.jsonc")
     return path if os.path.lexists(path) else os.path.join(folder, "opencode.json")
 
 
 def _plugin(site: Site) -> str:
-    """Return the file of our plugin; not in a folder that OpenCode loads by itself."""
+    """Return the path of our plugin, which is not in a folder whose plugins OpenCode loads automatically."""
     if site.scope == PROJECT:
         return os.path.join(site.root, ".nexus", "opencode", PLUGIN)
     return os.path.join(_folder(site), "nexus", PLUGIN)

@@ -4,10 +4,10 @@ The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each e
 no decision itself.
 
 A report: {"id": N, "event": ONE OF EVENTS, "session": ID, "parent": ID, "agent": NAME, …its fields}. `parent` is the
-session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has it,
-because this process may be a new one, and OpenCode reports the beginning of a session only once. The answer: {"id": N}
-with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (text with which the turn
-continues).
+session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has it, because
+this process may have started after the session, and OpenCode reports the start of a session only once. The answer:
+{"id": N} with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (text with which
+the turn continues).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _GAP = "\n\n"
 MOST_SESSIONS = 10_000
-"""Sessions that are kept in memory; beyond that the oldest are forgotten."""
+"""The maximum number of sessions in memory; beyond it, the oldest are forgotten."""
 
 
 class Sessions:
@@ -56,7 +56,7 @@ class Sessions:
         session = _text(report, "session")
         if session in self._agents:
             self._spawn(session)
-        elif session not in self._started:  # an earlier message may have started it
+        elif session not in self._started:  # a message may have started the session before
             self._start(session, "startup")
         return {}
 
@@ -72,7 +72,7 @@ class Sessions:
         if _is_unknown(report):  # the message may be the task of a subagent
             origin = "system"
         prompt = _text(report, "prompt")
-        # `opencode run` puts the words between quotation marks, and a backslash before those that are in them.
+        # `opencode run` puts the prompt in quotation marks, with a backslash before each quotation mark in it.
         if len(prompt) > 1 and prompt.startswith('"') and prompt.endswith('"'):
             prompt = prompt[1:-1].replace('\\"', '"')
         if origin == "user":
@@ -173,7 +173,7 @@ class Sessions:
         if session in self._agents:
             name, parent = self._agents[session]
             params |= {**_of(parent), "agent_id": session, **({"agent_name": name} if name else {})}
-        elif _is_unknown(report):  # an agent without a name gets the restrictions of every agent
+        elif _is_unknown(report):  # an agent without a name gets the restrictions that all agents have
             params["agent_id"] = session
         return params
 
@@ -189,7 +189,7 @@ class Sessions:
         if not waiting and not own:
             return {}
         text, rest = _split([*waiting, *own])
-        if rest and own:  # too much: the context of this event first, because a tag in it may start a skill
+        if rest and own:  # over the limit: this event's context goes first, since a tag in it may start a skill
             text, rest = _split([*own, *waiting])
         if rest:
             self._waiting[session] = rest
@@ -215,15 +215,15 @@ def _of(session: str) -> Json:
 
 
 def _is_unknown(report: Json) -> bool:
-    """Return whether the plugin could not find out if the session is a subagent's.
+    """Return whether the plugin does not know if the session belongs to a subagent.
 
-    A newer OpenCode may name a lead in another form than a text: then the session may be a subagent's, too.
+    A newer OpenCode may name the lead by a value that is no text: then the session may belong to a subagent, too.
     """
     return not isinstance(report.get("parent", ""), str)
 
 
 def _split(texts: list[str]) -> tuple[str, list[str]]:
-    """Return (the first texts that together fit the limit, the other texts). Each text alone fits."""
+    """Return (the first texts that fit the limit together, the other texts). Each text alone fits."""
     fitting, size = 1, len(texts[0])
     for text in texts[1:]:
         size += len(_GAP) + len(text)

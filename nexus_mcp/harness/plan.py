@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     Befores = dict[str, tuple[str, bytes | None]]
 
 _OF_ENTRY = (
-    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force: it replaces it, "
-    "and uninstall brings it back."
+    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force to replace it; "
+    "uninstall brings it back."
 )
-_OF_STATUS_LINE = "is another program's. Remove it first, or add --force: it replaces it, and uninstall brings it back."
+_OF_STATUS_LINE = "is another program's. Remove it first, or add --force to replace it; uninstall brings it back."
 
 
 class State(NamedTuple):
@@ -54,14 +54,14 @@ class State(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A file to replace by `data`, or to remove for None."""
+    """A file to replace by `data`, or to remove if `data` is None."""
 
     found: Found
     data: bytes | None
 
 
 class Plan(NamedTuple):
-    """The changes by an installation or its removal. `record` is the record afterwards.
+    """The changes of an installation or a removal. `record` is the record afterwards.
 
     `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file.
     `copies`: edited files to copy before they are replaced. `adopted`: keys of files that have entries of ours, or are
@@ -119,8 +119,8 @@ def plan_install(
 def plan_removal(site: Site, harness: Harness, record: Record, befores: Befores, *, force: bool) -> Plan:
     """Return the plan that takes out everything of a harness. `record` is changed to its future content.
 
-    `befores`: absolute path → (hashes of the file as we left it, the bytes that it had before), from the vault.
-    Raise InstallRefused, EditedByHand with all faults.
+    `befores`: absolute path → (hashes of the file as we left it, the bytes that it had before), from the vault. Raise
+    InstallRefused, EditedByHand with all faults.
     """
     work = _Work(site, harness, record, befores, force=force)
     entries: dict[str, list[str]] = {}
@@ -167,7 +167,9 @@ class _Work:
         return Plan(self._states, self._changes, self._record, self._befores, self._copies, [*self._adopted])
 
     def splice(self, path: str, rows: list[Spliced], gone: list[str]) -> None:
-        """Plan the entries of one file of the user: put `rows`, take out the recorded pointers `gone`."""
+        """Plan the entries of one file of the user: put the `rows`, and remove the entries of the recorded pointers
+        `gone`.
+        """
         key = self._site.key(path)
         try:
             found = files.look(path, self._site.within)
@@ -251,7 +253,7 @@ class _Work:
         }
 
     def drop_file(self, key: str, before: tuple[str, bytes | None] | None = None) -> None:
-        """Plan to remove a generated file, unless another harness owns it, too.
+        """Plan to remove a generated file; if another harness owns it, too, only remove this owner from the record.
 
         `before`: (hashes of the file as we left it, the bytes that we replaced).
         """
@@ -278,8 +280,8 @@ class _Work:
         self._record.disown(key, self._harness)
 
     def restore(self, path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> None:
-        """Plan to take our entries out of a file: restore the bytes from before the installation if nothing else
-        changed since, else edit the file.
+        """Plan to remove our entries from a file: restore the bytes from before the installation if nothing else
+        changed since then, else edit the file.
         """
         key = self._site.key(path)
         rows = [self._record.entries[key][pointer] for pointer in pointers]
@@ -306,7 +308,7 @@ class _Work:
             self._record.forget_entry(key, pointer)
 
     def _accepted(self, row: Spliced, found: Found, current: Any) -> str | None:
-        """Return the state of a row and note it; None when it stops the installation."""
+        """Return the state of a row and add it to the plan; return None if the state stops the installation."""
         known = self._record.entry(self._site.key(row.path), row.key)
         state = states.entry_state(current, row, known, self._recognizes)
         step = _OF_STATUS_LINE if row.part == STATUS_LINE else _OF_ENTRY
@@ -342,9 +344,9 @@ class _Work:
         self._record.add_made(key, made)
 
     def _take(self, document: Document, path: str, pointer: str, found: Found, former: Any = None) -> None:
-        """Take a recorded entry out of the document. An edited one is a fault without --force.
+        """Remove a recorded entry from the document. An edited entry is a fault without --force.
 
-        `former`: the entry of the user that it replaced, which comes back.
+        `former`: the user's entry that it replaced, which is restored.
         """
         known = self._record.entries[self._site.key(path)][pointer]
         parts, is_item = pointer_of(pointer)
@@ -372,7 +374,7 @@ class _Work:
         self._states.append(State(known["part"], path, pointer, OBSOLETE))
 
     def _index(self, items: Any, known: dict[str, Any] | None) -> int:
-        """Return the index of the recorded item, else of one that is recognized as ours; -1 without one."""
+        """Return the index of the recorded item, else of an item that is recognized as ours, else -1."""
         there = items if isinstance(items, list) else []
         wanted = hashes(known) if known else ()
         exact = [index for index, one in enumerate(there) if marks.value_digest(one) in wanted]
@@ -420,12 +422,14 @@ class _Work:
             self._changes.append(Change(found, data))
 
     def _check(self, found: Found) -> None:
-        """Raise InstallRefused if the file is to be changed and cannot be."""
+        """Raise InstallRefused if the plan will be carried out and the file cannot be replaced."""
         if not self._is_report:
             files.check_replaceable(found)
 
     def _refuses(self, state: str, what: str, step: str = _OF_ENTRY) -> bool:
-        """Return whether a row of this state stops the installation, and note why, with the next step."""
+        """Return whether a row of this state stops the installation; then add the reason with the next step to the
+        faults.
+        """
         if state == EDITED and not self._force:
             self._edited.append(f"{what} was edited by hand.")
             return True

@@ -1,8 +1,8 @@
-"""Find out for a hook of a plugin whether an installed hook answers the same event.
+"""Find out, for the hook of a plugin, whether a hook that `install` wrote answers the same event.
 
 `install` is refused beside a plugin, but the user may add a plugin later. Then the harness runs both hooks, and each
 event would count twice. The hook of the plugin stays silent if a file of the harness has our hook for the event, and
-the harness will run that hook. In doubt both hooks answer, because without any answer no tool would be denied.
+the harness will run that hook. In doubt both hooks answer, because if none did, no tool would be denied.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LIMIT = 4 << 20  # bytes
 
 
 def is_answered(harness: str, event: str, root: str, environ: Environ) -> bool:
-    """Return whether a hook that `install` wrote answers `event`, by the harness's own name. `root` is the project."""
+    """Return whether a hook that `install` wrote answers `event`, the harness's name of it. `root` is the project."""
     row = HARNESSES.get(harness)
     if row is None:
         return False
@@ -40,7 +40,9 @@ def is_answered(harness: str, event: str, root: str, environ: Environ) -> bool:
 
 
 def _claude_files(root: str, environ: Environ) -> list[str]:
-    """Return the files with hooks. Project files are in the folder in which the session was started."""
+    """Return the files of Claude Code that may have hooks. Project files are in the folder in which the session was
+    started.
+    """
     project = os.path.join(environ.get("CLAUDE_PROJECT_DIR") or root, ".claude")
     user = _user_folder("CLAUDE_CONFIG_DIR", ".claude", environ)
     return [*(os.path.join(project, name) for name in ("settings.json", "settings.local.json")), *_in(user)]
@@ -84,15 +86,19 @@ HARNESSES: dict[str, tuple[Files, Runs | None]] = {
     "claude-code": (_claude_files, None),
     "codex": (_codex_files, _is_trusted),
 }
-"""Harness → (its files with hooks, whether it runs the hook in a file for an event at `group:number`; None: always)."""
+"""Harness → (a function that returns its files with hooks, a function that returns whether the harness runs the hook
+`group:number` of an event in a file). None means that it always does.
+"""
 
 
 def _hooks(path: str, event: str, sign: str) -> list[tuple[int, int, str]]:
-    """Return (group, number, command line) of our hooks for every use of the event in a file; [] if it has none."""
+    """Return (group, number, command line) of our hooks for the event in a file that have no matcher; [] if it has
+    none.
+    """
     found: list[tuple[int, int, str]] = []
     with suppress(OSError, ValueError, RecursionError):
         data = read_plain(path, _LIMIT)
-        if sign.encode() not in data:  # the usual case, and it costs no parsing
+        if sign.encode() not in data:  # usually the file has none: this needs no parsing
             return []
         settings = json.loads(data)
         for group, entry in enumerate(_list(_member(_member(settings, "hooks"), event))):

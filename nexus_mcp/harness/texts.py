@@ -1,4 +1,4 @@
-"""Compose the texts of generated files: roles of agents and skills, with placeholders resolved.
+"""Compose the texts of generated files: the roles of agents and the skills, with placeholders replaced.
 
 A skill in a folder that several harnesses read names our tools plainly, and ends with a chapter for each of these
 harnesses.
@@ -21,19 +21,21 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
 
 PLAIN = f"the nexus tool `{ANY}`"
-"""How texts for several harnesses name a tool of ours."""
+"""The name of a tool of ours in texts for several harnesses."""
 SOME_HARNESS = "<harness>"
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
 
 
 class Mounts(NamedTuple):
-    """The name of our tools in the notes of a harness (`noted`), and the name to write instead (`*` for the tool)."""
+    """How the notes of a harness name our tools (`noted`), and the name that replaces it (`written`); `*` stands for
+    the tool.
+    """
 
     noted: str
     written: str
 
     def rename(self, text: str) -> str:
-        """Return the text with `written` in the place of `noted`."""
+        """Return the text with `noted` replaced by `written`."""
         return text.replace(self.noted.split(ANY, 1)[0], self.written.split(ANY, 1)[0]) if self.noted else text
 
 
@@ -42,7 +44,7 @@ SAME = Mounts("", "")
 
 
 class Naming(NamedTuple):
-    """The names to write in a text: of our tools (`*` for the tool), of the harness in commands, and the command that
+    """The names in a text: `tools` for our tools (`*` stands for the tool), `harness` in commands, and `command`, which
     starts nexus-mcp.
     """
 
@@ -50,7 +52,7 @@ class Naming(NamedTuple):
     harness: str
     command: str
     mount: str = ""
-    """The option of commands, "" for none."""
+    """The value of the option --mount of commands, "" for none."""
 
 
 def naming_of(catalog: Catalog, harness: str, prefix: str, command: str) -> Naming:
@@ -71,7 +73,7 @@ def mount(catalog: Catalog, harness: str, prefix: str) -> str:
 
 
 def mounted(catalog: Catalog, harness: str, mount: str) -> Catalog:
-    """Return a catalog in which the harness puts `mount` before the names of our tools."""
+    """Return a copy of the catalog in which the harness puts `mount` before the names of our tools."""
     from copy import copy
 
     return copy(catalog).mount(harness, mount)
@@ -136,8 +138,8 @@ def front_matter(lines: Sequence[str], text: str) -> str:
 def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list[str]:
     """Return the tools that an agent may not use, by their exact names.
 
-    Patterns are left out, and so are the names that our tools have under another mount: the harness knows neither, and
-    the hook denies these tools nevertheless.
+    Patterns, and names of our tools under another mount, are left out, because the harness knows neither. The hook
+    denies these tools nevertheless.
     """
     own = mount(catalog, harness, prefix)
     bare = mount(catalog, harness, "")
@@ -153,7 +155,7 @@ def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list
 
 
 def reading_tools(catalog: Catalog, naming: str = ANY) -> list[str]:
-    """Return our tools that change nothing, under a naming with `*` for the name."""
+    """Return the names of our tools that change nothing; in `naming`, `*` stands for the name."""
     return [own_name(naming, name) for name in own_tools(catalog.vocabulary, "reading")]
 
 

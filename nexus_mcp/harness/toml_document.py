@@ -1,6 +1,6 @@
 """Edit TOML by appending and removing the lines of tables: all other bytes stay (docs/decisions/0074).
 
-Each edit also changes a plain value, and the finished text has to parse to exactly that value.
+Each edit changes both the text and its parsed value; at the end the text must parse to exactly that value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NAN = math.nan
-"""The one object for every nan of a text: tables that hold the same nan object are equal, those with two are not."""
+"""The one object for every nan in a text: tables compare as equal only if they hold the same nan object."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -40,7 +40,9 @@ class _Section:
 
 
 class TomlDocument:
-    """A TOML text with its value. Entries are whole tables; `finish` compares text and value, and returns the text."""
+    """A TOML text with its parsed value. Entries are whole tables; `finish` compares text and value, and returns the
+    text.
+    """
 
     def __init__(self, text: str) -> None:
         self.value = _parse(text)
@@ -63,9 +65,10 @@ class TomlDocument:
         return value
 
     def set(self, path: Path, value: dict[str, Any]) -> list[Path]:
-        """Put the table `value` at the path: in the place of the present table, else at the end of the file.
+        """Put the table `value` at the path: it replaces the present table, or is added at the end of the file.
 
-        Return [], because a header needs no tables above it, so none is made. Raise Unsuitable for an inline table.
+        Return [], because no other table has to be created: a header needs no tables above it. Raise Unsuitable for an
+        inline table.
         """
         found = self.get(path)
         lines = self._newline.join(table_lines(path, value))
@@ -106,7 +109,7 @@ class TomlDocument:
             del holder[key]
 
     def _sections(self, path: Path) -> list[_Section]:
-        """Return the tables at and below the path. Raise Unsuitable when a header does not begin them."""
+        """Return the tables at and below the path. Raise Unsuitable if the table at the path has no header."""
         found = [one for one in _scan(self._text) if one.path[: len(path)] == path]
         if not any(one.path == path for one in found):
             raise Unsuitable(f"has {'.'.join(path)} as an inline table or with dotted keys")
@@ -143,13 +146,13 @@ def table_lines(path: Path, value: dict[str, Any]) -> list[str]:
     for name, one in value.items():
         if isinstance(one, dict):
             below = table_lines((*path, name), one)
-            # A header is left out where nothing but other tables stands below it.
+            # A table that has only tables in it needs no header.
             lines += below[1:] if below[1:2] == [""] else ["", *below]
     return lines
 
 
 def _literal(value: object) -> str:
-    """Return a text, number, boolean or list of them, as TOML writes it."""
+    """Return a text, number, boolean, or a list of these, in TOML."""
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, str):
@@ -199,7 +202,7 @@ def _scan(text: str) -> list[_Section]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each header and each `key = value` begins and ends, without comments and white space around it."""
+    """Yield the start and end of each header and each `key = value`, without the comments and white space around it."""
     depth = 0
     start = after = len(BOM) if text.startswith(BOM) else 0
     for token in _TOKEN.finditer(text, start):
@@ -220,7 +223,7 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_before_comment(text: str, start: int, end: int) -> int:
-    """Return where the rest of a line ends: at its comment, if it has one."""
+    """Return the end of the rest of a line: the start of its comment, if it has one."""
     at = text.find("#", start, end)
     return end if at < 0 else at
 

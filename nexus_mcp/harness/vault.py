@@ -29,8 +29,8 @@ _INDEX = "before.json"
 class Vault:
     """The stored bytes of one harness in one scope: absolute path → (hashes of the file as we left it, bytes before).
 
-    The hashes are separated by a space: that of the last installation, and that of the one before it, which a kill may
-    have left in the file.
+    The hashes, separated by a space, are of the last installation and of the one before it, whose bytes a kill may have
+    left in the file.
     """
 
     def __init__(self, folder: str, harness: str) -> None:
@@ -51,7 +51,7 @@ class Vault:
         return found
 
     def write(self, rows: dict[str, tuple[str, bytes | None]]) -> None:
-        """Store these rows in the place of the earlier ones. Raise InstallRefused."""
+        """Store these rows instead of the earlier ones. Raise InstallRefused."""
         if not rows:
             return
         self._make(self._folder)
@@ -113,9 +113,9 @@ class Vault:
             self._write(ignore, b"*\n")
 
     def _check(self, folder: str) -> None:
-        """Raise InstallRefused if something else is in the place of a folder of the vault.
+        """Raise InstallRefused if a folder of the vault is a link or a file.
 
-        A cloned project may have a link there: it would lead what is stored or deleted out of the project.
+        A cloned project may have a link there, through which files outside of the project would be written or deleted.
         """
         for path in (self._top, folder):
             if os.path.islink(path) or (os.path.lexists(path) and not os.path.isdir(path)):
@@ -133,5 +133,5 @@ class Vault:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except OSError as error:
-            step = "Look at that folder, then run it again."
+            step = "Look at that folder, then run the command again."
             raise InstallRefused([f"{printable(path)} cannot be written: {reason(error)}. {step}"]) from error

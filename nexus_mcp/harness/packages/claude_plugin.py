@@ -1,4 +1,4 @@
-"""The plugin for Claude Code: server, hooks, agents and skills, with a marketplace that offers it."""
+"""Make the plugin for Claude Code: server, hooks, agents and skills, with a marketplace that offers it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOUNT = f"mcp__plugin_{PLUGIN}_{SERVER_NAME}__"
-"""The text that Claude Code puts before the names of the tools of a server that a plugin mounts."""
+"""The prefix that Claude Code gives to the tools of a server that a plugin mounts."""
 _README = f"""# nexus-mcp for Claude Code
 
 {DESCRIPTION}.

@@ -1,4 +1,4 @@
-"""The plugin for Codex: server, hooks and skills, with a marketplace that offers it. Codex loads no agents from a
+"""Make the plugin for Codex: server, hooks and skills, with a marketplace that offers it. Codex loads no agents from a
 plugin.
 
 `.codex-plugin/plugin.json` names `.mcp.json`, which has the server. Codex also accepts `plugin.json` and `mcp.json` in
@@ -74,8 +74,8 @@ class CodexPlugin:
         return (
             f"codex plugin marketplace add {shell_line([folder])}",
             f"codex plugin add {PLUGIN}@{MARKETPLACE}",
-            "Type /hooks in codex and trust the hooks of nexus-mcp. Until then Codex skips them without a word.",
-            "nexus-mcp install codex --with agents brings the agents, which Codex takes from no plugin.",
+            "Type /hooks in codex and trust the hooks of nexus-mcp. Until then Codex skips them silently.",
+            "nexus-mcp install codex --with agents brings the agents, because Codex takes no agents from a plugin.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Define a package: a folder of files that a harness installs with a command of its own."""
+"""Define a package: a folder of files that a harness installs with its own command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Request, Row
 
 PLUGIN = SERVER_NAME
-"""The name of the plugin; it is also a part of the names of its tools."""
+"""The name of the plugin. It is also part of its tools' names."""
 MARKETPLACE = NAME
 PLUGIN_FOLDER = f"plugins/{PLUGIN}"
 """The folder of the plugin in a package. Codex finds no plugin in the root of a marketplace."""
@@ -29,7 +29,7 @@ OF_A_PLUGIN = "--plugin"
 
 
 class Order(NamedTuple):
-    """The content of a package: the parts, as in a request for an installation, and our tools, name → one sentence."""
+    """The content of a package: the parts, as in a request for an installation, and our tools as name → description."""
 
     request: Request
     tools: Mapping[str, str]
@@ -43,7 +43,7 @@ class Package(Protocol):
     harness: str
     """The id of the harness that installs the package, "" for any client."""
     has_program: bool
-    """Whether the package contains nexus-mcp itself, and so starts no installed nexus-mcp."""
+    """Whether the package contains nexus-mcp itself, so that it does not start an installed nexus-mcp."""
 
     def files(self, order: Order) -> dict[str, bytes]:
         """Return path in the package → bytes. The same order gives the same bytes. Raise CatalogError."""
@@ -70,7 +70,7 @@ def identity() -> dict[str, Any]:
 
 
 def server_file(request: Request, harness: str) -> bytes:
-    """Return `.mcp.json` of a plugin."""
+    """Return the content of `.mcp.json` of a plugin."""
     first, *rest = request.serve_words(harness)
     return json_file({"mcpServers": {SERVER_NAME: {"command": first, "args": rest}}})
 

@@ -1,8 +1,8 @@
 """Write a folder of generated files as a whole: a package, or an export of the plan, tasks and history.
 
-A new folder is finished beside the old one, then takes its name in one step, so a kill leaves the old files or the new
-ones. A record in the folder has the hash of each file, so that edits by hand, and a folder that is not ours, are
-detected.
+The new folder is completed beside the old one, then takes its name in one step, so a kill leaves either the old files
+or the new ones. A record in the folder has the hash of each file, so that edits by hand, and a folder that is not ours,
+are detected.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _LIMIT = 64 << 20
 _LEFT = re.compile(rf"{re.escape(atomic.PREFIX)}[0-9a-f]{{16}}(?:-old)?")
-"""Names of the folders of `_place`."""
+"""The names of the temporary folders that `_place` makes."""
 _ABANDONED_S = 3600
 ADDED, UPDATED, SAME = "written", "updated", "unchanged"
 
@@ -49,9 +49,9 @@ EXPORT = Kind(".nexus-export.json", "export")
 
 
 def write(folder: str, name: str, files: Mapping[str, bytes], kind: Kind = PACKAGE) -> str:
-    """Write `name`, of this kind, as the folder `folder`; return ADDED, UPDATED or SAME.
+    """Write the files of the package or export `name` as the folder `folder`; return ADDED, UPDATED or SAME.
 
-    Raise InstallRefused for a folder that cannot be written or is not ours, EditedByHand for one that was edited.
+    Raise InstallRefused if the folder cannot be written or is not ours, EditedByHand if a user edited files in it.
     """
     path = os.path.abspath(folder)
     shown = printable(path)
@@ -117,7 +117,7 @@ def _recorded(kind: Kind, path: str, shown: str) -> dict[str, Any]:
 
 
 def _hashes(path: str) -> dict[str, str]:
-    """Return the path of each file below the folder → its hash, "" for a link or special file. Raise OSError."""
+    """Return path → hash for each file below the folder; the hash of a link or special file is "". Raise OSError."""
     found = {}
     for place, folders, names in os.walk(path):
         for name in [*names, *(one for one in folders if os.path.islink(os.path.join(place, one)))]:
@@ -132,9 +132,9 @@ def _hashes(path: str) -> dict[str, str]:
 
 
 def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str, str]) -> None:
-    """Write the files into a new folder, and let it take the place of `path`, whose files are `known`.
+    """Write the files into a new folder, and replace the folder `path`, whose files are `known`, by it.
 
-    Raise InstallRefused with the old folder in its place.
+    Raise InstallRefused; then the old folder is in its place.
     """
     above, name = os.path.split(path)
     _sweep(above)
@@ -144,12 +144,12 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
         _fill(os.path.join(above, temporary), files)
         with Folder.root(above) as folder:
             if not known:
-                folder.rename(temporary, name)  # over an empty folder, if there is one
+                folder.rename(temporary, name)  # the rename replaces an empty folder
             else:
                 _exchange(folder, temporary, name, aside)
                 if _hashes(os.path.join(above, aside)) != known:
                     _exchange(folder, aside, name, temporary)
-                    raise InstallRefused([f"{shown} was changed meanwhile. Run it again."])
+                    raise InstallRefused([f"{shown} was changed meanwhile. Run the command again."])
             with suppress(OSError):  # some file systems cannot sync a folder
                 folder.sync()
     except OSError as error:
@@ -184,7 +184,7 @@ def _fill(folder: str, files: Mapping[str, bytes]) -> None:
 def _exchange(folder: Folder, new: str, name: str, aside: str) -> None:
     """Give the folder `new` the name `name`, and the folder that has this name the name `aside`.
 
-    Both happen in one step if the system has a call for this. Raise OSError with the old folder in its place.
+    Both renames are one step if the system has a call for that. Raise OSError; then the old folder is in its place.
     """
     if atomic.exchange(folder, new, name):
         try:
