@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Print the result of each action; return 1 when one failed. Raise UsageError."""
+    """Carry out the actions and print the result of each; return 1 if one failed. Raise UsageError."""
     from nexus_mcp.cli.hints import mistyped_tags
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert
@@ -47,8 +47,8 @@ COMMAND = Command(
     "carry out [m], [m:gc], [rule:...] and [d] of a message",
     "Carries out the tags of a message that change files: [m] stores a note, [m:gc]\n"
     "proposes a clean-up, [rule] adds a rule, [d] records a decision. Of several\n"
-    "pending questions [d:2] names one; without it the agent calls plan_decide.\n"
-    "[plan], [run] and [sync] start skills: nothing is done for them.\n"
+    "pending questions, [d:2] decides question 2; with [d] the agent decides which.\n"
+    "[plan], [run] and [sync] start skills, which this command does not do.\n"
     "Exit code 0: done; 1: an action failed, and its line says why.",
     (JSON, PROJECT),
     run,

@@ -1,6 +1,6 @@
-"""Lines and tables for people, before they are plain text or on a terminal (nexus_mcp/cli/terminal.py).
+"""Describe lines and tables for people, which nexus_mcp/cli/terminal.py prints as plain text or on a terminal.
 
-Stored text needs no care here: whatever shows a block escapes each text in it, and reads nothing in it as markup.
+A block may hold stored text as it is: the printing code escapes each text of a block, and reads no markup in it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ STYLES = {
     QUESTION: "magenta",
     PROBLEM: "bold red",
 }
-"""Name of a style -> its definition for rich. `NO_COLOR` leaves bold and dim, so no meaning may rest on a colour."""
+"""Name of a style -> its definition for rich. With `NO_COLOR` only bold and dim remain, so no meaning may depend on a
+colour.
+"""
 
 LEAD, NUMBER, MAIN, DETAIL = "lead", "number", "main", "detail"
-"""Kinds of columns. MAIN wraps on a terminal; the others have one line. NUMBER is a LEAD that is aligned to the right.
-On a narrow terminal a row is stacked: the LEAD cells with the first MAIN cell, below them the other cells, dim.
+"""Kinds of columns. On a terminal, a MAIN cell wraps, and other cells have one line. NUMBER is a LEAD that is aligned
+to the right. On a narrow terminal a row is stacked: the LEAD cells and the first MAIN cell on one line, the other cells
+dim below it.
 """
 GAP = 2
 """Blanks between two columns."""
@@ -111,8 +114,8 @@ def parts_of(content: Content) -> Parts:
 
 
 def escaped(text: str, *, terminal: bool) -> str:
-    """Return `text` on one line with nothing in it that acts on a terminal or, in a pipe, begins a tag for a model.
+    """Return `text` on one line, without characters that control a terminal or, in a pipe, begin a tag for a model.
 
-    People look at a terminal: there `<` stays as it is.
+    On a terminal only people read it, so `<` stays as it is there.
     """
     return printable(text) if terminal else inert(text)

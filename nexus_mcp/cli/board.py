@@ -50,7 +50,7 @@ def run(values: Values) -> int:
 
 
 def _end(number: int, frame: object) -> Never:  # noqa: ARG001
-    """End the command: a signal is the usual end of a board, also before it answers."""
+    """End the command with exit code 0, because a signal is the usual end of a board."""
     raise SystemExit(exits.OK)
 
 
@@ -62,7 +62,9 @@ def _port(values: Values) -> int:
 
 
 def _named(values: Values) -> list[tuple[str | None, str]]:
-    """Return (path, the name of its source) of each project; None for the one around the working folder."""
+    """Return (path, name of the option or argument that names it) of each project; a path of None is the project around
+    the working folder.
+    """
     found: list[tuple[str | None, str]] = [(path, DIRS.word) for path in values.lists[DIRS.name]]
     if PROJECTS.name in values:
         from nexus_mcp.board.projects import listed
@@ -79,7 +81,7 @@ def _workspace(path: str | None, source: str) -> Workspace:
     if path is None:
         root = find_root(None, os.environ, here)
     elif source == PROJECTS.name and "\0" not in path and not os.path.isdir(path):
-        root = os.path.abspath(path)  # it vanished: the others are shown, and this one when it is back
+        root = os.path.abspath(path)  # show the other projects, and this one when its folder is back
     elif "\0" in path or not os.path.isdir(path):
         raise UsageError(f"{path!r} is not a folder.", next_step="Name an existing project folder.")
     else:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 AGENT = Option("--agent", "ID", "the agent that does the task (default: its owner)")
-NO_ROLE = Option("--no-role", "", "leave out the agent's role: it has it already")
+NO_ROLE = Option("--no-role", "", "leave out the role, if the agent has it already")
 LEAD = Option("--lead", "", "add how to start and resume agents")
 JSON = Option("--json", "", "print the parts as JSON")
 
@@ -54,7 +54,7 @@ def run(values: Values) -> int:
     if JSON.name in values:
         import json
 
-        # ASCII, because tasks and notes may hold characters that mislead a terminal.
+        # JSON in ASCII, because tasks and notes may hold characters that act on a terminal.
         print(json.dumps({"task_id": task["id"], "agent": agent, "harness_id": harness, "parts": found}))
         return exits.OK
     for line in join_parts(found).split("\n"):
@@ -72,7 +72,9 @@ def _role(catalog: Catalog, agent: str | None, harness: str) -> str:
 
 
 def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
-    """Return the agent that owns the task, or None. Raise NexusError for an owner that is no agent."""
+    """Return the agent that owns the task; None if no owner is set. Raise NexusError if the owner is not an agent of
+    the catalog.
+    """
     owner = task.get("owner")
     if not isinstance(owner, str) or not owner.strip():
         return None

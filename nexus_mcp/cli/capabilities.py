@@ -1,6 +1,6 @@
 """`nexus-mcp capabilities`: show, check and change the restrictions of agents and the tools they cover.
 
-A command line that is wrong in every project raises UsageError (exit code 2). A name that this project does not have
+A command line that is wrong in every project raises UsageError (exit code 2). A name that is unknown in this project
 raises NexusError (exit code 1, as for a refused change).
 """
 
@@ -30,7 +30,9 @@ HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: eac
 
 
 def harnesses(values: Values, catalog: Catalog) -> list[str]:
-    """Return the harness that the command line names, else all with a map. Raise NexusError for one without a map."""
+    """Return the harness that the command line names, else all harnesses with a capability map. Raise NexusError if the
+    harness has no map.
+    """
     if HARNESS.name not in values:
         return list(catalog.maps)
     harness = check_harness_id(values[HARNESS.name])
@@ -43,7 +45,7 @@ def harnesses(values: Values, catalog: Catalog) -> list[str]:
 
 
 def capability(word: str, catalog: Catalog) -> str:
-    """Return `word`. Raise NexusError when it is no capability."""
+    """Return `word`. Raise NexusError if it is not a capability."""
     known = catalog.vocabulary["capabilities"]
     if word not in known:
         raise NexusError(f"There is no capability {word!r}{hint(word, known)}")
@@ -68,7 +70,7 @@ def tool_(values: Values) -> str:
 
 
 def not_both(values: Values, one: Option, other: Option) -> None:
-    """Raise UsageError when both options are present, because only one could be obeyed."""
+    """Raise UsageError if both options are present, because only one could have an effect."""
     if one.name in values and other.name in values:
         raise UsageError(f"Use either {one.name} or {other.name}, not both.")
 
@@ -115,7 +117,7 @@ def _show(values: Values) -> int:
 
 
 def _lines_of_agents(agents: list[dict[str, Any]]) -> list[str]:
-    """Return a line for each agent; a plus marks each capability that the project added."""
+    """Return a line for each agent; `+` marks a capability that the project added."""
     width = max((len(agent["id"]) for agent in agents), default=0)
     rows = [
         (agent["id"], [*agent["capabilities"], *(f"+{name}" for name in agent["added"])])
@@ -188,7 +190,9 @@ SHOW = Command(
 
 
 def _check(values: Values) -> int:
-    """Print the result; return 1 when the agent may not use the tool. Raise UsageError, NexusError."""
+    """Print the result; return 1 if the agent may not use the tool or a map is incomplete. Raise UsageError,
+    NexusError.
+    """
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.tool_files import class_tools
     from nexus_mcp.quoting import inert
@@ -235,7 +239,7 @@ def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[st
 
 
 def _standing(catalog: Catalog, harness: str, tool: str) -> tuple[bool, bool, str]:
-    """Return whether the map has the tool, whether the tool only reads, and a suggestion for an unknown tool."""
+    """Return (whether the map knows the tool, whether the tool only reads, the suggestion for an unknown tool)."""
     from nexus_mcp.catalog.placeholders import suggestion
     from nexus_mcp.catalog.tool_files import ANY, class_tools, matches_any, own_name
 
@@ -251,7 +255,7 @@ def _standing(catalog: Catalog, harness: str, tool: str) -> tuple[bool, bool, st
 CHECK = Command(
     "check",
     "check the tools of classes, or whether an agent may use one",
-    "Without options it checks that the maps are complete, this project's too. With\n"
+    "Without options it checks that all maps are complete, also this project's. With\n"
     "--tool it prints the classes of the tool. With --tool and --agent it prints\n"
     "whether the agent may use the tool, and if not, what to do instead. A tool that\n"
     "a map does not know is allowed. Exit code 1: the agent may not use the tool, or\n"
@@ -266,14 +270,14 @@ CHECK = Command(
 
 CAPABILITY = Argument("[CAPABILITY]", "a restriction of the agent, with --agent", least=0)
 _FROZEN = (
-    "The list now equals the shipped one, and stays because of a comment in it or beside it.\n"
-    "Delete it by hand, or this project does not get what a later release adds to it."
+    "The list now equals the shipped one, but stays in the file because a comment is in it or beside it.\n"
+    "Delete it by hand; else additions of a later release to the shipped list have no effect in this project."
 )
 _EXAMPLES = "no_shell_exec --agent writer, or --class shell_command_exec --tool NAME --harness-id codex"
 
 
 def _change(values: Values, *, add: bool) -> int:
-    """Make the change and print it. Raise UsageError or NexusError with nothing changed."""
+    """Make the change and print it. Raise UsageError or NexusError; then nothing has changed."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.sources import read_shipped
 
@@ -325,7 +329,7 @@ def _edit_of_agent(values: Values, catalog: Catalog, below: dict[str, Any], *, a
 
 
 def _instead(catalog: Catalog, name: str) -> str:
-    """Return the next step for a capability that cannot be removed: the agents that may do the work instead."""
+    """Return the next step for a shipped capability, which cannot be removed: name the agents that may do the work."""
     from nexus_mcp.catalog.capabilities import all_capabilities
 
     able = [other for other, entry in catalog.agents.items() if name not in all_capabilities(entry)]

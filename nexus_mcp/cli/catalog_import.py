@@ -1,4 +1,4 @@
-"""`nexus-mcp catalog import DIR`: make the agents and skills of a nexus-core package the project's own."""
+"""`nexus-mcp catalog import DIR`: copy the agents and skills of a nexus-core package into the project."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = {
     "created": "began .nexus/{}",
     "creates": "would begin .nexus/{}",
     "unchanged": "there already: .nexus/{}",
-    "kept": "kept as it is, and differs: .nexus/{}; move it away to import this one",
+    "kept": "not imported, because .nexus/{} exists and differs; move it away to import this entry",
 }
 
 

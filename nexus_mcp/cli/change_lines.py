@@ -1,4 +1,4 @@
-"""Changes of the operation log as lines for people, for log and undo: time, change with title, actor, mark."""
+"""Render changes of the operation log as lines for people, for log and undo: time, change with title, actor, mark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAYS = "stays"
 def change_table(
     lines: Sequence[Line], undone: Collection[str], names: Mapping[str, str], now: float, *, width: int, indent: int = 0
 ) -> Table:
-    """Return a row for each line of the log, in the same order, for a terminal of `width` columns; 0 is a pipe.
+    """Return a row for each line of the log, in the same order, for a terminal of `width` columns; 0 means a pipe.
 
     `undone` has the ids of changes that were taken back, `names` the title of a change by its id. `now` is in seconds
     since 1970.
@@ -39,7 +39,7 @@ def change_table(
 def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str], faults: list[FaultRow]) -> dict[str, str]:
     """Return id -> title of the changes whose title is known. Files that cannot be read are added to `faults`.
 
-    A change that was taken back has none: its task may be another one now.
+    A change that was taken back gets no title: its task id may belong to another task now.
     """
     known = {number: entry for number, entry in lines if entry is not None and entry["id"] not in undone}
     shown = [

@@ -1,4 +1,4 @@
-"""Closed cycles as blocks: rows of a list, one cycle in full, and the differences of two."""
+"""Make blocks of closed cycles: rows of a list, one cycle in full, and the differences of two."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TASK_TEXTS = (("context", "context"), ("approach", "approach"), ("acceptance", 
 _DAY, _MINUTE = len("2026-11-03"), len("2026-11-03T14:00")
 _INDENT = 5
 _SHORT = 70
-"""Characters of a title and a value that share a line, at most."""
+"""The maximum number of characters of a title and a value on one line."""
 
 
 def day(stamp: str) -> str:
@@ -68,9 +68,9 @@ def topic_of(row: CycleRow | Mapping[str, Any]) -> str:
 def table(
     rows: Sequence[CycleRow], when: Callable[[str], str] = minute, found: Sequence[Match | None] | None = None
 ) -> Table:
-    """Return a row for each cycle; with `found`, where a search found its text, in place of the numbers.
+    """Return a row for each cycle, with its numbers or, if `found` is given, with the place of the match.
 
-    `when` returns the text for a stamp. A branch that all rows share is left out on a terminal, where `when` is an age.
+    `when` returns the text for a stamp. On a terminal, where that is an age, a branch that all rows share is left out.
     """
     if found is not None:
         return Table(
@@ -99,7 +99,7 @@ def table(
 
 def _match(match: Match | None) -> Content:
     if match is None:
-        return ("in a field that history does not show", DIM)
+        return ("in a field that nexus-mcp history does not show", DIM)
     return [(f"{match['field']}: ", DIM), match["before"], (match["hit"], STRONG), match["after"]]
 
 
@@ -159,7 +159,7 @@ def _issue(issue: Mapping[str, Any]) -> list[Line]:
 
 
 def labelled(label: str, text: str, indent: int = _INDENT) -> list[Line]:
-    """Return a stored text with a label: on its line, or above the lines of a longer text."""
+    """Return a stored text with a label: before the text on one line, or on a line above a longer text."""
     lines = paragraphs(text, indent=indent + 2)
     lead = " " * indent
     if len(lines) == 1:

@@ -45,7 +45,9 @@ def _advice(error: PathRefused | StorageError) -> str:
 
 
 def _has_colour() -> bool:
-    """Return whether stdout takes colours: a terminal that is not dumb, without NO_COLOR (https://no-color.org)."""
+    """Return whether stdout is a terminal with colours: TERM is not dumb, and NO_COLOR (https://no-color.org) is not
+    set.
+    """
     is_wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
     return is_wanted and os.name == "posix" and sys.stdout.isatty()
 
@@ -61,6 +63,6 @@ COMMAND = Command(
     run,
     examples=(
         ("nexus-mcp doctor", "check the project around you"),
-        ("nexus-mcp doctor --json --project ~/shop", "check another project, for a program"),
+        ("nexus-mcp doctor --json --project ~/shop", "print the report of another project as JSON"),
     ),
 )

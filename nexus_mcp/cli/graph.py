@@ -1,4 +1,4 @@
-"""`nexus-mcp graph`: the tasks and what they wait for, as text, Mermaid, DOT or an SVG picture."""
+"""`nexus-mcp graph`: print the tasks and their dependencies as text, Mermaid, DOT or an SVG picture."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _tasks(values: Values) -> list[dict[str, Any]]:
 
 COMMAND = Command(
     "graph",
-    "draw the tasks and what they wait for",
+    "draw the tasks and their dependencies",
     "Shows in which order the tasks can be done: each step has the tasks that can\n"
     "begin when the steps before it are done. The critical path is the longest chain\n"
     "of unfinished tasks. Tasks that depend on each other in a cycle are named.\n"

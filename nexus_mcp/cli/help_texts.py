@@ -1,4 +1,6 @@
-"""The texts of --help and of the bare command on a terminal, as plain strings: no library is loaded for them."""
+"""Compose the texts of --help, and of `nexus-mcp` without arguments on a terminal, from plain strings, without a
+library.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
 
 
 def welcome(commands: Sequence[AnyCommand]) -> str:
-    """Return the text of a bare `nexus-mcp` on a terminal, where no client is at the other end."""
+    """Return the text of `nexus-mcp` without arguments on a terminal, where no client sends requests."""
     from nexus_mcp.cli.mount import claude_command
 
     return _page(
@@ -94,7 +96,7 @@ def _options(options: Sequence[Option]) -> list[str]:
 
 def _variables(options: Sequence[Option]) -> list[str]:
     """Return the lines about the environment variables that the options read."""
-    # Compare option objects, not names: another command's option of the same name may read no variable.
+    # Compare option objects, not names: an option of another command may have the same name but read no variable.
     rows = [(name, text) for name, option, text in ENVIRONMENT if option in options]
     return ["", "Environment:", _table(rows)] if rows else []
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Protocol
 
-    # The classes of options.py, as far as they matter here: that module imports this one.
+    # Protocols for the classes of options.py, which cannot be imported here because options.py imports this module.
     class Option(Protocol):
         name: str
         short: str
@@ -27,10 +27,10 @@ _HELP, _VERSION, _LOUD, _QUIET = "--help", "--version", "--log-level debug", "--
 _TOP = "nexus-mcp"
 _AT_THE_TOP = (_HELP, _VERSION, "-h", "-V")
 _MOST_LISTED = 8
-"""A message lists all known names only if they are no more than these: a longer list hides the problem."""
+"""A message lists the known names only if there are at most this many: a longer list hides the problem."""
 _LEAST_BEGINNING = 3
-"""Characters of a beginning that suggests the whole name."""
-# Names that other programs use, and ours in the order of preference: the first one that exists is suggested.
+"""The minimum length of a prefix for which the whole name is suggested."""
+# Names that other programs use -> our names in the order of preference: the first one that exists is suggested.
 _COMMANDS_ELSEWHERE = {
     "usage": (_HELP,),
     "?": (_HELP,),
@@ -88,9 +88,10 @@ _MOST_TAGS, _LONGEST_TAG = 20, 20
 
 
 def suggestion(word: str, known: Iterable[str], also: Iterable[str] = (), most: int | None = None) -> str:
-    """Return the end of a message about `word`: the most similar names, or else all `known` names.
+    """Return the end of a message about `word`: the most similar names, else all `known` names.
 
-    `also` are further names that may be suggested, but are not listed. More than `most` names are not listed.
+    `also` are more names that may be suggested but are not listed. If there are more than `most` known names, none is
+    listed.
     """
     names = list(known)
     listed = f"; there is {', '.join(names)}." if 0 < len(names) <= (most or len(names)) else "."
@@ -98,7 +99,7 @@ def suggestion(word: str, known: Iterable[str], also: Iterable[str] = (), most: 
 
 
 def in_help(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
-    """Return the suggestion for names that --help lists: the message lists them only if they are few."""
+    """Return the suggestion for names that --help lists, so the message lists them only if they are few."""
     return suggestion(word, known, also, _MOST_LISTED)
 
 
@@ -108,7 +109,7 @@ def _similar(word: str, names: Sequence[str]) -> list[str]:
     for name in names:
         plain.setdefault(name.lstrip("-"), name)
     bare = word.lstrip("-").replace("_", "-") if word.startswith("-") else word
-    # An option of one letter is similar to an option of one letter only.
+    # An option of one letter is similar only to another one of one letter.
     near = [plain[one] for one in nearest(bare, plain) if word[:1] != "-" or len(one) > 1 or len(bare) == 1]
     beginning = bare.lower()
     if near or len(beginning) < _LEAST_BEGINNING:
@@ -153,7 +154,7 @@ def _mistyped_shipped_tags(message: str) -> list[str]:
 
 
 def _exists(words: str, commands: Mapping[str, Callable[[], object]]) -> bool:
-    """Return whether there is a command, or a command of a group, with these words; options are not looked at."""
+    """Return whether the words, without their options, name a command or a command of a group."""
     first, _, second = words.partition(" ")
     if first not in commands or not second or second.startswith("-"):
         return first in commands
@@ -193,7 +194,7 @@ def option(word: str, options: Collection[Option], argument: Argument | None, pr
 def _meant_option(
     word: str, options: Collection[Option], argument: Argument | None, prog: str, names: Collection[str]
 ) -> str:
-    """Return the option or command that has another name here than `word`; "" if there is none."""
+    """Return our name of the option or command that other programs call `word`; "" if there is none."""
     has_levels = "--log-level" in names
     if word == "-v":
         return f"{_VERSION} or {_LOUD}" if prog == _TOP else _LOUD if has_levels else f"{_TOP} {_VERSION}"
@@ -213,14 +214,14 @@ def _meant_option(
 
 
 def _choice(word: str, options: Iterable[Option]) -> str:
-    """Return `--scope user` for the word `user`, where only one option has this choice."""
+    """Return for example `--scope user` for the word `user`, if exactly one option has this choice; else ""."""
     word = _CHOICES_ELSEWHERE.get(word, word)
     found = [f"{one.name} {word}" for one in options if word in one.choices]
     return found[0] if len(found) == 1 else ""
 
 
 def superfluous(word: str, options: Collection[Option], prog: str) -> str:
-    """Return the end of a message about a `word` where `prog` takes options only."""
+    """Return the end of a message about a superfluous `word`: `prog` accepts only options."""
     names = [name for one in options for name in (one.name, one.short) if name]
     if f"--{word.lower()}" in names:
         return did_you_mean([f"--{word.lower()}"])
@@ -246,14 +247,14 @@ def _of_number(word: str, names: Iterable[str]) -> str:
 
 
 def _harness(word: str, names: Collection[str]) -> str:
-    """Return `--harness-id codex` for the word `codex`, where there is this option; "" otherwise."""
+    """Return for example `--harness-id codex` for the word `codex`, if there is this option; else ""."""
     from nexus_mcp.harness import HARNESSES
 
     return f"--harness-id {word}" if "--harness-id" in names and word in HARNESSES else ""
 
 
 def mistyped_tags(message: str, table: Collection[str]) -> list[str]:
-    """Return a line for each bracket of the message that is nearly a tag of `table`, the vocabulary."""
+    """Return a line for each bracket in the message that is similar to a tag of `table`, the vocabulary."""
     from nexus_mcp.tags.parse import find_other_names, parse
 
     found: dict[str, list[str]] = {}

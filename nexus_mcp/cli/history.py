@@ -34,13 +34,13 @@ _ONLY_THE_FILE = (
     "git records no conflict for this file, so the repair uses only the cycles in it. If a branch changed old cycles, "
     "compare the result with that branch."
 )
-_MIXED = "Check each cycle in neither side: it was changed by hand, or git made it from lines of both sides."
+_MIXED = "Check each cycle that is in neither side: it was changed by hand, or git made it from lines of both sides."
 _BROUGHT_BACK = {
     "REVERT_HEAD": "A revert is in progress: the result still has the cycles that the revert removes.",
     "CHERRY_PICK_HEAD": "A cherry-pick is in progress: their side has the picked commit's older cycles, too.",
 }
 _UNMERGED = f"git still has a conflict for this file: run git add {FILE}, then continue the merge or rebase."
-_ADDED = f"If it was added to git with the markers, git add {FILE} again."
+_ADDED = f"If you added it to git with the markers, run git add {FILE} again."
 _MOST = 10  # unreadable parts and missing commas that are listed
 _MOST_ORIGINS = 40
 _LONGEST_TIME = 35
@@ -100,7 +100,7 @@ def _lacking(diagnosis: Lacking) -> list[str]:
 
 
 def describe_origins(diagnosis: Diagnosis) -> list[str]:
-    """Return the source of each cycle of the result, one line for each run of cycles with the same source."""
+    """Return lines with the sources of the cycles of the result; neighbours with the same source share a line."""
     sources: list[Origin] = getattr(diagnosis, "origins", [])
     lines = ["Cycles of the result, with their sources:"] if sources else []
     for one in sources[:_MOST_ORIGINS]:
@@ -120,7 +120,7 @@ def _time(value: object) -> str:
 
 
 def note_reverts(root: str, diagnosis: Diagnosis) -> list[str]:
-    """Return a line about unwanted cycles during a revert or a cherry-pick."""
+    """Return a line that warns about unwanted cycles during a revert or a cherry-pick, or no line."""
     from nexus_mcp.errors import UsageError
     from nexus_mcp.merging.conflict import pending_operation
     from nexus_mcp.merging.diagnosis import Conflict
@@ -129,7 +129,7 @@ def note_reverts(root: str, diagnosis: Diagnosis) -> list[str]:
         return []
     try:
         note = _BROUGHT_BACK.get(pending_operation(root), "")
-    except UsageError:  # only a hint, so continue without it
+    except UsageError:  # this is only a hint, so go on without it
         return []
     return [note] if note else []
 
@@ -156,7 +156,7 @@ def describe_repair(done: Repair) -> list[str]:
             f" The previous file is kept as {done.backup}, which git does not ignore: "
             "delete it when you no longer need it."
         )
-    if isinstance(done.diagnosis, Conflict):  # git reports no conflict for a damaged file
+    if isinstance(done.diagnosis, Conflict):  # git has no conflict for a file that is only damaged
         lines.append(_UNMERGED if done.diagnosis.others is not None else _ADDED)
     if done.interrupted:
         lines.append("An interrupted change is recorded in .nexus/state/txn.json: the next call completes it.")

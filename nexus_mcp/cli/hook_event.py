@@ -22,33 +22,35 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 LIMIT = 16 << 20
-"""Bytes of a payload, at most. Generous, because payloads may hold the output of a tool or an agent."""
+"""The maximum size of a payload. It is large because payloads may hold the output of a tool or an agent."""
 DRAINED = 64 << 20
-"""Bytes that are read, at most. Larger than LIMIT, because a writer may take a broken pipe for a failure."""
+"""The maximum number of bytes that are read. It is larger than LIMIT because a writer may report a broken pipe as a
+failure.
+"""
 _CHUNK = 1 << 16
 _MARKS = 500_000
-"""Structural characters (`[{,:`) in a payload, at most: many small values take long to parse."""
+"""The maximum number of structural characters (`[{,:`) in a payload: many small values take long to parse."""
 _STILL_S = 0.3
 """Seconds of silence after which a complete JSON value counts as the whole payload."""
 _OUTLINED = 24 << 20
-"""Bytes of a malformed payload that are searched for the fields of a decision."""
+"""The number of bytes of a malformed payload that are searched for the fields on which the decision depends."""
 
 RECORDED = frozenset({"agent_spawn", "subagent_spawn", "agent_resume", "agent_complete", "subagent_complete"})
-"""Events that are recorded even after their deadline: restrictions of an agent depend on the record."""
+"""Events that are recorded even after their deadline, because the restrictions of an agent depend on the record."""
 
-NATIVE = Option("--native", "HARNESS", "take the harness's own payload in place of EVENT", tuple(HARNESSES))
+NATIVE = Option("--native", "HARNESS", "read the harness's own payload, without EVENT", tuple(HARNESSES))
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn, off", GATES)
-SKILLS = Option("--skills", "", "the harness has our skills: name them")
-PLUGIN = Option("--plugin", "", "stay silent where an installed hook answers")
+SKILLS = Option("--skills", "", "name our skills, which the harness has")
+PLUGIN = Option("--plugin", "", "stay silent if an installed hook answers")
 
 
 def host_of(values: Values, **more: Any) -> Host:
-    """Return the host that the options describe; `more` sets further fields of it."""
+    """Return the Host for the options; `more` sets further fields of it."""
     return Host(values.get(GATE.name, BLOCK), has_skills=SKILLS.name in values, **more)
 
 
 def last_resort(name: str, error: Exception) -> dict[str, Any]:
-    """Return the answer to an error in the error handling itself: pre_tool_use is denied. Import nothing."""
+    """Return the answer if the error handling itself failed: pre_tool_use is denied. Import nothing."""
     answer = {"event": name, "harness_id": DEFAULT_HARNESS_ID, "decision": CONTINUE}
     if name == "pre_tool_use":
         answer |= {"decision": DENY, "reason": UNREADABLE}
@@ -80,11 +82,11 @@ class Event:
         write_line(answer, lambda error: last_resort(str(answer["event"]), error))
 
     def is_to_be_recorded(self) -> bool:
-        """Return whether the event is an agent's and its payload was read."""
+        """Return whether the event is one of RECORDED and its payload was read to the end."""
         return self.name in RECORDED and not self.is_reading
 
     def deadline_answer(self, ctx: EventContext | None) -> dict[str, Any]:
-        """Return the answer at the deadline, from the data read so far."""
+        """Return the answer for a missed deadline, from the data read so far."""
         from nexus_mcp.lifecycle.deadline import NOT_IN_TIME
         from nexus_mcp.lifecycle.guard import DECIDING, answer_failure
 
@@ -100,7 +102,7 @@ class Event:
         return {**ctx.answer(self.name, {}), "warnings": [*answer["warnings"], *ctx.warnings]}
 
     def fallback_answer(self) -> dict[str, Any]:
-        """Return an answer at the deadline that needs no file."""
+        """Return an answer for a missed deadline without reading a file."""
         from nexus_mcp.lifecycle.deadline import last_answer
         from nexus_mcp.lifecycle.guard import DECIDING
 
@@ -117,13 +119,13 @@ class Event:
 
 
 def write_line(value: dict[str, Any], on_error: Callable[[Exception], dict[str, Any]]) -> None:
-    """Write a value to stdout as a line of JSON; if that fails, the value that `on_error` returns."""
+    """Write a value to stdout as a line of JSON; if it cannot be encoded, write the value that `on_error` returns."""
     try:
         from nexus_mcp.store.codec import compact, without_surrogates
 
         line = without_surrogates(compact(value)).encode()
     except Exception as error:  # noqa: BLE001 - the hook needs an answer in any case
-        import json  # this module is already imported
+        import json  # the module is imported already
 
         line = json.dumps(on_error(error)).encode()
     # Write bytes: JSON is UTF-8, whatever the encoding of the terminal is.
@@ -155,7 +157,7 @@ def read_payload(data: bytearray, most: int) -> None:
 
 
 def _is_all(data: bytearray) -> bool:
-    """Return whether `data` is a complete payload and stdin stays silent: some writers keep the pipe open."""
+    """Return whether `data` is a complete payload and stdin stays silent, because some writers keep the pipe open."""
     import select
 
     try:
@@ -180,7 +182,7 @@ def parse_params(data: bytes) -> Any:
     if not data.strip():
         return {}
     if sum(map(data.count, b"[{,:")) > _MARKS:
-        raise Unusable(f"What came on stdin has more values than are read. {MEND}")
+        raise Unusable(f"The JSON on stdin has too many values. {MEND}")
     try:
         return decode(data, "stdin")
     except StateError as error:

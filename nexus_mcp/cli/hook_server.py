@@ -1,8 +1,8 @@
 """`nexus-mcp hook --native opencode --serve`: answer the plugin's reports, a line of JSON each, until stdin ends.
 
-OpenCode's plugin keeps one such process, so that an event costs no start of a program. Each event is answered as by a
-process of its own: the files are read anew, and an error stops nothing but its own event. A tool is refused when its
-report cannot be read, because any agent may have sent it.
+OpenCode's plugin keeps one such process, so that an event costs no start of a program. Each event gets the same answer
+as from a separate process: the files are read anew, and an error concerns only its own event. A report that cannot be
+read is answered with a denial, because it may be about a tool that the agent may not use.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _OPENCODE = "opencode"
 _MALFORMED = "The report of the OpenCode plugin about this event is malformed."
 _LONGEST = 24 << 20
-"""Bytes of a report, at most."""
+"""The maximum size of a report in bytes."""
 
 
 def serve(values: Values) -> int:
     """Answer reports until stdin ends, then end the sessions. Raise UsageError for another harness."""
     if values[NATIVE.name] != _OPENCODE:
-        raise UsageError("--serve is for opencode: the others start a process for each event.")
+        raise UsageError("--serve is for opencode: other harnesses start a process for each event.")
     values.setdefault(HARNESS_ID.name, _OPENCODE)
     workspace, host = workspace_from(values), host_of(values, limit=LIMIT)
 

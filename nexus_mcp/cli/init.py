@@ -74,7 +74,7 @@ def run(values: Values) -> int:
 
 
 def _check_alone(values: Values) -> None:
-    """Raise UsageError for an option that has no effect beside --git-merge."""
+    """Raise UsageError for an option that has no effect together with --git-merge."""
     for option in (HARNESS_ID, TOOL_PREFIX):
         if option.name in values:
             problem = f"{option.name} means nothing with {GIT_MERGE.name}, which mounts no server."
@@ -88,7 +88,7 @@ def _ignored(workspace: Workspace) -> str:
     from nexus_mcp.store.store import Store
 
     verdict = None
-    with suppress(NexusError), Store(workspace).nexus() as nexus:  # nexus-mcp doctor reports these
+    with suppress(NexusError), Store(workspace).nexus() as nexus:  # nexus-mcp doctor reports these faults
         data = None if nexus is None else nexus.read(".gitignore", _LIMIT)
         verdict = leaves_out_state((data or b"").decode("utf-8", "replace"))
     if verdict is None:

@@ -35,10 +35,10 @@ HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", N
 SCOPE = Option("--scope", "SCOPE", "project or user (default: project)", ("project", "user"))
 WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills,status-line")
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
-FAST_HOOKS = Option("--fast-hooks", "", "where it works, have hooks call the running server")
-COMMAND_WORD = Option("--command", "COMMAND", "the nexus-mcp to start, a name or a path")
-LIST = Option("--list", "", "instead, print the installed parts")
-CHECK = Option("--check", "", "change nothing; exit code 1 if something differs")
+FAST_HOOKS = Option("--fast-hooks", "", "have hooks call the running server, if possible")
+COMMAND_WORD = Option("--command", "COMMAND", "name or path of the nexus-mcp to start")
+LIST = Option("--list", "", "only print the installed parts")
+CHECK = Option("--check", "", "change nothing; exit code 1 for a difference")
 DRY_RUN = Option("--dry-run", "", "print the changes, and make none")
 FORCE = Option("--force", "", "replace files that a user edited or wrote")
 YES = Option("--yes", "", "do not ask")
@@ -47,9 +47,9 @@ _APART: dict[Option, tuple[Option, ...]] = {
     LIST: (CHECK, DRY_RUN, FORCE, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD),
     CHECK: (DRY_RUN, FORCE),
 }
-"""Option → those that it does not go together with: one of the two would have no effect."""
+"""Option → the options that exclude it, because one of the two would have no effect."""
 _PARTS = {GATE: ("hooks",), FAST_HOOKS: ("server", "hooks")}
-"""Option → the parts that it changes, if not all."""
+"""Option → the parts that it changes; other options change all parts."""
 _ANSWERS = {True: "; the server answers", False: "; the server does not answer", None: ""}
 _DONE = {"absent": "added", "same": "unchanged", "outdated": "updated", "edited": "replaced", "foreign": "replaced"}
 _DONE |= {"obsolete": "removed", "others": "replaced"}
@@ -68,25 +68,26 @@ def run(values: Values) -> int:
 
 
 def _check_together(values: Values) -> None:
-    """Raise UsageError for two options of which one would have no effect."""
+    """Raise UsageError if one of two options would have no effect beside the other."""
     for option, others in _APART.items():
         for other in others if option.name in values else ():
             if other.name in values:
-                problem = f"{option.name} and {other.name} do not go together."
-                raise UsageError(problem, next_step="Leave one of them out.")
+                problem = f"{option.name} and {other.name} exclude each other."
+                raise UsageError(problem, next_step="Use one of them.")
     if JSON.name in values and LIST.name not in values:
         raise UsageError(f"{JSON.name} needs {LIST.name}.", next_step=f"Add {LIST.name}, or leave {JSON.name} out.")
 
 
 def site_of(values: Values) -> Site:
-    """Return the place of the installation that the command line names. Raise UsageError."""
+    """Return the Site of the installation that the command line names. Raise UsageError."""
     from nexus_mcp.harness.definition import Site
 
     return Site(values.get(SCOPE.name, "project"), workspace_from(values).root, os.environ)
 
 
 def chosen(values: Values, verb: str) -> list[str]:
-    """Return the harnesses that the command line names, else the installed ones that the user confirms.
+    """Return the harnesses that the command line names, else those found on the PATH, if --yes or the user confirms
+    them.
 
     Raise UsageError.
     """
@@ -106,7 +107,7 @@ def chosen(values: Values, verb: str) -> list[str]:
 
 
 def offer(values: Values) -> int | None:
-    """Offer to install for the harnesses that are found, at a terminal. Return the exit code, None if nothing was done.
+    """On a terminal, offer to install for the harnesses that are found. Return the exit code, None if nothing was done.
 
     With --harness-id it offers only the harness with that id, or none if the id is unknown.
     """
@@ -133,7 +134,7 @@ def on_path() -> list[str]:
 
 
 def report_edits(action: Callable[[], int]) -> int:
-    """Return the exit code of `action`; EDITED, with a printed line for each edit, when files were edited by hand."""
+    """Return the exit code of `action`; if files were edited by hand, print a line for each and return EDITED."""
     try:
         return action()
     except EditedByHand as error:
@@ -241,7 +242,7 @@ def _check_parts(values: Values, parts: list[str], record: Record, harness: str)
 
 
 def _parts(values: Values, record: Record, harness: Harness) -> list[str]:
-    """Return the parts that the command line names; else the usual ones, and an installed status line."""
+    """Return the parts that the command line names; else the default parts, and the status line if it is installed."""
     from nexus_mcp.harness.definition import PARTS, STATUS_LINE
 
     if WITH.name not in values:
@@ -257,7 +258,7 @@ def _parts(values: Values, record: Record, harness: Harness) -> list[str]:
 
 
 def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command if that program no longer exists: this program replaces it."""
+    """Remove the recorded --command if that program no longer exists, so that this program is used instead."""
     import shutil
 
     word = options.get(COMMAND_WORD.name, "")
@@ -267,7 +268,7 @@ def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
 
 
 def _check_recorded(word: str, root: str) -> None:
-    """Raise UsageError for a recorded --command that is no nexus-mcp: the record may come with a cloned project."""
+    """Raise UsageError if the recorded --command is no nexus-mcp, because the record may come with a cloned project."""
     from nexus_mcp.program import is_own_program
 
     if word and not is_own_program(word, root):
@@ -314,12 +315,12 @@ def _command(word: str, *, is_forced: bool) -> list[str]:
         return own_command()
     path = os.path.abspath(word) if os.sep in word else word
     if shutil.which(path) is None and not is_forced:
-        raise UsageError(f"--command: {word!r} is no program.", next_step="Name one that is there, or add --force.")
+        raise UsageError(f"--command: {word!r} is no program.", next_step="Name an existing program, or add --force.")
     return [path]
 
 
 def _place(site: Site, row: State) -> str:
-    """Return the path of a file for messages, of agents and skills that of their folder."""
+    """Return the path of a file for messages; for agents and skills, the path of their folder."""
     shown = site.shown(row.path)
     if row.part == "skills":
         return f"{os.path.dirname(os.path.dirname(shown))}/"
@@ -327,7 +328,7 @@ def _place(site: Site, row: State) -> str:
 
 
 def _rows(site: Site, plan: Plan, words: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Return (word, part, path) of each file, those of a folder as one row."""
+    """Return (word, part, path) for each file, with one row for the files of a folder."""
     counted: dict[tuple[str, str, str], int] = {}
     for row in plan.states:
         key = (words.get(row.state, row.state), row.part, _place(site, row))
@@ -382,7 +383,7 @@ def _print_steps(steps: list[str], parts: Sequence[str]) -> None:
 
 
 def print_diff(site: Site, plan: Plan) -> None:
-    """Print the changes of a plan as unified diffs, without the lines around them: those may hold credentials."""
+    """Print the changes of a plan as unified diffs without context lines, because those may hold credentials."""
     import difflib
 
     for change in plan.changes:

@@ -54,7 +54,7 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
     else:
         found.append(Line("No change is recorded yet: each change that a tool makes is a line here."))
     if len(lines) > most:
-        more = f"{len(lines) - most} more came before these: nexus-mcp log -n {len(lines)}."
+        more = f"{len(lines) - most} older changes are not shown: nexus-mcp log -n {len(lines)}."
         found.append(Line((more, DIM)))
     unreadable = sum(entry is None for _, entry in lines)
     if unreadable:

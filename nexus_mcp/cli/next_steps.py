@@ -1,4 +1,4 @@
-"""The three steps after `nexus-mcp init`: install, plan, carry out."""
+"""Print the three steps after `nexus-mcp init`: install, plan, carry out."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def print_steps(values: Values) -> None:
     print("\nThe next steps:")
     for number, (text, *commands) in enumerate(steps, 1):
         print("\n".join(wrap(text, f"  {number}. ", "     ")))
-        for line in commands:  # not wrapped, so that it can be copied
+        for line in commands:  # not wrapped, so that you can copy it
             print(f"       {line}")
 
 
 def _first_step(values: Values) -> list[str]:
-    """Return how to connect the client, with the commands to choose from."""
+    """Return lines that explain how to connect the client, with the commands to choose from."""
     from nexus_mcp.harness import HARNESSES
 
     wanted = values.get(HARNESS_ID.name, "")

@@ -61,7 +61,7 @@ def _write(package: Package, values: Values) -> int:
     first = order.request.command[0]
     if not package.has_program and shutil.which(first) is None and sys.stderr is not None:
         print(
-            f"nexus-mcp: {printable(first)} is not found here. The package starts it where it is used.", file=sys.stderr
+            f"nexus-mcp: {printable(first)} is not found here. Install it where you use the package.", file=sys.stderr
         )
     return exits.OK
 

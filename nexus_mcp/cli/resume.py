@@ -48,7 +48,7 @@ def run(values: Values) -> int:
     if JSON.name in values:
         import json
 
-        # ASCII, because file names and ids may hold characters that mislead a terminal.
+        # JSON in ASCII, because file names and ids may hold characters that act on a terminal.
         print(json.dumps({"task_id": task["id"], **_owner(task), "harness_id": harness, **found}))
         return exits.OK
     print(f"{found['mode']} {quoted_name(found['agent_id'])}" if "agent_id" in found else found["mode"])

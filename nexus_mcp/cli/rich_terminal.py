@@ -1,7 +1,7 @@
-"""Blocks of nexus_mcp/cli/blocks.py on a terminal, by rich: styles, and lines that fit the width.
+"""Print the blocks of nexus_mcp/cli/blocks.py on a terminal with rich: with styles, and in lines that fit the width.
 
-The layout is ours, because a table of rich has no narrow form, and cuts words or columns instead. Texts are rich.text
-objects throughout: rich reads no markup in them.
+The layout is our own, because a table of rich cannot be stacked on a narrow terminal, but cuts words or columns. Texts
+are rich.text objects throughout: rich reads no markup in them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _LEAST_WIDTH = 8
 _LEAST_MAIN = 24
-"""Columns of a MAIN column that wraps, at least; a table that needs more room is stacked."""
+"""The minimum width of a MAIN column that wraps; if the terminal has less room, the table is stacked."""
 _WIDEST_CELL = 32
 """A wider cell of a column that does not wrap is cut."""
 _WIDEST_LINE = 110
 """A line of text that is not in a table wraps here on a wider terminal, because longer lines are hard to read."""
 _LEAST_TEXT = 10
-"""Columns beside a lead, at least; a text with less room begins on the next line."""
+"""The minimum width of a text beside its lead; with less room, the text begins on the next line."""
 _INDENT = 2
 
 
@@ -46,7 +46,7 @@ class Terminal:
 
     def __init__(self, file: IO[str], width: int | None = None) -> None:
         environ = dict(os.environ)
-        environ.pop("COLUMNS", None)  # rich prints nothing in zero columns; `width` has it
+        environ.pop("COLUMNS", None)  # with COLUMNS=0 rich prints nothing; `width` is used
         self._fixed = width
         self.console = _Console(
             file=file,
@@ -80,7 +80,9 @@ class Terminal:
         yield from self._hanging(lead, _text(block.parts), min(self.width, _WIDEST_LINE))
 
     def _hanging(self, lead: Text, text: Text, width: int, more: int = 0) -> Iterator[Text]:
-        """Yield `lead` and `text` in lines, with blanks below the lead, and `more` blanks from the second line on."""
+        """Yield `lead` and `text` in lines; from the second line on, as many blanks, and `more` blanks, replace the
+        lead.
+        """
         room = width - lead.cell_len - more
         if room < min(_LEAST_TEXT, text.cell_len):
             if lead.plain.strip():
@@ -144,8 +146,8 @@ def _text(content: Content) -> Text:
 
 
 def _wrapped(console: Console, text: Text, width: int) -> list[Text]:
-    """Return `text` in lines; only a word that is wider than a line is divided."""
-    lines = list(text.wrap(console, max(width, 2), overflow="fold"))  # 2: a wide character has to fit
+    """Return `text` in lines; a word is divided only if it is wider than a line."""
+    lines = list(text.wrap(console, max(width, 2), overflow="fold"))  # a wide character needs 2 columns
     return [_stripped(line) for line in lines] or [Text()]
 
 
@@ -155,7 +157,7 @@ def _stripped(text: Text) -> Text:
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[Text]], room: int) -> list[int] | None:
-    """Return the width of each column, None if the table does not fit beside each other."""
+    """Return the width of each column, None if the columns do not fit beside each other."""
     natural = [max((row[at].cell_len for row in rows), default=0) for at in range(len(columns))]
     widths = [width if kind == MAIN else min(width, _WIDEST_CELL) for kind, width in zip(columns, natural, strict=True)]
     mains = sorted((at for at, kind in enumerate(columns) if kind == MAIN), key=lambda at: widths[at])
@@ -163,7 +165,7 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[Text]], room: int) -
     # Two texts that wrap beside each other are hard to read.
     if left < sum(widths[at] if len(mains) > 1 else min(widths[at], _LEAST_MAIN) for at in mains):
         return None
-    for number, at in enumerate(mains):  # the smallest first: what it leaves is for the others
+    for number, at in enumerate(mains):  # the smallest first, so that the others get the room that it leaves
         widths[at] = min(widths[at], left // (len(mains) - number))
         left -= widths[at]
     return widths

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.plan import State
 
 _SECONDS = 2.0
-"""Timeout of git."""
+"""The timeout of git in seconds."""
 _NONE = 1
 """The exit code of git check-ignore if it ignores no path."""
 
 
 def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[Site, State], str]) -> list[str]:
-    """Return a warning for each absolute path, of `program` and of the project folder, in files that git tracks or
-    would add. It names these files. `show` returns how a file is named.
+    """Return a warning for the absolute path of `program`, and one for that of the project folder, if files that git
+    tracks or would add contain it. The warning names these files; `show` returns the name of a file.
     """
     contents = {row: _content(row.path) for row in states}
     named: dict[str, list[State]] = {}
@@ -42,14 +42,16 @@ def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[
         shown = dict.fromkeys(show(site, row) for row in rows if row.path not in ignored)
         head = f"{', '.join(shown)} {'names' if len(shown) == 1 else 'name'} {printable(path)}"
         what = "" if path == program else ", the folder of the project"
-        step = "For files in git use --command nexus-mcp." if path == program else "They run nexus-mcp install, too."
+        step = "For files in git use --command nexus-mcp." if path == program else "Have them run nexus-mcp install."
         if shown:
             found.append(f"{head}{what}, which colleagues who get the files by git may not have. {step}")
     return found
 
 
 def _spellings(path: str) -> list[bytes]:
-    """Return the forms of the path in a file: plain, quoted for a shell, as a URI; and each of them escaped as JSON."""
+    """Return the forms that the path can have in a file: plain, quoted for a shell, as a URI, and each of these escaped
+    as JSON.
+    """
     forms = (path, shlex.quote(path), Path(path).as_uri())
     texts = dict.fromkeys(text for one in forms for text in (one, json.dumps(one)[1:-1]))
     return [os.fsencode(text) for text in sorted(texts, key=len, reverse=True)]
@@ -65,7 +67,7 @@ def _content(path: str) -> bytes:
 
 
 def _ignored(root: str, paths: list[str]) -> set[str]:
-    """Return those of the `paths` that git neither tracks nor would add. Without a repository these are all `paths`.
+    """Return those `paths` that git neither tracks nor would add. Without a repository, return all `paths`.
 
     If git does not answer, no path counts as ignored.
     """

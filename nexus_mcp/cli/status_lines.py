@@ -1,4 +1,4 @@
-"""The view `status` as lines for people."""
+"""Render the view `status` as lines for people."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     Block = Line | Table
 
 MOST, FEWER = 8, 5
-"""Rows of a section, at most; FEWER of questions and of waiting tasks, which take more lines."""
+"""The maximum number of rows of a section; FEWER is for questions and waiting tasks, which take more lines."""
 _SECTIONS = (
     (task_rows.RUNNING, "In progress", MOST, "tasks"),
     (task_rows.READY, "Ready", MOST, "tasks --ready"),
     (task_rows.WAITING, "Waiting", FEWER, "tasks --blocked"),
 )
-"""State, heading, most rows, and the command that lists all tasks in the state."""
+"""State, heading, maximum number of rows, and the command that lists all tasks in the state."""
 _FIRST_STEP = "Type [plan] and what you want to do in your client: it starts a plan here."
 _CLOSE = "All tasks are done: task_close puts the cycle into the history."
 
 
 def status_blocks(view: Status, now: float, width: int) -> list[Block]:
-    """Return the status in blocks, for a terminal of `width` columns. `now` is in seconds since 1970.
+    """Return the status as blocks for a terminal of `width` columns. `now` is in seconds since 1970.
 
-    A `width` of 0 is that of a pipe: it gets absolute times.
+    A `width` of 0 means a pipe, which gets absolute times.
     """
     at = partial(when, now=now, width=width)
     sections: list[list[Block]] = [
@@ -64,7 +64,7 @@ def status_blocks(view: Status, now: float, width: int) -> list[Block]:
 
 
 def when(stamp: str, now: float, width: int) -> str:
-    """Return how long before `now` the stamp was, on a terminal; the stamp itself in a pipe, whose width is 0."""
+    """Return the age of the stamp at `now` for a terminal, or the stamp itself for a pipe, whose width is 0."""
     return age(stamp, now) if width else stamp
 
 
@@ -93,7 +93,7 @@ def _progress(view: dict[str, Any] | None, width: int) -> list[Block]:
 
 
 def _nothing(view: Status) -> list[Block]:
-    """Return what stands in the place of plan and tasks where there are none and no file is unreadable."""
+    """Return the blocks that are shown if there are neither plan nor tasks and no file is unreadable."""
     if view["faults"]:
         return []
     first = "No plan is open." if view["cycles"] else "Nothing is planned here yet."

@@ -1,4 +1,4 @@
-"""`nexus-mcp task`: one task in full, what it waits for, and what waits for it."""
+"""`nexus-mcp task`: show one task in full, with its unfinished dependencies and the tasks that wait for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(values: Values) -> int:
     one, document = find_task(both, values[TASK_ID.name])
     try:
         plan = both.plan()
-    except NexusError:  # nexus-mcp status reports it; the task is readable
+    except NexusError:  # nexus-mcp status reports the fault; the task itself can be read
         plan = None
     view = task(document, one, plan)
     if JSON.name in values:

@@ -1,4 +1,4 @@
-"""Tasks as lines for people: their states, owners and reasons, for status, tasks and task."""
+"""Render tasks as lines for people, with states, owners and reasons, for the commands status, tasks and task."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ GROUPS = (task_rows.RUNNING, task_rows.READY, task_rows.WAITING, task_rows.DONE)
 TASK_INDENT = 2
 """Blanks before the mark of a task."""
 _SHORTEST_BAR, _LONGEST_BAR = 10, 24
-"""Columns of a progress bar."""
+"""The limits of the width of a progress bar, in columns."""
 
 
 def task_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
-    """Return the table of some tasks: mark, id, title, what each waits for, owner. `known` has all tasks by id."""
+    """Return the table of some tasks: mark, id, title, unfinished dependencies, owner. `known` has all tasks by id."""
     return Table(
         (LEAD, NUMBER, MAIN, MAIN, DETAIL),
         [
@@ -48,7 +48,7 @@ def task_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
 
 
 def owner(name: str | None) -> Part:
-    """Return the owner of a task as it stands behind the task: `@engineer`."""
+    """Return the owner of a task as it is shown after the task: `@engineer`."""
     return (f"@{name}", blocks.DIM) if name else ""
 
 
@@ -59,7 +59,7 @@ def _waits(row: Row, known: Mapping[int | float, Row]) -> Part:
 
 
 def plain_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
-    """Return the table of some tasks for a pipe: each row has the state in words, so that it can be searched."""
+    """Return the table of some tasks for a pipe. Each row has the state as a word, for which you can search."""
     return Table(
         (NUMBER, LEAD, LEAD, MAIN, MAIN),
         [
@@ -91,5 +91,5 @@ def progress(counts: Mapping[str, int], width: int, label: str = "") -> Line:
 
 
 def problem_lines(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> list[Line]:
-    """Return a line for each cycle of dependencies and for each missing one."""
+    """Return a line for each cycle of dependencies and for each task with a missing dependency."""
     return [Line(text, lead=[("  ✗  ", blocks.PROBLEM)]) for text in tasks.problems(rows, groups)]

@@ -22,12 +22,12 @@ COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", lea
 DRY_RUN = Option("--dry-run", "", "show what would be taken back, and change nothing")
 CLIENT = "command line"
 _MOST_TITLES = 500
-"""Changes for which a title is looked up, at most."""
+"""The maximum number of changes for which a title is looked up."""
 NOT_PRINTED = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
 
 
 def run(values: Values) -> int:
-    """Take back the last changes and print them. Raise UndoRefused and other errors with nothing changed."""
+    """Take back the last changes and print them. Raise UndoRefused and other errors; then nothing has changed."""
     from nexus_mcp.state.oplog import UNDO, By
     from nexus_mcp.store.store import Store, undo
 
@@ -65,7 +65,7 @@ def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
     try:
         with store.state() as state:
             lines = oplog.read(state)
-    except NexusError:  # undo reports it
+    except NexusError:  # undo reports the fault
         return {}
     # Undo stops at a change that stays, so what is older needs no title, and no file is read for it.
     ends = [at + 1 for at, (_, entry) in enumerate(lines) if entry is not None and is_permanent(entry)]
@@ -109,7 +109,7 @@ COMMAND = Command(
     run,
     argument=COUNT,
     examples=(
-        ("nexus-mcp undo --dry-run", "show what the last change would give back"),
+        ("nexus-mcp undo --dry-run", "show what undo would take back"),
         ("nexus-mcp undo 2", "take back the last two changes"),
     ),
 )

@@ -89,6 +89,6 @@ COMMAND = Command(
     argument=HARNESS,
     examples=(
         ("nexus-mcp uninstall claude-code", "take everything out of this project again"),
-        ("nexus-mcp uninstall codex --scope user --dry-run", "show what that would change in your own files"),
+        ("nexus-mcp uninstall codex --scope user --dry-run", "show the changes in your user files"),
     ),
 )

@@ -57,7 +57,7 @@ def _ours(hooks: Mapping[str, Any], harness: str) -> Iterator[tuple[str, int, di
 
 
 def _hash(event: str, group: Mapping[str, Any]) -> str:
-    """Return the hash that Codex computes for a group with one hook: that of its JSON with sorted keys, without spaces."""
+    """Return Codex's hash of a group with one hook: that of its JSON with sorted keys, without spaces."""
     hook = group["hooks"][0]
     fields = {"type": "command", "command": hook["command"], "async": bool(hook.get("async", False))}
     fields |= {name: hook[name] for name in ("timeout", "statusMessage") if name in hook}

@@ -61,7 +61,7 @@ SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 
 def suite(values: Values) -> list[Fixture]:
-    """Return all fixtures, those of the package unless --fixtures names others. Raise HarnessFault."""
+    """Return the fixtures that --fixtures names, else all fixtures of the package. Raise HarnessFault."""
     from nexus_mcp.conformance.loading import load
 
     return load(values.lists[FIXTURES.name])
@@ -132,7 +132,7 @@ def target(values: Values, options: TargetOptions) -> Target:
         _check_url(values[URL.name], values[SERVED.name])
         return over_http(values[URL.name], values[SERVED.name], options)
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
-    # Fixtures have broken files on purpose, and our own warnings about them would disturb the progress bar.
+    # Fixtures contain corrupt files on purpose; our own warnings about them would disturb the progress bar.
     set_level("error")
 
     def make(root: str) -> Any:

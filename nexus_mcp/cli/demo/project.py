@@ -1,4 +1,4 @@
-"""The demo's temporary folder, removed however the demo ends, and the small git project in it."""
+"""Make the demo's temporary folder, which is removed in any case, and the small git project in it."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def temporary_folder(*, keep: bool) -> Iterator[str]:
                     shutil.rmtree(folder, ignore_errors=True)
                 text = f"The project is still there: {printable(folder)}"
                 if not keep:
-                    text = f"The project {printable(folder)} is removed again; --keep leaves it."
-                # When stdout is closed, report the first error of the demo instead of this failure.
+                    text = f"The project {printable(folder)} is deleted; with --keep it stays."
+                # If stdout is closed, report the error of the demo, not this one.
                 with suppress(OSError):
                     print(f"\n{text}", flush=True)
 

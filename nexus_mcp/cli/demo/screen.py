@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.demo.script import Step
     from nexus_mcp.conformance.failures import Reply
 
-LONGEST_TEXT = 64  # characters of a string
+LONGEST_TEXT = 64  # characters
 EXCERPT_LINES = 20
 MAX_WIDTH = 100  # columns
 
@@ -34,7 +34,7 @@ def shorten(value: Any) -> str:
 
 
 def select(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], bool]:
-    """Return the fields of `value` called `names` (all for no names), and whether these are all of its fields.
+    """Return the fields of `value` with the `names` (without names: all), and whether these are all its fields.
 
     "task.id" is the field `id` of the field `task`.
     """
@@ -89,7 +89,7 @@ class Screen:
             self.line(f"  … and {len(lines) - EXCERPT_LINES} lines more", "dim")
 
     def _fields(self, head: Text, value: dict[str, Any], indent: int, more: list[Text] | None = None) -> None:
-        """Print `head` and the fields of an object, then `more`. Each object of a list gets its own rows."""
+        """Print `head`, the fields of an object, and the cells `more`. Each object of a list gets its own rows."""
         cells: list[Text] = []
         for name, field in value.items():
             label = Text(f"{name} ", style="dim")
@@ -107,7 +107,7 @@ class Screen:
             self._flow(head, cells, indent)
 
     def _flow(self, head: Text, cells: list[Text], indent: int) -> None:
-        """Print `head`, then the cells side by side while they fit; indent further lines."""
+        """Print `head`, then the cells side by side, on further indented lines if needed."""
         width = self._console.width
         line, gap = head, " "
         for cell in cells:

@@ -1,4 +1,4 @@
-"""The calls of the demo: one whole cycle, in the order in which a coding agent would send them."""
+"""Define the calls of the demo: one whole cycle, in the order in which a coding agent would send them."""
 
 from __future__ import annotations
 

@@ -133,10 +133,10 @@ def _line(condition: str, words: Sequence[str]) -> str:
 
 
 def _quote(text: str) -> str:
-    """Return `text` between single quotes, in which fish knows two escapes."""
+    """Return `text` in single quotes, with the two escapes that fish knows there."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _inner_quote(text: str) -> str:
-    """Return `text`, names of options, between quotes for the inside of a condition, which fish parses twice."""
+    """Return `text`, names of options, in quotes for use inside of a condition, which fish parses twice."""
     return f'"{text}"'

@@ -55,7 +55,7 @@ def script(places: Sequence[Place]) -> str:
 
 
 def _function(place: Place, places: Sequence[Place]) -> str:
-    """Return the function that completes what follows the words of a command."""
+    """Return the function that completes the words after a command."""
     specs = [spec for option in place.options for spec in _option(option, is_bare=not place.words)]
     if place.commands:
         specs += ["1:command:->commands", "*::argument:->arguments"]
@@ -64,7 +64,7 @@ def _function(place: Place, places: Sequence[Place]) -> str:
     elif place.argument is not None:
         action = "->words" if place.argument.words else _ACTIONS[place.argument.kind]
         specs += [f"{number}:{_colons(place.argument.name)}:{action}" for number in range(1, place.most + 1)]
-    # Options that follow a command are those of the command.
+    # After a subcommand only its own options are offered.
     flags = "-C -S -A '-*'" if place.commands else "-S"
     rows = [f"  _arguments {flags}{''.join(_continued(spec) for spec in specs)}\n"]
     if place.commands:
@@ -85,7 +85,7 @@ def _function(place: Place, places: Sequence[Place]) -> str:
 
 
 def _option(option: Option, *, is_bare: bool) -> list[str]:
-    """Return the specifications of an option for _arguments. Options of the bare program rule out a command."""
+    """Return the _arguments specifications of an option. After one of the bare program, no command is offered."""
     value = option_value(option)
     end = "" if value is None else f":{_colons(value.name)}:{_action(value)}"
     names = [name for name in (option.short, option.name) if name]
@@ -104,7 +104,7 @@ def _action(value: Value) -> str:
 
 
 def _described(name: str, words: Mapping[str, str]) -> str:
-    """Return lines that offer `words`, each with the line about it."""
+    """Return lines that offer `words`, each with its description."""
     rows = "".join(f"        {quote(f'{word}:{text}')}\n" for word, text in words.items())
     return f"      local -a rows=(\n{rows}      )\n      _describe -V -t words {quote(name)} rows\n"
 
