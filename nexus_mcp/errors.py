@@ -37,7 +37,7 @@ ITSELF_UNCHANGED = "this call changed nothing itself."
 _SHOWN = 100
 """Maximum characters of an unknown name in a message."""
 BEGUN = "It was raised once writing had begun."
-"""The note (PEP 678) on a foreign exception raised after writing began: the files may have changed."""
+"""The note (PEP 678) on an unexpected exception that was raised after writing began: the files may have changed."""
 
 
 class NexusError(Exception):
@@ -103,7 +103,7 @@ class NewerVersion(StateError):
 
 
 class JournalError(StateError):
-    """A pending change cannot be completed now, or not by this version. The call made no change of its own."""
+    """A pending change cannot be completed now, or not by this version. The present call changed nothing itself."""
 
     effect = ITSELF_UNCHANGED
 
@@ -113,7 +113,7 @@ class NewerJournal(JournalError):
 
 
 class PathRefused(NexusError):
-    """A path of the wrong kind: a link, a special file, a name that could leave its folder."""
+    """A path of the wrong kind: a link, a special file, or a name that could lead out of its folder."""
 
     def __init__(self, path: str, problem: str, *, next_step: str) -> None:
         super().__init__(f"{path} {problem}", effect=UNCHANGED, next_step=next_step)
@@ -122,7 +122,9 @@ class PathRefused(NexusError):
 
 
 class StorageError(NexusError):
-    """The operating system refused, and nothing was changed. `path` is from the project root, `reason` the system's."""
+    """The operating system refused an operation, and nothing was changed. `path` is from the project root, `reason` the
+    system's.
+    """
 
     def __init__(self, path: str, doing: str, reason: str, *, next_step: str = "") -> None:
         super().__init__(
@@ -135,14 +137,14 @@ class StorageError(NexusError):
 
 
 def _check(reason: str) -> str:
-    """Return the next step before the caller repeats the call."""
+    """Return the next step: what the user has to do before the call is repeated."""
     if reason != os.strerror(errno.EACCES):
         return "Check the free space and the permissions of the folder, then call again."
     return f"Get access to it from its owner, then call again; {_command('doctor')} names what a group cannot use."
 
 
 class FolderGone(StorageError):
-    """A folder was removed before its use: a failed first write removes the folders that it created."""
+    """Another process removed the folder before it was used: a failed first write removes the folders that it made."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path, "use", "it was removed meanwhile", next_step="Call again.")

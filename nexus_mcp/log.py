@@ -112,7 +112,7 @@ def _has_room() -> bool:
 
 
 def _shorten(line: bytes, most: int) -> bytes:
-    """Return the line without its middle if it is too long: the ends of a traceback say most."""
+    """Return a line that is too long without its middle: the start and end of a traceback are the most useful parts."""
     if len(line) <= most:
         return line
     rest = most - len(_CUT)

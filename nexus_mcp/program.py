@@ -1,7 +1,7 @@
 """Find the command that starts this program, for texts that name a command to run.
 
-The server is often mounted by its absolute path, and is not on the PATH. Then a bare `nexus-mcp` in a text for an agent
-would end with exit code 127.
+The server is often mounted by its absolute path, and is not on the PATH. Then an agent that runs `nexus-mcp` from a
+text would get exit code 127.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAME = "nexus-mcp"
 
 
 def own_command() -> list[str]:
-    """Return the words that start this installation, with absolute paths."""
+    """Return the words of the command line that starts this installation, with absolute paths."""
     for candidate in (sys.argv[0], os.path.join(os.path.dirname(sys.executable), NAME)):
         path = os.path.abspath(candidate)
         if os.path.basename(path) == NAME and os.access(path, os.X_OK):
@@ -26,7 +26,9 @@ def own_command() -> list[str]:
 
 
 def command(words: str) -> str:
-    """Return `nexus-mcp WORDS` for a POSIX shell, with the bare name if the PATH of this process leads to it."""
+    """Return the command line `nexus-mcp WORDS` for a POSIX shell: with the bare name if PATH leads to this program,
+    else with absolute paths.
+    """
     own = own_command()
     return f"{NAME if leads_to(own[0], os.environ.get('PATH', '')) else shell_line(own)} {words}"
 
@@ -52,7 +54,7 @@ def is_own_program(word: str, root: str) -> bool:
     if os.path.basename(word) != NAME or (os.sep in word and not os.path.isabs(word)):
         return False
     found = shutil.which(word)
-    if found is None:  # nothing would start
+    if found is None:  # the word starts no program
         return True
     return os.path.isabs(found) and not os.path.realpath(found).startswith(os.path.join(os.path.realpath(root), ""))
 

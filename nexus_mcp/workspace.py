@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 DEFAULT_HARNESS_ID = "nexus-mcp"
 ROOT_VARIABLE = "NEXUS_PROJECT_ROOT"
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
-"""Environment variable in which Claude Code names the project for the server and hooks of a plugin."""
+"""The environment variable in which Claude Code names the project to the server and hooks of a plugin."""
 NO_BRANCH = "_default"
 _PLUGINS = "plugins"
 _HOMES = (("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"))
-"""Variable with the folder of a harness, and its default below the home folder."""
+"""The environment variable with the folder of a harness, and the default folder below the home folder."""
 _GIT_FILE_LIMIT = 4096
-# After these errors a file counts as absent: it is, or we may not read it. Other errors are failures of the system.
+# After these errors a file counts as absent, because it does not exist or we may not read it. Other errors are failures
+# of the system.
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
@@ -33,7 +34,7 @@ RUN_VARIABLE = "NEXUS_RUN"
 LIMIT_VARIABLE = "NEXUS_CAPABILITY"
 """Environment variable of a session of a run that may not edit all files (catalog/path_limits.py)."""
 _OF_THE_RUN = ("plan_start", "plan_update", "plan_decide", "task_add", "task_update", "task_close")
-_TAKEN = ("artifacts", "cache", "lock", "runs")  # names in .nexus/state that are common to all harnesses
+_TAKEN = ("artifacts", "cache", "lock", "runs")  # names in .nexus/state that all harnesses share
 
 
 class Workspace:
@@ -64,9 +65,9 @@ class Workspace:
 
 
 def run_denial(tool: str, environ: Mapping[str, str]) -> str:
-    """Return why a session of a run may not call a tool, "" if it may, or if this is no session of a run.
+    """Return the reason why a session of a run may not call a tool; "" if it may, or if this is no session of a run.
 
-    `tool` is its name with whatever the client puts before it.
+    `tool` is its name, with the prefix of the client.
     """
     if not environ.get(RUN_VARIABLE) or not tool.endswith(_OF_THE_RUN):
         return ""
@@ -136,7 +137,7 @@ def git_folders(root: str) -> tuple[str, str] | None:
 def misplaced_in(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """Return the folder of plugins that `cwd` is in, if nothing names the project; else "".
 
-    A folder of plugins holds no project: the host that started the server there did not name the project.
+    A folder of plugins holds no project: the client that started the server there did not name the project.
     """
     if option is not None or environ.get(ROOT_VARIABLE) or _project_variable(environ):
         return ""
@@ -189,12 +190,12 @@ def _branch(root: str) -> str:
     if top is None:
         return NO_BRANCH
     path = os.path.join(_git_dir(os.path.join(top, ".git")), "HEAD")
-    # Before symbolic refs git made HEAD a link, and core.preferSymlinkRefs still does.
+    # HEAD may be a symbolic link: old versions of git made one, and core.preferSymlinkRefs still does.
     link = stat.S_ISLNK(_mode(path) or 0)
     head = f"ref: {_or_nothing(os.readlink, path, '')}" if link else _first_line(path)
     if head.startswith("ref:"):
         ref = head[4:].strip()
-        if ref == "refs/heads/.invalid":  # git keeps its refs in reftables, HEAD among them
+        if ref == "refs/heads/.invalid":  # git stores all refs, also HEAD, in reftables
             return NO_BRANCH
         for prefix in ("refs/heads/", "refs/"):
             if ref.startswith(prefix):
@@ -232,7 +233,8 @@ def _mode(path: str) -> int | None:
 def _or_nothing(look: Callable[[str], T], path: str, nothing: T) -> T:
     """Return `look(path)`, or `nothing` for an absent file. Raise StorageError when the system fails.
 
-    A failure, such as no free descriptor, says nothing about the project, and a wrong branch would be archived forever.
+    After a failure, such as no free descriptor, the branch is unknown, and a wrong branch would stay in the history
+    forever.
     """
     try:
         return look(path)

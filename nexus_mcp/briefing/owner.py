@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
 
 _NO_EDITS = "no_file_edit"
-_MAIN = "main"  # the name of the main session in the tool log
+_MAIN = "main"  # the agent_id of the main session in the tool log
 
 
 def decision(
@@ -31,7 +31,7 @@ def decision(
     *,
     log: Iterable[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
-    """Return the result of resume.decide for the task in this harness.
+    """Return the result of catalog/resume.py's `decide` for the task in this harness.
 
     `root` is the project, in which the files of the task are looked up. `log` holds the lines of the tool log.
     """
@@ -44,7 +44,7 @@ def decision(
         harness=harness,
         targets=target_files.of_task(task, root, kind_in(root)),
         root=root,
-        # An agent whose catalog files are faulty may not edit now, but may have edited before.
+        # Leave out an agent whose catalog files are faulty: it may not edit now, but may have edited before.
         readers=[
             name for name, agent in catalog.agents.items() if _NO_EDITS in all_capabilities(agent) and MEND not in agent
         ],
@@ -79,7 +79,7 @@ def can_resume(catalog: Catalog, harness: str) -> bool:
 
 
 def kind_in(root: str) -> Callable[[str], str]:
-    """Return a function that returns the kind of a path of the project: "file", "folder" or "" for neither."""
+    """Return a function that returns "file", "folder" or "" (neither) for a path of the project."""
 
     def kind(path: str) -> str:
         try:

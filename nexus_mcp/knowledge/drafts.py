@@ -28,7 +28,8 @@ KINDS = {
     "empirical": "empirical",
     "pattern": "pattern",
 }
-"""Type in a front matter → prefix of the note's name. Other types, such as project, have no prefix."""
+"""The type in the front matter → the prefix of the note's name. Notes of other types, such as project, get no prefix.
+"""
 MOST_FILES = 2000
 DEEPEST = 4
 _MOST_TAGS = 8
@@ -55,7 +56,8 @@ class Draft:
 
 
 def read_folder(path: str) -> tuple[list[Draft], list[tuple[str, str]]]:
-    """Return (the drafts of the Markdown files below a folder, [(file, why it is left out)]), by path.
+    """Return (the drafts of the Markdown files below a folder, [(file, reason why it is left out)]), both sorted by
+    path.
 
     Raise StorageError for a folder that cannot be listed. No link is followed.
     """

@@ -30,7 +30,7 @@ LIMIT = 4 << 20
 MAX_WRITE_BYTES = 1 << 20
 """Maximum bytes of a note to write."""
 COMPARED_BYTES = 1 << 12
-"""Bytes at the beginning of a note that a new text is compared with."""
+"""The number of bytes at the beginning of a note with which a new text is compared."""
 LONGEST_NAME = 100
 _NAME_WORDS = 4
 _SHOWN_NAME = 60
@@ -81,7 +81,7 @@ def make_name(text: str, taken: Container[str]) -> str:
 
         stem = f"note-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
     elif "-" not in stem:
-        stem = f"note-{stem}"  # one word says little, and may be the name of a device
+        stem = f"note-{stem}"  # a single word says little, and may be a device name on Windows
     number, name = 1, f"{stem}{SUFFIX}"
     while name in taken:
         number += 1
@@ -120,7 +120,7 @@ def read(nexus: Folder | None, kind: str, name: str) -> str | None:
 
 @contextmanager
 def locked(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, HeldLock]]:
-    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). On failure a new folder is removed again."""
+    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). If the block fails, remove a new folder."""
     with store.locked_nexus() as (nexus, held):
         folder, is_new = nexus.make(kind)
         with folder:
@@ -175,7 +175,8 @@ def contains(note: str, text: str) -> bool:
     head, _, rest = note.removeprefix(_BOM).partition("\n")
     own_paragraphs = _paragraphs(rest if index.read_tags(head.encode()) else note.removeprefix(_BOM))
     wanted = _paragraphs(text)
-    # No paragraph contains an empty line, so one search in the paragraphs joined by empty lines finds whole ones only.
+    # No paragraph contains an empty line, so a search in the paragraphs joined by empty lines finds only whole
+    # paragraphs.
     return not wanted or "\n\n".join(["", *wanted, ""]) in "\n\n".join(["", *own_paragraphs, ""])
 
 

@@ -1,1 +1,1 @@
-"""The tool table as an MCP server, and the transports that carry it."""
+"""Serve the tool table as an MCP server over several transports."""

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 
 MAX_WAITING = 64
-# Lines whose calls wait or run. Parsed values can take thirty times the bytes of a line, so the limit admits the
-# largest line and a little more that the client sends meanwhile.
+# The maximum size of the lines whose calls wait or run. Parsed values can take 30 times the bytes of a line, so the
+# limit is only a little above the size of the largest line.
 MAX_BYTES = MAX_LINE + 256 * 1024
 _CHECK_INTERVAL_S = 0.1
-_SCRIPTED_CALL_S = 0.001  # seconds within which a program without a model sends its next call
+_SCRIPTED_CALL_S = 0.001  # a scripted client, without a model, sends its next call within this time
 RETAINED_BYTES = 2 << 20
-"""Bytes allocated and freed once: glibc then keeps twice as much for later blocks (mallopt(3), M_MMAP_THRESHOLD)
-instead of returning memory to the system after each call."""
+"""The size of a block that is allocated and freed once. From then on glibc keeps twice as much memory for later blocks
+(mallopt(3), M_MMAP_THRESHOLD), and does not return it to the system after each call.
+"""
 
 
 class _Job:
@@ -62,8 +63,8 @@ class CallQueue:
         self._waiting: deque[_Job] = deque()
         self._begun: _Job | None = None
         self._bytes = 0
-        # The newest job of each correlation key. Two requests in flight with one id both run and both get a response,
-        # and a cancellation applies to the later one, as with the official SDK.
+        # The newest job of each correlation key. If two requests in flight have the same id, both run and both get a
+        # response, and a cancellation applies to the later one, as with the official SDK.
         self._known: dict[str | int, _Job] = {}
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -89,10 +90,10 @@ class CallQueue:
         return len(self._waiting) < MAX_WAITING and (not self._bytes or self._bytes + size <= MAX_BYTES)
 
     def wait_for_room(self, size: int) -> None:
-        """Block until there is room, or the server is to stop."""
+        """Block until there is room, or until the server has to stop."""
         with self._changed:
             while not (self._stop.is_due() or self.has_room(size)):
-                self._changed.wait(_CHECK_INTERVAL_S)  # a thread waiting here is not woken by a stop request
+                self._changed.wait(_CHECK_INTERVAL_S)  # a timeout, because a stop request does not wake this thread
 
     def cancel(self, id: Id) -> None:
         """Drop a waiting call; let a running one finish without a response. Unknown ids are ignored."""
@@ -106,12 +107,12 @@ class CallQueue:
                     self._give_room(job.size)
 
     def begin(self) -> bool:
-        """Take the next waiting call. Return False if no call waits, or the server is to stop."""
+        """Take the next waiting call. Return False if no call waits, or if the server has to stop."""
         with self._lock:
             return self._begin()
 
     def wait(self) -> bool:
-        """Wait for a call and begin it. Return False at the end of the input, or if the server is to stop."""
+        """Wait for a call and begin it. Return False at the end of the input, or if the server has to stop."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stop.requested)
             return self._begin()  # under the lock, so that the call cannot be cancelled in between
@@ -131,10 +132,10 @@ class CallQueue:
                 self._give_room(size)
 
     def warm_up(self) -> bool:
-        """Prepare the first call until input arrives. Return whether preparation is finished.
+        """Prepare for the first call until input arrives. Return whether the preparation is finished.
 
-        Steps that every call needs come first; a short wait follows, so that a scripted call need not wait for the
-        steps that only some calls need.
+        The steps that every call needs come first. Then a short wait follows, so that the first call of a scripted
+        client does not have to wait for the steps that only some calls need.
         """
         waits = iter([_SCRIPTED_CALL_S])
         return self._app.warm_up(
@@ -146,7 +147,7 @@ class CallQueue:
         self._side_reader.end()
 
     def _end_of_input(self) -> None:
-        """Note that no more lines come: the input has ended, or the server is to stop."""
+        """Note that no more lines come: the input has ended, or the server has to stop."""
         if self._stop.requested:
             log.info(STOPPING)
             self._app.stop()
@@ -196,7 +197,7 @@ class CallQueue:
         self._tell()
 
     def _tell(self) -> None:
-        if self._side_reader.is_constant:  # without a reading thread no thread waits on this condition
+        if self._side_reader.is_constant:  # otherwise no thread waits on this condition
             self._changed.notify_all()
 
     def _forget(self, job: _Job) -> None:
@@ -205,7 +206,7 @@ class CallQueue:
 
 
 def correlation_key(id: Id) -> str | int:
-    """Return the form in which ids are compared: "7" and 7 are one request to the clients that echo ids as text."""
+    """Return the form in which ids are compared: some clients echo ids as text, so "7" and 7 are the same request."""
     if isinstance(id, str):
         try:
             return int(id)

@@ -24,7 +24,7 @@ MOST = 100
 
 
 def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
-    """Return the result of a request for one of METHODS, without the fields that only one protocol era has. Raise
+    """Return the result of a request for one of METHODS, without the fields that exist in only one protocol era. Raise
     Fault, without an id.
     """
     return METHODS[method](ctx, params)

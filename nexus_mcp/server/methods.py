@@ -1,16 +1,16 @@
-"""The methods of both protocol eras, with the shapes of their params and the check against a shape.
+"""List the methods of both protocol eras with the shapes of their params, and check values against a shape.
 
 Like the official SDK, the server first checks the params of every method of the protocol (-32602), also of methods that
 it does not serve, and only then refuses those (-32601). `HANDLED` names the methods that it serves.
 
 A shape is
-- a word: "any", "string", "integer", "token" (string or integer), "boolean", "object" (any members);
+- a word: "any", "string", "integer", "token" (string or integer), "boolean", "object" (any fields);
 - a frozenset: one of these strings;
 - a list of one shape: an array of such items;
 - a tuple: any one of these shapes;
-- {"*": shape}: an object whose members all have this shape;
-- any other dict: an object with these members. "name?" may be missing or null, "name~" may be missing but not null.
-  Members it does not name are allowed.
+- {"*": shape}: an object whose fields all have this shape;
+- any other dict: an object with these fields. "name?" may be missing or null, "name~" may be missing but not null.
+  Fields that it does not name are allowed.
 
 Integers and booleans are the values that the official SDK accepts as integers and booleans.
 """
@@ -62,7 +62,7 @@ def _fits_word(word: str, value: Any) -> bool:
 
 def _is_integer(value: Any) -> bool:
     if isinstance(value, str):
-        import re  # a number sent as a string: rare, and only the ttl of a task can be one
+        import re  # imported late: only the ttl of a task may be a number sent as a string
 
         return re.fullmatch(r"\s*[+-]?[0-9]+(_[0-9]+)*(\.0*)?\s*", value) is not None
     return isinstance(value, int) or (isinstance(value, float) and value.is_integer())

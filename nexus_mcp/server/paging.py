@@ -18,7 +18,7 @@ SIZE = 100
 
 
 def page(cursor: str | None, parts: Sequence[Items]) -> tuple[list[Any], str]:
-    """Return (the items of the page at `cursor`, the next cursor, "" on the last page).
+    """Return (the items of the page at `cursor`, the next cursor); the next cursor is "" on the last page.
 
     Each of `parts` yields (key, item) in key order, starting after a key. None or "" as cursor means the first page.
     Raise Fault for a cursor that this function did not make.

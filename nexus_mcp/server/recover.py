@@ -1,6 +1,6 @@
 """Recover the id of a request that is not valid JSON, so that its caller gets an error response.
 
-A wrong id would fail another request, so in doubt the result is None. An id counts only if all text before it reads as
+A wrong id would fail another request, so in doubt the result is None. An id counts only if all text before it is the
 fields of one object, if the readable rest has no other field `id`, and if the line was not truncated within the id.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TAIL = 4096  # bytes of an over-long line that are kept for `id_in_tail`
 
-# Possessive quantifiers: a broken line of megabytes must not be tried twice.
+# Possessive quantifiers prevent backtracking in a malformed line of several megabytes.
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _OPEN = re.compile(rb"[ \t\r\n]*\{")
 _KEY = re.compile(rb"[ \t\r\n]*(" + _STRING + rb")[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
@@ -35,8 +35,8 @@ _LAST_ID = re.compile(
 
 
 class Head:
-    """The facts in the readable beginning of a line. `cut`: the beginning ended inside a value, and was valid up to
-    there.
+    """The result of reading the beginning of a line. `cut`: the line was valid JSON up to its end, which is inside a
+    value.
     """
 
     __slots__ = ("cut", "id")
@@ -52,7 +52,7 @@ def id_in_line(line: bytes) -> Id:
 
 
 def id_in_head(line: bytes) -> Head:
-    """Read the fields of the outermost object as far as they are JSON, whatever their values hold."""
+    """Read the fields of the outermost object as far as they are JSON, and return what is known of the id."""
     opened = _OPEN.match(line)
     if opened is None:
         return Head(None, cut=False)
@@ -78,7 +78,7 @@ def id_in_head(line: bytes) -> Head:
 
 
 def id_in_tail(head: Head, tail: bytes, *, whole: bool) -> Id:
-    """Return the id of a line that is too long, of which only beginning and end were stored. `whole`: see
+    """Return the id of a line that is too long, of which only the beginning and the end were stored. `whole`: see
     Nesting.is_whole.
     """
     match = _LAST_ID.search(tail) if head.cut else None
@@ -93,7 +93,7 @@ class Nesting:
 
     def __init__(self) -> None:
         self._open: list[bytes] = []  # the closing marks of open containers
-        self._string = b""  # carried over from an open string: its quote, and half an escape
+        self._string = b""  # if a part ended in a string: its quote, and half an escape
         self._begun = False
         self._broken = False
 

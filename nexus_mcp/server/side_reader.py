@@ -1,7 +1,8 @@
 """Read input on a second thread while a call runs, and notice a stop request meanwhile.
 
-Handing each line from a reading thread to a working one costs more than a short call (docs/decisions/0051). So one
-thread reads and works. The second one sleeps in the kernel, which wakes it for input that arrives during a call.
+To pass each line from a reading thread to a working thread costs more than a short call (docs/decisions/0051). So one
+thread reads the lines and runs the calls. The second thread sleeps in the kernel, which wakes it when input arrives
+during a call.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _READABLE = getattr(select, "EPOLLIN", 0) | _ONESHOT
 class SideReader:
     """A context manager in which a separate thread reads the input with `read_on`.
 
-    Where the system cannot wake a thread for that (`is_constant`), the thread reads from its start to the end of the
-    input. The thread calls `over` when the server is to stop, or when such reading has ended. The constructor raises
+    If the system cannot wake a thread (`is_constant`), the thread reads constantly, up to the end of the input. The
+    thread calls `over` when the server has to stop, or when its constant reading has ended. The constructor raises
     OSError or RuntimeError when the system has no descriptor or no thread left, and then leaves nothing behind.
     """
 
@@ -52,7 +53,8 @@ class SideReader:
             self._epoll = self._make_epoll()
             self._has_ended = allocate_lock()
             self._has_ended.acquire()
-            # Not threading.Thread: its start waits until the thread runs, which delays the first call by 0.3 ms.
+            # threading.Thread is not used, because its start waits until the thread runs, which delays the first call
+            # by 0.3 ms.
             start_new_thread(self._run, ())
         except BaseException:
             os.close(self._writer)
@@ -70,7 +72,7 @@ class SideReader:
             self._watch(_READABLE)
 
     def rest(self) -> None:
-        """Leave reading to the caller from now on; a read under way on the thread still completes."""
+        """Let the caller read from now on; if the thread is reading, it completes that read first."""
         if self._epoll is not None and self._lasts:
             self._lasts = False
             self._watch(_ONESHOT)
@@ -79,7 +81,7 @@ class SideReader:
         assert self._epoll is not None
         try:
             self._epoll.modify(self._source.fd, events)
-        except OSError as error:  # no memory: input is read once the call is over
+        except OSError as error:  # no memory: the input is read after the call
             log.warning(f"input that arrives during a call is read after it: {error.strerror}")
 
     __enter__ = begin
@@ -93,10 +95,12 @@ class SideReader:
         if hasattr(select, "poll"):
             self._has_ended.acquire()
             self._close()
-        # Without poll the thread may be in a read that nothing wakes: it ends with the process.
+        # Without poll the thread may hang in a read: then it ends with the process.
 
     def _make_epoll(self) -> select.epoll | None:
-        """Return the epoll that wakes the thread; None on other systems and for always ready input, such as a file."""
+        """Return the epoll that wakes the thread; None on other systems, and for input that is always ready, such as a
+        file.
+        """
         if not hasattr(select, "epoll"):
             return None
         epoll = select.epoll()

@@ -1,6 +1,6 @@
 """Check a call's arguments in the contract's order: unknown names, missing ones, types and values.
 
-All faults of the first kind that occurs are reported together, up to a hundred unknown names. Three habits of model
+All faults of the first kind that occurs are reported together, but at most 100 unknown names. Three habits of model
 clients are accepted: a number sent as a string, an array or object sent as its JSON text, and null for an optional
 parameter.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.tools.definition import Tool
 
 _SHOWN_NAME = 60
-_MOST_UNKNOWN = 100  # a line has room for hundreds of thousands of names
+_MOST_UNKNOWN = 100  # one line can hold hundreds of thousands of names
 
 
 class _Unfit(Exception):
@@ -54,7 +54,7 @@ def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any
 
 
 def _shown(name: str) -> str:
-    """Return the name of an unknown parameter, safe and short enough for a message."""
+    """Return the name of an unknown parameter, escaped and shortened for a message."""
     from nexus_mcp.quoting import quoted
 
     return quoted(name, _SHOWN_NAME)
@@ -119,11 +119,12 @@ _BY_TYPE = {"string": _string, "integer": _integer, "array": _array, "object": _
 
 
 def _number_in(text: str) -> Any:
-    """Return the number in `text`, which must be a JSON number as a whole; None otherwise."""
+    """Return the number in `text`; None if `text` as a whole is not a JSON number."""
     if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
         return None
     try:
-        # Python refuses to parse so many digits. Infinity is then refused as too large, as for a number without quotes.
+        # Python refuses to parse so many digits. Return infinity instead, which is refused as too large, like such a
+        # number without quotes.
         return strict_decoder(float, _int_or_infinity).decode(text)
     except ValueError:
         return None

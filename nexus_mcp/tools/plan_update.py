@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    # (the changed plan, the fields of an issue that are new, the answer)
+    # (the changed plan, the changed fields of the issue, the answer)
     Change = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 
 

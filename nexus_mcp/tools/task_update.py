@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Set the status; every status may follow every other."""
+    """Set the status; any status may change to any other."""
 
     def change(now: Transaction) -> dict[str, Any]:
         there = now.tasks
@@ -44,7 +44,8 @@ TOOL = Tool(
     required=("id", "status"),
     output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
-    # The tool changes state and metadata of a task: an agent that may not use one of the classes may not use the tool.
+    # The tool changes the state and the metadata of a task, so it belongs to both classes: an agent that may not use
+    # one of them may not use the tool.
     classes=(TASK_STATE, TASK_METADATA),
     idempotent=True,
 )

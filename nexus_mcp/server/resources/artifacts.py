@@ -1,6 +1,6 @@
 """Resource nexus://artifacts/{+path}: files that agents left for each other, with their MIME types.
 
-The MIME table is our own: that of the system differs between machines.
+The MIME table is our own, because the system's table differs between machines.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
 
     Unsafe names and special files are left out: they cannot be read either.
     """
-    # Entries of earlier pages are skipped by name only: there may be a hundred pages.
+    # Entries of earlier pages are skipped by their name alone, because there may be a hundred pages.
     for name in sorted(name for name in folder.names() if not after or name >= after[0]):
         rest = after[1:] if after and name == after[0] else []
         if (after and name == after[0] and not rest) or not is_safe(name):
@@ -112,7 +112,7 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
             seen = os.lstat(os.path.join(folder.path, name))
             if stat.S_ISREG(seen.st_mode):
                 path = above + name
-                kind = type_by_name(name)  # a type by content would mean reading every file
+                kind = type_by_name(name)  # the type by content would require reading every file
                 yield Entry(path, {"path": path}, title=path, size=seen.st_size, modified=seen.st_mtime, mime_type=kind)
             elif stat.S_ISDIR(seen.st_mode) and depth < MAX_SEGMENTS:
                 below = folder.child(name)
@@ -120,8 +120,8 @@ def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[
                     with below:
                         yield from _walk(below, f"{above}{name}/", rest, depth + 1)
         except (OSError, PathRefused):
-            continue  # removed or replaced meanwhile
-        except NexusError as error:  # list the others
+            continue  # another process removed or replaced it meanwhile
+        except NexusError as error:  # list the other folders
             log.warning(f"not all artifacts are listed: {error}")
 
 

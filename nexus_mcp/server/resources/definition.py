@@ -73,7 +73,7 @@ class Template:
             name, equals, value = part.partition("=")
             if not equals or name not in self.query or name in values:
                 raise BadUri(f"its query may have {' and '.join(self.query)}, each once and with a value")
-            values[name] = _decoded(value.replace("+", " "))  # forms encode a blank as +, templates as %20
+            values[name] = _decoded(value.replace("+", " "))  # HTML forms encode a blank as +, URI templates as %20
         return values
 
     def filled(self, values: Mapping[str, str]) -> str:
@@ -94,9 +94,9 @@ def _decoded(text: str) -> str:
 JSON = "application/json"
 MARKDOWN = "text/markdown"
 LIMIT = 4 << 20
-"""Largest note or artifact that is read, in bytes: as much as one input line can hold."""
+"""The maximum size in bytes of a note or artifact that is read: as much as fits into one input line."""
 SIZED = 1 << 20
-"""Largest file, in bytes, that is read only to list the size of its resource."""
+"""The maximum size in bytes of a file that is read only to list the size of its resource."""
 
 
 class Missing(Exception):
@@ -108,13 +108,13 @@ class Missing(Exception):
 
 
 class Refused(Exception):
-    """The URI is invalid whatever the files hold; the text is the reason."""
+    """The URI is invalid, independent of the files; the text is the reason."""
 
 
 class ReadContext:
     """The context of a request that reads: the workspace, its store and the client.
 
-    `prefix` goes before the names of tools; `is_modern` is true for protocol version 2026-07-28. `noting` is the same
+    `prefix` precedes the names of tools; `is_modern` is true for protocol version 2026-07-28. `noting` is the same
     store with a short lock timeout, for access counts. The catalog is read once per request.
     """
 
@@ -237,9 +237,10 @@ def as_json(value: dict[str, Any]) -> list[Content]:
 
 
 def size_of(read: Callable[[], list[Content]]) -> int | None:
-    """Return the size of the content in bytes; None if it cannot be read now: a read of the resource says why."""
+    """Return the size of the content in bytes; None if it cannot be read now (a read of the resource reports why)."""
     try:
-        # A lone surrogate goes out as U+FFFD, which has as many bytes as the surrogate that is accepted here.
+        # A lone surrogate is sent as U+FFFD, which has 3 bytes in UTF-8. With `surrogatepass` the surrogate has 3
+        # bytes, too.
         return sum(len((content.text or "").encode("utf-8", "surrogatepass")) for content in read())
     except NexusError:
         return None
@@ -263,7 +264,7 @@ def is_safe(name: str) -> bool:
 def read_file(folder: Folder | None, path: str) -> bytes | None:
     """Return the bytes of the file at a checked path below `folder`; None when there is none.
 
-    Raise PathRefused, StorageError, and StateError for one that is too large.
+    Raise PathRefused, StorageError, and StateError if the file is too large.
     """
     if folder is None:
         return None
@@ -271,13 +272,13 @@ def read_file(folder: Folder | None, path: str) -> bytes | None:
         place, name = paths.find(stack, folder, path)
         try:
             return None if place is None else place.read(name, LIMIT)
-        except StateError as error:  # too large, not broken
+        except StateError as error:  # the file is too large, not corrupt
             advice = "Read the file itself, a part at a time, or have its author split it."
             raise StateError(error.file, error.problem, next_step=advice) from None
 
 
 def info(folder: str, name: str) -> os.stat_result | None:
-    """Return the status of the regular file `name` in `folder`; None for anything else."""
+    """Return the stat of the regular file `name` in `folder`; None if it is no regular file."""
     with suppress(OSError, ValueError):
         seen = os.lstat(os.path.join(folder, name))
         if stat.S_ISREG(seen.st_mode):

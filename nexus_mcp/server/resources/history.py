@@ -57,7 +57,7 @@ HISTORY = Resource(
 
 
 MOST_WORDS = 10_000
-"""Largest number of the newest cycles offered for completion."""
+"""The maximum number of cycles, the newest ones, that are offered for completion."""
 
 
 def read_cycle(ctx: ReadContext, values: Values) -> list[Content]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def file_entries(path: str, read: Read | None = None) -> Callable[[ReadContext, str | None], Iterator[Entry]]:
     """Return the function `entries` of a resource kind with one resource, the file `path` below .nexus.
 
-    Its size is that of the result of `read`. A large file is not read for its size: clients list resources often.
+    Its size is that of the result of `read`. A large file is not read only for its size, because clients list resources
+    often.
     """
 
     def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:

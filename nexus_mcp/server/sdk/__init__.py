@@ -1,6 +1,6 @@
 """Serve the tools through the official SDK's low-level server: `serve --sdk`, the differential test's reference.
 
-The transport is ours (bounded lines, errors for unreadable input, signals); everything behind it is the SDK's.
+The transport is our own (bounded lines, errors for unreadable input, signals); the rest is the SDK's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["build_server", "serve_sdk"]
 
 
 def serve_sdk(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
-    """Serve one connection through the SDK until the same events that end stdio.serve. Return the exit code, 0."""
+    """Serve one connection through the SDK until an event that would also end stdio.serve. Return the exit code, 0."""
 
     def run(source: Source, sink: Sink, stop: Stop) -> None:
         watch = Watch(stop, app.stop)

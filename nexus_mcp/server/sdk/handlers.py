@@ -1,6 +1,6 @@
 """Register tools and read requests as handlers of the SDK's server, run one at a time in arrival order.
 
-A turn lasts until its response was written or dropped.
+A turn ends when its response was written or dropped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ PARAMS: dict[str, type[types.RequestParams]] = {
 
 
 class Turns:
-    """A queue of turns. `at_once`: for transports that do not report when a response was written."""
+    """A queue of turns. With `at_once` a turn ends when its answer exists, for transports that do not report written
+    responses.
+    """
 
     def __init__(self, *, at_once: bool = False) -> None:
         self._at_once = at_once
@@ -58,13 +60,13 @@ class Turns:
         self._turn.release()
 
     def answer(self, id: Id, answer: Answer) -> None:
-        """Note that the SDK writes this answer now."""
+        """Record that the SDK writes this answer now."""
         self._unwritten[id].append(answer)
         if self._at_once:
             self.settle(id, delivered=True)
 
     def settle(self, id: Id, *, delivered: bool) -> None:
-        """End the turn of a response that was written, or cannot be. Ignores ids of other requests."""
+        """End the turn of a response that was written or cannot be written. Ids of other requests are ignored."""
         answers = self._unwritten.get(id)
         if not answers:
             return
@@ -101,15 +103,15 @@ class NexusServer(Server[Any]):
         )
 
     def get_capabilities(self, *_: Any, protocol_version: str | None = None, **__: Any) -> types.ServerCapabilities:
-        """Return our table of capabilities: the SDK cannot know which lists never change."""
+        """Return our table of capabilities, because the SDK does not know which lists never change."""
         return types.ServerCapabilities.model_validate(CAPABILITIES[protocol_version == MODERN_VERSION])
 
 
 def build_server(app: App, turns: Turns | None = None, stop: Stop | None = None) -> NexusServer:
     """Return the SDK's server for the app.
 
-    The transport settles each answer in `turns`, and the next call waits for that; without `turns` every answer
-    counts as written. Once `stop` is due no call begins. The transport calls `subscribing.end` before it closes the
+    The transport calls `turns.settle` for each answer, and the next call waits for that. Without `turns` every answer
+    counts as written. No call begins once `stop` is due. The transport calls `subscribing.end` before it closes the
     SDK's input, to answer the open requests.
     """
     server = NexusServer(app)
@@ -153,12 +155,12 @@ class _Tools:
         return result
 
     async def _run(self, tool: str, arguments: dict[str, Any] | None, client: str) -> Answer:
-        answers: list[Answer] = []  # outlives a cancellation, which lets the thread finish first
+        answers: list[Answer] = []  # filled even if the call is cancelled: the thread finishes first
         try:
             if self._stop is not None and self._stop.is_due():
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
             await anyio.to_thread.run_sync(lambda: answers.append(self._app.call(tool, arguments, client)))
-            await anyio.lowlevel.checkpoint_if_cancelled()  # cancelled meanwhile: the SDK will not write this answer
+            await anyio.lowlevel.checkpoint_if_cancelled()  # if cancelled meanwhile, the SDK writes no answer
         except MCPError:
             raise
         except UnknownTool as error:

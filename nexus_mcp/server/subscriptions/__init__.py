@@ -1,1 +1,1 @@
-"""Subscriptions to resources: which files they depend on, and polling those files four times a second."""
+"""Serve subscriptions to resources: find the files on which they depend, and poll those files four times a second."""
