@@ -1,4 +1,4 @@
-"""The agents of all sessions of a harness: the entries of the tracker, and data for which it has no field.
+"""Compute the agents of all sessions of a harness: the entries of the tracker, and data for which it has no field.
 
 The tracker has no field for an agent's session, nor for names that its schema refuses. store/agents.py stores both in
 agents.extension.jsonl, under the agent's id and started_at: no two entries share this pair.
@@ -6,8 +6,8 @@ agents.extension.jsonl, under the agent's id and started_at: no two entries shar
 Each line of agents.extension.jsonl is an object with a kind. A hook that cannot get the lock in time appends an event
 (`spawn`, `resume`, `complete`). The next lock holder applies the event to the tracker. It first appends a `fold` line:
 the checksum of the tracker that it is about to write, the ids of all events in that tracker, and the data for which the
-tracker has no field. A fold line counts only while the tracker has its checksum. So a lock holder that dies between the
-two writes has changed nothing, and no event is counted twice. A `seen` line has the time of an event that changed no
+tracker has no field. A fold line counts only while the tracker has its checksum. So if a lock holder dies between the
+two writes, nothing has changed, and no event is counted twice. A `seen` line has the time of an event that changed no
 agent.
 """
 
@@ -32,7 +32,9 @@ SPAWN, RESUME, COMPLETE = "spawn", "resume", "complete"
 ANONYMOUS = ""
 """The session of all events without a session_id, and of all entries without a known session."""
 MOST_NAMES = 16
-"""Names of one agent that are stored beside that in the tracker. An agent with this many may have had more."""
+"""The maximum number of names of one agent that are stored beside its name in the tracker. An agent with this many
+names may have had more.
+"""
 _TIMES = ("started_at", "last_resumed_at", "stopped_at")
 _SHORTEST_TIME = len("2026-01-01T00:00:00Z")
 
@@ -52,18 +54,18 @@ class Records:
         self.seen = seen
 
     def session_of(self, entry: Entry) -> str:
-        """Return the session that the agent belongs to; ANONYMOUS where none is known."""
+        """Return the session to which the agent belongs; ANONYMOUS if none is known."""
         session: str = self._extra(entry).get("session_id", ANONYMOUS)
         return session
 
     def names_of(self, entry: Entry) -> list[str]:
-        """Return all names that events used for the agent, that of the tracker first; [] when it has none."""
+        """Return all names that events used for the agent, the name in the tracker first; [] if it has none."""
         name = entry.get("agent_name")
         return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
 
     def names_for(self, agent_id: str, session: str) -> tuple[list[list[str]], bool, bool]:
-        """Return (`names_of` each agent that an event may mean; whether the session itself has such an agent; whether
-        one of them may have a name that was not stored).
+        """Return (`names_of` each agent to which an event may refer; whether the session itself has such an agent;
+        whether one of these agents may have a name that was not stored).
 
         An event refers to the agent of its session. If that session has no such agent, or the event names no session,
         the restrictions of the agents with this id in all sessions apply together.
@@ -83,7 +85,7 @@ class Records:
         return next((entry for entry in reversed(self.all(agent_id)) if self.session_of(entry) == session), None)
 
     def pairs(self) -> set[tuple[str, str]]:
-        """Return the id and the session of each agent whose id is a text: another program may write any value."""
+        """Return the id and the session of each agent whose id is a text; another program may write other values."""
         named = (entry for entry in self.entries if isinstance(entry.get("agent_id"), str))
         return {(entry["agent_id"], self.session_of(entry)) for entry in named}
 
@@ -109,11 +111,9 @@ class Records:
         return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
 
     def ended(self, before: str, after: str) -> set[str]:
-        """Return the sessions without an event between these two times. A session whose times cannot be read is not
-        among them.
-        """
+        """Return the sessions that have no event between these two times, except those with an unreadable time."""
         last = dict(self.seen)
-        for entry in self.entries:  # once, because there may be thousands of sessions
+        for entry in self.entries:  # computed once, because there may be thousands of sessions
             session = self.session_of(entry)
             last[session] = max(last.get(session, ""), *_times(entry))
         return {session for session, at in last.items() if at and not before <= at <= after}
@@ -157,7 +157,7 @@ class _Working:
         return Records(self._entries, self._extras, self._seen)
 
     def apply(self, event: Event) -> bool:
-        """Put the event into the records. Return False, with nothing changed, for an unknown agent."""
+        """Apply the event to the records. For an unknown agent, change nothing and return False."""
         kind, session, at = event["kind"], event.get("session_id", ANONYMOUS), event["at"]
         number = self._own.get((event["agent_id"], session))
         if number is None:
@@ -215,7 +215,7 @@ def is_time(value: object) -> bool:
 FOLD, SEEN = "fold", "seen"
 EVENTS = (SPAWN, RESUME, COMPLETE)
 _REMEMBERED = 200
-"""Ids of events that a fold line keeps after the lines of these events were removed."""
+"""The number of event ids that a fold line keeps after the lines of these events were removed."""
 _EVENT_TEXTS = ("session_id", "agent_name", "last_message")
 
 
@@ -237,7 +237,7 @@ def is_line(value: object) -> bool:
 
 
 def select_lines(values: Iterable[Line | None]) -> list[Line]:
-    """Return the values that are lines (`is_line`)."""
+    """Return those values for which `is_line` is true."""
     return [value for value in values if value is not None and is_line(value)]
 
 
@@ -249,8 +249,8 @@ def is_event(line: Line) -> bool:
 def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
     """Return (the fold line of this tracker, its number in `lines`).
 
-    A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then the line is derived
-    from the last fold line.
+    A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then it is derived from
+    the last fold line.
     """
     folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
     exact = [number for number in folds if lines[number]["tracker"] == checksum]
@@ -268,8 +268,8 @@ def merge(
     entries: list[Entry], checksum: str, lines: list[Line], harness_id: str
 ) -> tuple[Records, list[str], Line, bool]:
     """Return (the agents of a tracker with these entries and this checksum, with the data that the lines add; the ids
-    of `_known_events`; the fold line of `_find_base`; whether that line is in the lines). Without it data may be
-    missing.
+    of `_known_events`; the fold line of `_find_base`; whether the lines contain a fold line of this tracker). Without
+    such a line, data may be missing.
     """
     fold, at = _find_base(entries, checksum, lines)
     is_exact = any(line["kind"] == FOLD and line["tracker"] == checksum for line in lines)
@@ -277,7 +277,7 @@ def merge(
     records = Records(entries, _extras(fold), seen)
     done = frozenset(fold["events"])
     waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
-    # A line that a lock holder moved may come after later lines of its agent.
+    # A lock holder may have moved a line behind later lines of its agent.
     records = records.apply_all(_ordered(waiting.values()), harness_id)
     for line in lines[at + 1 :]:
         if line["kind"] == SEEN:
@@ -286,7 +286,7 @@ def merge(
 
 
 def _known_events(lines: Iterable[Line]) -> list[str]:
-    """Return the ids of the events in the lines, and the latest of those that are already in the tracker.
+    """Return the ids of the events in the lines, and the newest ids of events that are already in the tracker.
 
     A hook that was stopped during an append may append its line again when it continues.
     """
@@ -301,7 +301,7 @@ def _known_events(lines: Iterable[Line]) -> list[str]:
 
 
 def make_fold(records: Records, checksum: str, events: Iterable[str]) -> Line:
-    """Return the fold line for a tracker of this checksum that contains these events."""
+    """Return the fold line for a tracker that has this checksum and contains these events."""
     agents = [
         {"agent_id": agent_id, "started_at": started_at, **extra}
         for (agent_id, started_at), extra in _needed(records).items()

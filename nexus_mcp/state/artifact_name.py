@@ -12,7 +12,7 @@ from nexus_mcp.log import UNSEEN
 
 MAX_SEGMENT_BYTES = 200
 MAX_SEGMENTS = 16
-# Formatting characters that make a name look like another name, or invisible.
+# Formatting characters that make a name invisible, or make it look like another name.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 # Characters of other Unicode categories that are invisible too.
 _UNSEEN = UNSEEN | {"\ufe0f"}
@@ -59,7 +59,7 @@ def _segment_problem(part: str, temporary_prefix: str) -> str:
     rules = (
         (part == "", "has an empty segment"),
         (part in (".", ".."), 'has a segment "." or ".."'),
-        # Not only at the start: GIT~1 is another name of .git on Windows.
+        # `~` is refused everywhere, because on Windows GIT~1 is another name of .git.
         ("~" in part, "has a ~"),
         (part.startswith("-"), "has a segment that starts with -"),
         (":" in part, "has a colon"),

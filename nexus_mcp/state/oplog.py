@@ -1,9 +1,9 @@
-"""Entries of the operation log: the changes of files, and which entries can be undone.
+"""Make the entries of the operation log, and compute which of them can be undone.
 
 A delta turns the new bytes of a file back into the old ones: it is small for a small change.
 
-schemas/oplog/entry.schema.json defines an entry. Checksums protect against accidents only: a program that could forge
-one could write the file, and a stronger one would cost every server the 4 MB of hashlib (docs/decisions/0041).
+schemas/oplog/entry.schema.json defines an entry. Checksums protect only against accidents: a program that could forge
+one could also write the file, and a stronger checksum would cost every server 4 MB for hashlib (docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNKNOWN = "unknown"
 LOG_ADVICE = "See nexus-mcp log."
 PAST_ADVICE = "Undo goes no further back; it still takes back later changes."
 _CLIENT_LENGTH = 100
-_CONTINUES = range(0x80, 0xC0)  # bytes within a character of UTF-8
+_CONTINUES = range(0x80, 0xC0)  # the bytes after the first byte of a UTF-8 character
 _SLICE_BYTES = 1 << 16  # bytes that are compared at a time
 
 
@@ -118,8 +118,8 @@ def without_text(full: Entry) -> Entry:
 
 
 def mark(data: bytes | None) -> Mark | None:
-    """Return a checksum of the bytes of a file, against accidents only; None for no file."""
-    import zlib  # imported late: a shared library
+    """Return a checksum of the bytes of a file, which protects only against accidents; None for no file."""
+    import zlib  # imported late: it loads a shared library
 
     return None if data is None else {"size": len(data), "crc32": zlib.crc32(data)}
 
@@ -155,12 +155,12 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
         if line is None:
             problem = f"Line {number} of the operation log cannot be read, so its change is unknown"
             raise _refused(found, problem, f" {PAST_ADVICE}")
-        if "cycle" in line:  # before the checks below: undo never goes past a cycle
+        if "cycle" in line:  # checked first, because undo never goes past a closed cycle
             raise _refused(found, f"{describe(line)} put a cycle into the history, which only grows")
         if "undoes" in line or line["id"] in gone:
             continue
         if is_permanent(line):
-            raise _refused(found, f"What there was before {describe(line)} was not kept")
+            raise _refused(found, f"The content before {describe(line)} was not kept")
         found.append(line)
     if len(found) < count:
         raise _too_few(len(found))
@@ -180,9 +180,7 @@ def check_completed(line: Entry | None) -> None:
 
 
 def is_permanent(line: Entry) -> bool:
-    """Return whether undo never takes the change back: it added a cycle to the history, or the log lacks the old
-    content.
-    """
+    """Return whether undo can never take the change back, because it added a cycle or the log lacks the old content."""
     return "undoes" not in line and ("cycle" in line or any("before" not in file for file in line["files"]))
 
 
@@ -258,7 +256,7 @@ def make_delta(before: bytes, after: bytes, *, is_known_text: bool = False) -> d
     With `is_known_text` the caller has decoded `before`.
     """
     if not (is_known_text or is_text(before)):
-        return None  # refused as a whole, even if the part that differs is UTF-8
+        return None  # None for the whole file, even if only the equal part is not UTF-8
     most = min(len(before), len(after))
     prefix = _common(before, after, most, "big")
     suffix = _common(before, after, most - prefix, "little")
@@ -289,8 +287,8 @@ def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]
     """Return how many bytes, at most `most`, both have in common: at their beginning ("big") or at their end
     ("little").
 
-    It compares slices, each twice as long as the one before, because comparing single bytes is slow. The first pair of
-    different slices is read as two numbers in this `order`: their highest different bit lies in the first different
+    It compares slices, each twice as long as the one before, because it is slow to compare single bytes. The first pair
+    of different slices is read as two numbers in this `order`: their highest different bit lies in the first different
     byte.
     """
     low, step = 0, 256

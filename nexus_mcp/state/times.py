@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 LAST = "9999-12-31T23:59:59.999Z"
-"""The last stamp, for a clock beyond the years of the contract; doctor reports it."""
+"""The last possible stamp, for a clock after the year 9999; doctor reports it."""
 _SECOND = len("2026-01-31T08:15:00.")
 _MS = 1000
 
@@ -47,14 +47,15 @@ def next_after(text: str) -> str | None:
         moment = moment.astimezone(UTC) + timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         return None
-    # Not %Y, which drops the leading zeros of early years: stamps are compared as text.
+    # %Y would drop the leading zeros of early years, but stamps are compared as text.
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def first_free(text: str, taken: Set[bytes]) -> str:
     """Return the first stamp from `text` on that is not in `taken` (ASCII texts); `text` itself if there is none.
 
-    A second whose milliseconds are all taken is skipped in one step, so a million of them do not take a million steps.
+    A second whose milliseconds are all taken is skipped in one step, so a million taken stamps do not need a million
+    steps.
     """
     from collections import Counter
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
-LOOKS = 8  # reads of several files before the lock is taken
-_TRIES = 5  # to create the folders of a first write, while other failing writers remove them
+LOOKS = 8  # attempts to read several files before the lock is taken
+_TRIES = 5  # attempts to create the folders of a first write, which failing writers may remove
 
 
 class Access:
@@ -79,7 +79,7 @@ class Access:
             yield state
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """Return the result of `at` for the two folders, as of a moment when no change of several files is half done.
+        """Return the result of `at` for the two folders, read while no change of several files is half done.
 
         It takes no lock unless a journal exists before or after the call of `at`. A read during a change may see old
         files and new ones, but then the journal exists after the read: the change is completed, and `at` is called
@@ -351,8 +351,7 @@ class Deadline:
     def at(self, state: Folder) -> float:
         """Return how many seconds to wait for the lock in this folder.
 
-        Raise JournalError if a pending change is too large for a call that limits all its waits together, as a hook
-        does.
+        Raise JournalError if a pending change is too large for a call with `in_all`, such as a hook.
         """
         waiting = None if self._end is None else state.look(journal.NAME)
         if waiting is not None and waiting.st_size > HOOK_LIMIT:

@@ -1,6 +1,6 @@
-"""The agents of a harness on disk: agent-tracker.json (the contract defines its format) and agents.extension.jsonl.
+"""Read and write the agents of a harness: agent-tracker.json (in the contract's format) and agents.extension.jsonl.
 
-Readers take no lock and complete no interrupted change: the journal never holds these files.
+Readers take no lock and complete no interrupted change, because the journal never holds these files.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
         else:
             with own:
                 seen = make(_checked(_unlocked(own, harness_id)).records)
-    if seen is None:  # a call that writes nothing leaves no folder
+    if seen is None:  # a call that writes nothing must not leave a folder
         return None
     with own_folder(store, harness_id) as (own, held):
         found = _checked(load(own, harness_id))
@@ -172,7 +172,7 @@ def write(
 
 
 def checksum_of(data: bytes | None) -> str:
-    """Return a checksum of a tracker, against accidents only; "" if there is none."""
+    """Return a checksum of a tracker, which protects only against accidents; "" if there is no tracker."""
     if data is None:
         return ""
     from zlib import crc32
@@ -223,7 +223,9 @@ def _encoded(entries: list[Entry], shown: str) -> bytes:
 OVER_AFTER_S = 24 * 3600.0
 """Seconds without an event after which a session is over."""
 NOTED_AFTER_S = 3600.0
-"""Smallest number of seconds between two stored events of a session: storing each use of a tool would cost too much."""
+"""The minimum number of seconds between two stored events of a session, because to store each use of a tool would cost
+too much.
+"""
 
 
 def touch(store: Store, harness_id: str, session: str, records: Records) -> None:
@@ -238,9 +240,9 @@ def touch(store: Store, harness_id: str, session: str, records: Records) -> None
 
 
 def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
-    """Create all folders; with `reset` remove the agents of the session, and of all sessions that are over.
+    """Create all folders; with `reset` remove the agents of the session and of all sessions that are over.
 
-    Return the new path of a tracker that could not be read, from the project root; "" if there was none. Raise
+    Return the new path, from the project root, to which an unreadable tracker was renamed; "" if there was none. Raise
     StateError, PathRefused and StorageError with nothing written, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
@@ -258,8 +260,8 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
 def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[str], str]:
     """Remove the session's agents, and after the last session the tracker; create memory-access.jsonl if absent.
 
-    Return (the created files, the removed files, the new path of a tracker that could not be read, or ""), as paths
-    from the project root. Raise the errors of `begin`.
+    Return (the created files, the removed files, the new path of an unreadable tracker or ""), as paths from the
+    project root. Raise the errors of `begin`.
     """
     with own_folder(store, harness_id) as (own, held):
         is_made, there = not own.check_plain(ACCESS), own.check_plain(TRACKER)
@@ -288,8 +290,8 @@ def _is_due(store: Store, last: str) -> bool:
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
-    """Return (the agents, the new path of a tracker that could not be read). Rename an unreadable
-    agents.extension.jsonl, too.
+    """Return (the agents, the new path of an unreadable tracker, or ""). Rename an unreadable agents.extension.jsonl,
+    too.
 
     Raise PathRefused, StorageError, NotConfirmed.
     """
@@ -301,7 +303,7 @@ def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
         if not isinstance(fault, StateError):
             raise fault
         # The content of the unreadable file is unknown, so it is kept under a new name. Under its old name it would
-        # stop every session from now on.
+        # make every later session fail.
         file = fault.file.rpartition("/")[2]
         kept = own.show(atomic.set_aside(own, file, f"conflict-{name}"))
     if found.fault is not None:

@@ -73,8 +73,8 @@ def _copy_by_kernel(source: int, target: int, size: int) -> int:
     return done
 
 
-# renameat2(2) with RENAME_EXCHANGE exchanges two names in one step. `os` lacks the call. Importing `ctypes` takes a
-# millisecond and half a megabyte; `_ctypes`, the C module that it uses, takes a third of both.
+# renameat2(2) with RENAME_EXCHANGE exchanges two names in one step. `os` lacks the call. To import `ctypes` takes 1 ms
+# and 0.5 MB; `_ctypes`, the C module that it uses, takes about 33 % of both.
 
 
 _EXCHANGE = 2  # RENAME_EXCHANGE
@@ -176,13 +176,17 @@ except ImportError:  # Windows
 PREFIX = ".nexus-tmp-"
 """Prefix of the names of temporary files."""
 MOST_ASIDE = 8
-"""Limit of the damaged files kept under numbered names: the program that damages them may run in every session."""
+"""The maximum number of corrupt files that are kept under numbered names. There is a limit because the program that
+corrupts them may run in every session.
+"""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PART = 1 << 20  # bytes in one read: os.pread allocates the requested size, even for a short file
 
 
 class Unsynced(Exception):
-    """The rename happened, but the fsync of its folder failed: readers see the new file, a power cut may undo it."""
+    """The rename is done, but the fsync of its folder failed: readers see the new file, but a power cut may undo the
+    rename.
+    """
 
     def __init__(self, cause: OSError) -> None:
         super().__init__(str(cause))
@@ -221,7 +225,7 @@ def replace(
 
 
 def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None) -> None:
-    """Replace the file `name` by `data`, or remove it for None. Raise StorageError, NotConfirmed, PathRefused."""
+    """Replace the file `name` by `data`; remove it if that is None. Raise StorageError, NotConfirmed, PathRefused."""
     try:
         if data is None:
             if check is not None:
@@ -245,8 +249,8 @@ def confirm_file(folder: Folder, name: str) -> None:
 def set_aside(folder: Folder, name: str, as_: str) -> str:
     """Rename the file `name` to `as_`, with a number before the suffix if that name is taken; return the new name.
 
-    If there are MOST_ASIDE such files already, the last one is replaced: the first ones show how the damage began.
-    Raise the errors of `put`.
+    If there are MOST_ASIDE such files already, the last one is replaced, because the first ones show how the damage
+    began. Raise the errors of `put`.
     """
     stem, dot, suffix = as_.rpartition(".")
     number, free = 1, as_
@@ -290,9 +294,9 @@ def prepare(
 ) -> str:
     """Write `parts` to a new temporary file, sync it, and return its name. Leaves nothing behind on failure.
 
-    A part is bytes, or a function that is called with the descriptor and writes bytes to it.
-    `mode` decides the permissions of the new file: the stat of a file that has them, or a Copy (folder.py), which sets
-    their limits; None for the usual ones.
+    A part is bytes, or a function that is called with the descriptor and writes bytes to it. `mode` determines the
+    permissions of the new file: the stat of a file with the same permissions, or a Copy (folder.py), which limits them;
+    None means the default permissions.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, mode)

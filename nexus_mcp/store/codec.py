@@ -1,6 +1,6 @@
 """Read and write state files as JSON: strict when reading, one layout when writing.
 
-The C reader does not say where it found a fault, so `locate` reads the text again, token by token, for the error
+The C reader does not report the position of a fault, so `locate` reads the text again, token by token, for the error
 message.
 """
 
@@ -29,7 +29,7 @@ MAX_DIGITS = 4300  # the most digits that Python turns into an int
 
 
 class Invalid(ValueError):
-    """JSON that the grammar or Python's reader allows, and nexus-mcp does not.
+    """JSON that the grammar or Python's reader allows, but nexus-mcp does not.
 
     The message is the reason. `kind` is the fault that `locate` searches for, "" if it has no single place.
     """
@@ -61,14 +61,14 @@ def parse_finite(text: str) -> float:
 def strict_decoder(
     parse_float: Callable[[str], float] = parse_finite, parse_int: Callable[[str], float] | None = None
 ) -> json.JSONDecoder:
-    """Return a decoder that refuses JSON that two readers could understand differently."""
+    """Return a decoder that refuses JSON which two readers could read differently."""
     return json.JSONDecoder(
         object_pairs_hook=_object, parse_constant=_constant, parse_float=parse_float, parse_int=parse_int
     )
 
 
 STRICT = strict_decoder()
-_NEAR = 4096  # characters around a fault that are checked for its kind
+_NEAR = 4096  # the number of characters around a fault in which its kind is searched
 COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _quoted = json.encoder.encode_basestring
 
@@ -119,7 +119,7 @@ def _refusal(text: str, file: str, problem: str, kind: str, depth: int) -> State
 
 def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> StateError:
 
-    lined = "\n" + text  # searched as one text: there may be millions of lines
+    lined = "\n" + text  # searched as one text, because there may be millions of lines
     markers = [at for at in (lined.find("\n<<<<<<< "), lined.find("\n>>>>>>> ")) if at >= 0]
     if markers:
         advice = advice or f"Resolve the merge of {file} in git, then call again."
@@ -133,7 +133,7 @@ def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> 
 def json_fault(error: JSONDecodeError) -> tuple[int, str]:
     """Return (position, problem) of a text that is no JSON. A comma before a closing bracket has its own message."""
     text, at = error.doc, error.pos
-    if text[at : at + 1] == ",":  # newer Pythons report the comma, older ones the bracket
+    if text[at : at + 1] == ",":  # newer versions of Python report the comma, older ones the bracket
         after = text[at + 1 : at + _NEAR].lstrip()
     else:
         before, after = text[max(0, at - _NEAR) : at].rstrip(), text[at : at + 1]
@@ -218,8 +218,8 @@ def without_surrogates(text: str) -> str:
 
 
 KEY, CONSTANT, NUMBER, DIGITS, DEPTH = "key", "constant", "number", "digits", "depth"
-# Possessive quantifiers: with greedy ones a long string takes a hundred bytes of memory per character, and an
-# unterminated one quadratic time.
+# Possessive quantifiers: with greedy ones a long string takes 100 bytes of memory per character, and an unterminated
+# string takes quadratic time.
 _LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++'  # compiled only after an error
 
 

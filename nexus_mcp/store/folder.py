@@ -61,7 +61,7 @@ class Folder:
     def close(self) -> None:
         if self.descriptor is not None and self.descriptor >= 0:
             close_fd(self.descriptor)
-            self.descriptor = -1  # never a valid descriptor; None would mean the current folder
+            self.descriptor = -1  # an invalid descriptor; None would mean the current folder
 
     def make(self, name: str, *, confirm: bool = True) -> tuple[Folder, bool]:
         """Return (the folder `name`, whether it is new); `confirm` syncs its name. Raise PathRefused, StorageError."""
@@ -77,7 +77,8 @@ class Folder:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
                 _share(child.descriptor, above, _allowed(above))
-            # Its creator may have died before it synced the name; no process writes into the folder before that.
+            # The process that created it may have died before it synced the name; no process writes into the folder
+            # before that sync.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
@@ -130,7 +131,7 @@ class Folder:
                 bound = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
                 raise StateError(shown, f"is larger than the {bound} that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1] and len(chunks[0]) != info.st_size:  # a read of size + 1 that returns size is at the end
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # size bytes: the file ends there
                 chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks), fd, info
         except BaseException as error:
@@ -145,8 +146,9 @@ class Folder:
     def open(self, name: str, flags: int, wanted: os.stat_result | Copy | None = None) -> int:
         """Open the file `name` and return a descriptor. Raise PathRefused, StorageError, OSError.
 
-        With O_CREAT an absent file is created. `wanted` decides its permissions: the stat of a file that has
-        them, or a Copy, which sets their limits; None for the usual ones. An existing file keeps its permissions.
+        With O_CREAT an absent file is created. `wanted` determines its permissions: the stat of a file with the same
+        permissions, or a Copy, which limits them; None means the default permissions. An existing file keeps its
+        permissions.
         """
         if not flags & os.O_CREAT:
             return self.open_as(name, flags, 0)
@@ -185,7 +187,7 @@ class Folder:
         return seen
 
     def rename(self, old: str, new: str) -> None:
-        """Rename `old` to `new`; readers see the old or the new file `new`, never none. Raise OSError."""
+        """Rename `old` to `new`; readers see the old or the new file `new` at any time. Raise OSError."""
         if AT:
             os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         else:
@@ -279,7 +281,8 @@ _no_atime = [getattr(os, "O_NOATIME", 0)]
 
 def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> int:
     """Open the file or folder `name` in the folder with the descriptor `within`. Raise OSError."""
-    # Not with O_CREAT: on CIFS a new file may belong to another user, and would stay after the refused call.
+    # O_NOATIME is not combined with O_CREAT: on CIFS a new file may belong to another user, and would stay after the
+    # call failed.
     undated = 0 if flags & os.O_CREAT else _no_atime[0]  # read once: another thread may set it to 0 meanwhile
     try:
         return os.open(name, flags | undated, mode, dir_fd=within)
@@ -346,7 +349,9 @@ def bits_of(info: os.stat_result) -> int:
 
 
 def bits_for(info: os.stat_result, group: int) -> int:
-    """Return the bits for a copy that belongs to `group`: a group other than the file's gets the bits of others."""
+    """Return the permission bits for a copy that belongs to `group`; if that is not the file's group, it gets the bits
+    of "others".
+    """
     bits = bits_of(info)
     return bits if group == info.st_gid else bits & ~_GROUP | (bits << 3) & _GROUP
 
@@ -354,8 +359,8 @@ def bits_for(info: os.stat_result, group: int) -> int:
 class Copy:
     """Limits the permissions of a new file that contains text of other files to the permissions of those files.
 
-    Only the owner can read a `private` file, and the folder's group if it may write in the folder: the members of that
-    group need the file to recover an interrupted change.
+    A `private` file can be read only by its owner, and by the folder's group if that may write in the folder: its
+    members need the file to complete an interrupted change.
     """
 
     __slots__ = ("_sources", "is_private")
@@ -414,7 +419,7 @@ def _group(above: os.stat_result) -> int:
 
 def _allowed(above: os.stat_result) -> int:
     """Return the permissions that the folder `above` gives other users than the owner, for a new file in it."""
-    # If the file belongs to another group, that group gets the permissions of all users of the folder.
+    # If the file belongs to another group, that group gets only the permissions that the folder gives to "others".
     return bits_for(above, _group(above))
 
 
@@ -423,10 +428,10 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
     bits = stat.S_IMODE(info.st_mode)
     if info.st_gid == above.st_gid:
         shared = bits | allowed & _GROUP
-    else:  # a mount that assigns files to another group
+    else:  # the mount assigns the file to another group
         shared = bits & ~_GROUP | bits & _GROUP & (allowed & _OTHERS) << 3
     if shared != bits:
-        # A mount without permission bits refuses the call; every file there has the bits of the mount.
+        # A file system without permission bits refuses the call; there, every file has the bits of the mount.
         with suppress(PermissionError):
             os.fchmod(fd, shared)
 

@@ -1,4 +1,5 @@
-"""Small files of a harness in `.nexus/state/<harness id>/`, and the tool log that all harnesses share.
+"""Read and write the small files of a harness in `.nexus/state/<harness id>/`, and the tool log that all harnesses
+share.
 
 `tool-log.jsonl`: which agent used which tool on which file. `memory-access.jsonl`: how often each note was read, and by
 which agent. `hook-errors.jsonl`: failed hooks.
@@ -76,18 +77,18 @@ def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock
 
 
 TOOL_LOG_MAX_BYTES = 1 << 20
-"""Largest size of the tool log, in bytes. Before it grows beyond that, its older half is dropped; about 4 000 lines are
-left, more than an hour of use.
+"""The maximum size of the tool log in bytes. Before it grows beyond that, its older half is dropped; about 4 000 lines
+are left, which cover more than an hour of use.
 """
 TOOL_USE_MAX_BYTES = 1 << 16
-"""Bytes that one tool call may add to the log."""
+"""The maximum number of bytes that one tool call may add to the log."""
 
 
 def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
     """Add the lines; return False, and add none, if they are too long for tool calls.
 
-    Takes the lock, so that no line of another writer is lost. No fsync: the log is advisory, and a power cut may take
-    its last lines. Raise StateError, PathRefused and StorageError with nothing added, NotConfirmed.
+    Takes the lock, so that no line of another writer is lost. It is not synced: the log is advisory, so a power cut may
+    lose its last lines. Raise StateError, PathRefused and StorageError with nothing added, NotConfirmed.
     """
     data = b"\n".join(encode_utf8(compact(line)) for line in lines)
     if len(data) > TOOL_USE_MAX_BYTES:
@@ -137,7 +138,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
     spelt = encode_utf8(compact(path))
     for number in reversed(range(len(lines))):
         line = lines[number]
-        if spelt not in line and b"\\" not in line:  # without a backslash the line cannot spell the path in another way
+        if spelt not in line and b"\\" not in line:  # only with a backslash it may spell the path otherwise
             continue
         known = jsonl.parse(line, ACCESS) if line.strip() else None
         if known is None or known.get("path") != path or schemas.readable_faults(SCHEMA, known, most=1):
@@ -146,9 +147,9 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
     return len(lines), fields
 
 
-# The hook error log is advisory: never required, never synced, never waited for. It is written without the lock,
-# because the lock may have failed: one write appends a line, which the system keeps apart from those of others. A full
-# log is renamed to the old one, and a new one is begun.
+# The hook error log is advisory: nothing requires it, syncs it or waits for it. It is written without the lock, because
+# the lock may have failed. One write appends a line, so lines of several processes do not mix. A full log is renamed to
+# ERROR_LOG_OLD, and a new one is begun.
 
 
 try:
@@ -161,7 +162,7 @@ ERROR_LOG = "hook-errors.jsonl"
 ERROR_LOG_OLD = "hook-errors.old.jsonl"
 ERROR_LOG_MAX_BYTES = 1 << 16
 ERROR_MAX_CHARACTERS = 1000
-"""Largest length of a text, in characters."""
+"""The maximum length of a text in characters."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -208,7 +209,9 @@ def _append(own: Folder, line: bytes) -> None:
 
 
 def _is_ours(own: Folder, fd: int) -> bool:
-    """Return whether no other process renames or has renamed this file. The lock ends with the descriptor."""
+    """Return whether this process may write the file: no other process has renamed it or is renaming it. The lock ends
+    with the descriptor.
+    """
     if fcntl is None:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Append to and read files of one JSON object a line; a line that a crash truncated does no harm."""
+"""Append to and read files with one JSON object per line; a line that a crash truncated does no harm."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable[[bytes], bool] | None = None) -> None:
-    """Add `line`, and a newline, to the file `name`. Needs the lock. A truncated last line is ended first.
+    """Add `line`, and a newline, to the file `name`. Needs the lock. If the last line is truncated, it gets a newline
+    first.
 
     Before a file grows beyond `limit` bytes, its older half is dropped; if no line of that half `is_ours`, the file is
-    set aside whole. Not synced: a power cut may take the last lines. Raise OSError, Unsynced and NexusError; then the
-    line is missing or truncated.
+    set aside whole. The line is not synced, so a power cut may lose the last lines. Raise OSError, Unsynced and
+    NexusError; then the line is missing or truncated.
     """
     fd = folder.open(name, _FLAGS, PRIVATE)
     try:
@@ -49,7 +50,8 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
         log.warning(f"{folder.show(name)} was set aside as {aside}: it held no line of nexus-mcp")
         append(folder, name, line, limit)
         return
-    # Synced, unlike a line: an unsynced rename may leave an empty file after a power cut. It happens rarely.
+    # The rename is synced, unlike a line, because an unsynced rename may leave an empty file after a power cut; and it
+    # is rare.
     atomic.replace(folder, name, [kept, data])
 
 

@@ -1,6 +1,6 @@
 """Poll files for changes by any program, on one thread that runs only while there are paths to poll.
 
-Compares a file's status (inode, size, times), never its content.
+It compares a file's stat (inode, size, times), never its content.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 PAUSE = 0.25
-"""Seconds between two polls: a change is reported well within a second."""
+"""Seconds between two polls: a change is reported in clearly less than a second."""
 MOST_NAMES = 10_000
-"""Most names polled in a folder. Beyond them, only folder times are compared: a new or removed name changes them."""
+"""The maximum number of names that are polled in a folder. Beyond it, only the times of folders are compared, which
+change when a name is added or removed.
+"""
 NAMES = "//"
-"""Suffix of a folder path that stands for all names below the folder. A single slash stands for its own entries."""
+"""A folder path with this suffix stands for all names below the folder. A single slash stands for the folder's own
+entries.
+"""
 
 FILES = "///"
-"""Suffix of a folder path that stands for all files below the folder, whose content may be replaced in place."""
+"""A folder path with this suffix stands for all files below the folder, also if they are written in place."""
 MOST_FILES = 1000
-"""Most names below a folder whose files are polled: each costs a look at its status."""
+"""The maximum number of files below a folder that are polled, because each costs a call of stat."""
 
 EACH = "////"
 """Suffix of a file path that stands for the file of this name in each folder beside it: runs/status.json//// for
@@ -54,7 +58,7 @@ class Poller:
         self._ended = False
 
     def add(self, paths: Iterable[str]) -> None:
-        """Poll these paths too, from their present state on. Raise RuntimeError when no thread can be started."""
+        """Poll these paths, too; only later changes are reported. Raise RuntimeError when no thread can be started."""
         with self._changed:
             for path in paths:
                 self._wanted[path] += 1
@@ -82,7 +86,7 @@ class Poller:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Poll once more and end; returns when `tell` will not be called any more."""
+        """Poll once more and end; when this returns, `tell` is not called any more."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -174,7 +178,8 @@ def _status(entry: os.DirEntry[str]) -> object:
 def _names(
     where: str, most: int | None = None, of: Callable[[os.DirEntry[str]], object] = operator.attrgetter("path")
 ) -> Iterator[object]:
-    """Yield what `of` returns of every entry, breadth first; beyond `most`, the times of the remaining folders.
+    """Yield the result of `of` for every entry, breadth first; beyond `most` entries, yield only the times of the
+    remaining folders.
 
     Without `most` the limit is MOST_NAMES.
     """

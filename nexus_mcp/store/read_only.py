@@ -1,8 +1,8 @@
-"""A store that never writes: for pages that show a project.
+"""A store that never writes, for the pages of the board.
 
-Every other store completes an interrupted change when it reads, and caches the index of a long history in the
-project. This one reads the files as they are, and reports an interrupted change as an error. Its cache is in a folder
-of the caller.
+Every other store completes an interrupted change when it reads, and caches the index of a long history in the project.
+This one reads the files as they are, and reports an interrupted change as an error. The caller provides the folder of
+its cache.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAITING = "holds a change that was interrupted"
 
 
 class ReadOnlyStore(Store):
-    """The files of one workspace, to read. Every call that would write raises StorageError.
+    """The files of one workspace, only for reading. Every call that would write raises StorageError.
 
     `cache` is a folder outside of the project for data derived from a long history; "" for none. Its owner removes it.
     """
@@ -59,7 +59,7 @@ class ReadOnlyStore(Store):
 
 
 class ReadOnlyAccess(Access):
-    """The folders `.nexus` and `.nexus/state`, to read. It never gets the lock."""
+    """The folders `.nexus` and `.nexus/state`, only for reading. It never takes the lock."""
 
     __slots__ = ()
 

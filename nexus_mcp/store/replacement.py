@@ -1,7 +1,7 @@
 """Replace or remove a file that was read before, so that no save of another program in between is lost.
 
-`Original` is the file as a change read it, held open. Inode, size and times reveal most saves, the bytes reveal all:
-within a tick of the clock a file can be written again, in place, and look the same.
+`Original` is the file as a change read it, held open. Inode, size and times show most saves, but only the bytes show
+all: a file that is written again in place, within a tick of the clock, may have the same inode, size and times.
 
 The file is checked right before it is replaced: if another program saved it, the change runs again on the saved file.
 Then the names of both files are exchanged in one step. The old file, even one saved after that check, now has a
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
     New = bytes | Mark
-    """The new file: its bytes, or its size and a checksum of its end."""
+    """The content of the new file: its bytes, or its size and a checksum of its end."""
     Result = TypeVar("Result")
 
 _CHUNK = 1 << 20
@@ -50,12 +50,12 @@ class ChangedMeanwhile(StorageError):
 
 
 class Original:
-    """`data` are the bytes, None if there was no file, `...` if they are not known: then the end of the file is
-    compared. `info` is its stat from before the read.
+    """A file as it was read. `data` are the bytes, None if there was no file, or `...` if they are not known: then only
+    the end of the file is compared. `info` is its stat from before the read.
 
-    The file stays open until no object refers to it. Freeing the disk space of a replaced file takes a fifth of the
-    time of a short change, so that happens after the change was answered. `checksum` is the CRC-32 of the bytes, if it
-    is known.
+    The file stays open until no object refers to it. To free the disk space of a replaced file takes 20 % of the time
+    of a short change, so that happens after the response was sent. `checksum` is the CRC-32 of the bytes, if it is
+    known.
     """
 
     __slots__ = ("_end", "_fd", "_limit", "_seen", "checksum", "data", "info", "is_foreign")
@@ -117,7 +117,7 @@ class Original:
         now = read(folder, name, self._limit)
         if now.data != self.data or now.info is None or bits_of(now.info) != bits_of(self.info):
             raise ChangedMeanwhile(folder.show(name))
-        # The same bytes, saved again or touched: hold this file from now on.
+        # The file was touched, or saved with the same bytes: hold the present file from now on.
         now._fd, self._fd, self.info = self._fd, now._fd, now.info
 
     def is_at(self, folder: Folder, name: str) -> bool:
@@ -138,8 +138,8 @@ class Original:
 
     @property
     def is_chmodded(self) -> bool:
-        """Return whether the file in the last `is_at` had other permissions, or another owner, than
-        when it was read.
+        """Return whether the permissions or the owner of the file, at the last call of `is_at`, differ from those at
+        the read.
         """
         seen, known = self._seen, self.info
         if seen is None or known is None:
@@ -154,7 +154,7 @@ class Original:
         if data is ... or data is None:
             return os.fstat(self._fd).st_mtime_ns == self.info.st_mtime_ns and _end(self._fd) == self._end
         if size <= _CHUNK:
-            return os.pread(self._fd, size + 1, 0) == data  # where `os` lacks pread, the file is not held open
+            return os.pread(self._fd, size + 1, 0) == data  # if `os` lacks pread, the file is not held open
         return os.fstat(self._fd).st_size == size and all(
             atomic.read_up_to(self._fd, at, _CHUNK) == data[at : at + _CHUNK] for at in range(0, size, _CHUNK)
         )
@@ -166,8 +166,8 @@ class Original:
         return atomic.read_up_to(self._fd, 0, os.fstat(self._fd).st_size)
 
     def temporary(self, name: str, after: object, new: os.stat_result | None, older: str = "") -> str:
-        """Return the temporary name (conflicts.py) that the file has from its replacement by `after`, which is the file
-        `new`, until it is checked. `older` is the temporary name of `new`.
+        """Return the temporary name (conflicts.py) of the file between its replacement and its check; `after` is the
+        content of the file `new` that replaced it. `older` is the temporary name of `new`.
         """
         if self.is_foreign:
             return conflicts.temporary(name, (-1, 0), conflicts.SAME, new, older)  # no file matches this
@@ -222,7 +222,9 @@ def _end(fd: int) -> tuple[int, int]:
 
 
 TRIES = 8
-"""How often a change runs if another program saves its file each time. Then it is refused, with nothing changed."""
+"""The maximum number of times that a change runs if another program saves its file each time. After that it is refused,
+and nothing has changed.
+"""
 
 
 def retry(change: Callable[[], Result]) -> Result:
@@ -297,7 +299,7 @@ class Replacement:
         original = self._original
         if self._forward is None:
             original.check(self._folder, self._name)
-        elif original.data is ...:  # only its end can be compared later; its times reveal changes of the rest
+        elif original.data is ...:  # later only its end can be compared; its times show changes of the rest
             try:
                 original.check(self._folder, self._name)
             except ChangedMeanwhile:
@@ -338,8 +340,8 @@ class Replacement:
         """Check the replaced file, which now has the name `held`. Raise the errors of `install`, but no OSError."""
         folder, name, is_forward = self._folder, self._name, self._forward is not None
         try:
-            # New permissions count as a save, too, unless the change can only go forward: the new file has the old
-            # permissions.
+            # New permissions count as a save, too, because the new file has the old permissions; but not if the change
+            # can only go forward.
             if self._original.is_at(folder, held) and (is_forward or new is None or not self._original.is_chmodded):
                 self._let_go(held)
                 return
@@ -370,7 +372,7 @@ class Replacement:
     def _put_back(self, held: str, new: New | None) -> None:
         """Give the replaced file its name back. Another file saved under that name meanwhile is kept as a copy.
 
-        Raise atomic.Unsynced if the file cannot be put back, because the change was made then. Raise StorageError.
+        Raise atomic.Unsynced if the file cannot be put back, because then the change is made. Raise StorageError.
         """
         folder, name = self._folder, self._name
         try:
@@ -423,7 +425,7 @@ class Replacement:
                 self.copy = conflicts.keep(folder, aside, name, self._forward or "")
             else:
                 self._keep_saved()
-        except (OSError, NexusError) as error:  # the change was made; the next sweep keeps the save
+        except (OSError, NexusError) as error:  # the change is made, and the next sweep keeps the other program's save
             folder.is_untidy = True
             log.warning(f"{folder.show(aside or name)}: {error}")
 

@@ -1,8 +1,8 @@
 """Read and write plan.json and tasks.json, and cache their last parsed state.
 
-Each read compares all bytes of the file with the cached ones; only parsing and checking are saved. Two contents may
-have the same times, size and inode, but never the same bytes: so nothing in the cache can be stale, whichever program
-wrote the file.
+Each read compares all bytes of the file with the cached bytes; the cache saves only parsing and checking. Two versions
+may have the same times, size and inode, but never the same bytes. So the cache is never stale, whichever program wrote
+the file.
 
 A file is written whole. Rows (the issues of a plan, the tasks of a list) that did not change keep their JSON text,
 because Python takes 10 µs to encode one. These texts also identify the unchanged rows of a file that another process
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     """
 
 MAX_CACHED_BYTES = 16 << 20
-"""A larger file is parsed at each read: its values take ten times as much memory."""
+"""A larger file is not cached but parsed at each read, because its values take ten times as much memory."""
 _ROW_MARGIN = "\n    "
 _FIRST = b"\n    "  # before the first row
 _LAST = b"\n  "  # after the last row
@@ -116,7 +116,7 @@ class SessionCache:
     def prepare(self, state: Folder | None) -> None:
         """Cache the files, as far as they can be read, with the texts of their rows, unless that was done before.
 
-        Call it before taking the lock: with the lock it would keep other processes waiting.
+        Call it before taking the lock, because other processes would have to wait meanwhile.
         """
         if any(known.frame is not None for known in self._documents.values()):
             return
@@ -126,7 +126,7 @@ class SessionCache:
                 found = self.read(state, name)
                 if found is not None:
                     made = compose(name, found.value)
-                    if made.data == found.data:  # then its value is the same, too, in the same order of fields
+                    if made.data == found.data:  # then its value is equal, too, with the fields in the same order
                         self._put(made)
 
     def _put(self, document: Document) -> None:
@@ -172,7 +172,9 @@ class SessionSnapshot:
 
 
 def read(name: str, data: bytes, known: Document | None = None) -> Document:
-    """Return the document of the file `name` with the bytes `data`; `known` only saves work. Raise StateError."""
+    """Return the document of the file `name` with the bytes `data`; `known`, an older document, only saves work. Raise
+    StateError.
+    """
     kind = KINDS[name]
     if known is not None:
         if known.data == data:
@@ -209,7 +211,7 @@ def compose(name: str, value: dict[str, Any]) -> Document:
 
 
 def _rows_by_text(known: Document, data: bytes) -> Rows | None:
-    """Return the rows in `data`, without parsing those with a known text; None if `data` has to be parsed whole.
+    """Return the rows in `data`, parsing only rows with an unknown text; None if `data` has to be parsed as a whole.
 
     If the text around the rows is the same, and each row is one JSON object, these are the rows of the whole file.
     """
@@ -227,7 +229,7 @@ def _rows_by_text(known: Document, data: bytes) -> Rows | None:
             row = texts.get(text)
             if row is None:
                 value = codec.STRICT.decode(text.decode())
-                if codec.is_too_deep(value, codec.SESSION_DEPTH - 2):  # a row lies in an array in an object
+                if codec.is_too_deep(value, codec.SESSION_DEPTH - 2):  # a row is two levels deep
                     return None
                 shapes.check_rows([value], known.kind.schema)
                 row = _lay_out(shapes.order(value, schema))

@@ -1,6 +1,6 @@
-"""Index of history.json: the place of each cycle, and the few values that calls need most often.
+"""The index of history.json: the position of each cycle, and the few values that calls need most often.
 
-The bytes on disk may be untrusted, so every size, offset and file name is checked.
+The index file may be corrupt or forged, so every size, offset and file name is checked.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ here. Then `completed_at`, or NULs if it has not 24 ASCII characters. Last a dig
 of the cycle before (for the first: from the bracket) to its own end.
 """
 NUMBERS = RECORD.size // 8
-"""Numbers of 8 bytes in a record; the first three are begin, end and end of the line."""
+"""The number of 8-byte integers in a record; the first three are begin, end and end of the line."""
 STAMP = 24
 NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
 _STAMP_AT = 4 * 8
 _STAMPS = struct.Struct(f"={_STAMP_AT}x{STAMP}s{RECORD.size - _STAMP_AT - STAMP}x")
 """Unpacks only the stamp of a record."""
-_BEYOND = (1 << 64) - 1  # stands for this plan id and all higher ones
+_BEYOND = (1 << 64) - 1  # stored for this plan id and all higher ones
 
 
 class Index:
@@ -141,7 +141,7 @@ class Index:
         self.texts, self.lined, self.checked, self.checksum = "", 0, 0, 0
 
     def copy(self) -> Index:
-        """Return a copy to change: an index that another thread may be reading is never changed."""
+        """Return a copy that may be changed, because another thread may be reading the original."""
         made = Index()
         for name in Index.__slots__:
             setattr(made, name, getattr(self, name))
@@ -163,18 +163,20 @@ class Index:
 
 
 CACHE_FROM_BYTES = 256 << 10
-"""Smallest history, in bytes, whose index is cached. Each process reads a shorter one itself, in a few milliseconds."""
+"""The minimum size in bytes of a history whose index is cached. Each process indexes a shorter history itself, in a few
+milliseconds.
+"""
 
 
 def digest(data: bytes) -> bytes:
-    """Return a digest of 16 bytes: other data with the same digest cannot be made."""
+    """Return a cryptographic digest of 16 bytes."""
     import hashlib  # imported late: hashlib takes 4 MB, and only a long history needs it
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
 
 
 HEADER = struct.Struct("=8sQQQQL")
-"""Magic, device and inode of the file itself, bytes of the head, bytes of the records, checksum of both."""
+"""Magic number, device and inode of the index file, sizes of the head and of the records in bytes, checksum of both."""
 MOST = 1 << 28
 _MAGIC = b"nexus\0i1"
 _MOST_HEAD = 1 << 12

@@ -1,7 +1,7 @@
 """Hold the data that a process remembers about a history between calls.
 
-This is a module of its own because every store has this memory, and most hooks never read the history: they need not
-load index.py with struct, zlib and array.
+This is a separate module because every store has this memory, but most hooks never read the history, so they do not
+have to load index.py with struct, zlib and array.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Memory:
     """The index and texts that this process remembers. Each field is replaced as a whole, because threads may share it.
 
     `index` is the newest one found. `short` are the lines (texts.py) of a short history and their index. For a long
-    history `verified` says how much of which file of texts is known to be whole: (identity, bytes, checksum).
+    history `verified` is (identity, bytes, checksum) of the part of a file of texts that was verified.
     """
 
     __slots__ = ("index", "short", "verified")

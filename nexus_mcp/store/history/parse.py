@@ -46,9 +46,7 @@ class Window:
         return self.begin + len(self.data) >= self.size
 
     def more(self) -> None:
-        """Drop the bytes before the current position, and read on: as many bytes again as remain,
-        and at least a chunk.
-        """
+        """Drop the bytes before the current position, and read on: as many bytes as remain, but at least a chunk."""
         rest = self.data[self.at - self.begin :]
         end = self.at + len(rest)
         self.data = rest + atomic.read_range(self._fd, end, min(self.size, end + max(atomic.CHUNK, len(rest))))
@@ -76,7 +74,7 @@ class Window:
         return self._text, self._text_at
 
     def offset(self, character: int) -> int:
-        """Return the offset in the file of this `character` of `text()`, which is not before `at`."""
+        """Return the offset in the file of the `character` of `text()`, which must not be before `at`."""
         text, start = self.text()
         return self.at + len(text[start:character].encode())
 
@@ -87,15 +85,17 @@ class Window:
     def pass_to(self, offset: int) -> None:
         """Move to this `offset` in the file, where a character begins."""
         if self._text is not None:
-            # Keep the text: a file in another layout is parsed only from it.
+            # Keep the text, because a file in another layout is parsed only from the text.
             self._text_at += len(self.bytes(self.at, offset).decode())
         self.at = offset
 
 
 _NO_HISTORY = (ValueError, RecursionError)
-_NEAR_THE_END = 16  # characters: longer than any literal that may be truncated
+_NEAR_THE_END = 16  # in characters; longer than any literal that may be truncated
 FAST_FROM_BYTES = 2 << 20
-"""Smallest history, in bytes, for which msgspec is loaded: for a shorter one loading takes longer than it saves."""
+"""The minimum size in bytes of a history for which msgspec is loaded. For a shorter one, loading takes longer than it
+saves.
+"""
 _VERSION = "schema_version"
 _BETWEEN = b",\n    "
 _NEXT = _BETWEEN + b"{\n"
@@ -112,7 +112,7 @@ class Unreadable(Exception):
 
 
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
-    """Return the index of the file `fd` with its `size` bytes, without digests unless `digests`.
+    """Return the index of the file `fd` with its `size` bytes; with digests only if `digests` is true.
 
     `known` is the index of the cycles with which the file is known to begin; it is extended. Raise Unreadable when the
     file is no history, and OSError (atomic.Shrunk when it is shorter than that).
@@ -189,7 +189,7 @@ def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
 
 
 def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
-    """Return whether the text only ended too early. Otherwise it is malformed, and nothing more has to be read."""
+    """Return whether the text merely ended too early. Otherwise it is malformed, and no more has to be read."""
     return error.pos >= len(text) - _NEAR_THE_END or error.msg.startswith("Unterminated string")
 
 
@@ -208,8 +208,8 @@ def _leave(window: Window, frame: Frame) -> int:
 class _FastParser:
     """Finds cycles in our own layout without a strict parse, if another cycle follows.
 
-    Whatever the layout, each byte is searched once for a possible end of a cycle, and checked once as a part of one. So
-    a file that only begins in our layout costs no more than any other.
+    In any layout, each byte is searched once for a possible end of a cycle, and checked once as a part of a cycle. So a
+    file of which only the beginning has our layout costs no more than any other file.
     """
 
     def __init__(self, window: Window) -> None:
@@ -239,8 +239,8 @@ class _FastParser:
 
 
 WHOLE = 16 << 20
-"""Largest malformed file, in bytes, that is read again as a whole to find the exact place, which takes five times as
-much memory. For a larger one the error names the line after which the fault is.
+"""The maximum size in bytes of a malformed file that is read again as a whole to find the exact place; that takes five
+times as much memory. For a larger one the error names the line after which the fault is.
 """
 _MARKERS = (b"\n<<<<<<< ", b"\n>>>>>>> ")
 _LONGEST = 8
