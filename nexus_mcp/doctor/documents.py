@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from nexus_mcp.doctor.survey import Entry
 
-# Numbers stay text, so that the position of a number that Python cannot represent is found, too.
+# Numbers stay text, so that a number that Python cannot represent has a position, too.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def find_value(text: str, pointer: str, start: int = 0) -> int:
-    """Return the offset of the value that `pointer` names, relative to the JSON value at or after offset `start`.
+    """Return the offset of the value that `pointer` names in the JSON value at or after the offset `start`.
 
     For a pointer to a missing value, return the offset of the innermost value that exists. Raise ValueError or
     IndexError when `text` is not JSON from `start` on.
@@ -69,7 +69,7 @@ def _inner(text: str, at: int, name: str) -> int | None:
 T = TypeVar("T")
 _WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
-# No line of valid JSON matches, so `<<<` of any length counts as a conflict marker.
+# No line of valid JSON matches, so a marker of any length counts, not only git's seven characters.
 _SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)
 _REPAIR = "Run nexus-mcp history repair --dry-run. It shows what can be repaired, and changes nothing."
 
@@ -111,7 +111,7 @@ def load(site: Source, entry: Entry, limit: int, parse: Callable[[bytes], T]) ->
     except StorageError as error:
         return None, [Finding("unreadable", path, f"cannot be read: {error.reason}")]
     except (PathRefused, StateError):
-        return None, []  # replaced or grown since the listing: the next pass reports it
+        return None, []  # the file was replaced or grew after the listing: the next pass reports it
     if data is None:
         return None, []
     try:
@@ -180,7 +180,7 @@ def _checked(site: Source, entry: Entry, schema: str) -> Document:
         return Document(None, findings)
     (value,) = parsed
     full = schemas.faults(schemas.load(schema), value, most=50 * CAP)
-    if not full:  # a valid file can only be too new
+    if not full:  # a file that passes the schema can only be too new
         newer = _check_version(value, entry.path)
         return Document(value, [] if newer is None else [newer])
     broken = validate(schemas.readable(schema), value, entry.path)

@@ -1,4 +1,4 @@
-"""Findings and the report as data; reports.py renders them."""
+"""Define the findings and the report as data; reports.py renders them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CAP = 20
-"""How many findings of one code are listed; the rest are counted."""
+"""The maximum number of findings of one code that are listed; the others are counted."""
 _LONGEST_POINTER = 300
 
 
@@ -19,9 +19,9 @@ _LONGEST_POINTER = 300
 class Finding:
     """One problem in one place.
 
-    `problem` is the predicate to the subject `file`, a path from the project root with `/`. `line` and `column`
-    count from 1. `pointer` is a JSON pointer (RFC 6901). `identity` distinguishes two problems that are otherwise
-    equal, e.g. two successive journals.
+    `file` is a path from the project root with `/`. `problem` is the rest of a sentence that begins with `file`. `line`
+    and `column` count from 1. `pointer` is a JSON pointer (RFC 6901). `identity` distinguishes two problems that are
+    otherwise equal, e.g. two successive journals.
     """
 
     code: str
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return a key that is the same in every pass: it leaves out `problem`, whose numbers change."""
+        """Return a key that is the same in every pass. It leaves out `problem`, whose numbers may change."""
         return (self.code, self.file, self.pointer, self.line, self.identity)
 
 
@@ -55,7 +55,7 @@ class More(NamedTuple):
 
 
 class Findings:
-    """Findings in the order they were added, at most CAP of each code; `more` counts the rest."""
+    """Findings in the order in which they were added, at most CAP of each code; `more` counts the others."""
 
     def __init__(self, found: Iterable[Finding | More] = ()) -> None:
         self.kept: dict[tuple[object, ...], Finding] = {}
@@ -65,7 +65,7 @@ class Findings:
             self.add(finding)
 
     def add(self, finding: Finding | More) -> None:
-        """Store the finding, or count it when there are CAP of its code. Equal keys are added once."""
+        """Store the finding, or only count it if CAP of its code are stored. Store findings with equal keys once."""
         if isinstance(finding, More):
             self._count(finding.code, finding.number)
             return
@@ -96,7 +96,7 @@ class Findings:
 
 
 def _bound_pointer(finding: Finding) -> Finding:
-    """Return the finding with a pointer of bounded length: a longer one is cut to an enclosing value."""
+    """Return the finding with a pointer of bounded length: a longer one is replaced by that of an enclosing value."""
     pointer = finding.pointer
     if pointer is None or len(pointer) <= _LONGEST_POINTER:
         return finding
@@ -109,9 +109,9 @@ def _bound_pointer(finding: Finding) -> Finding:
 class Report:
     """The result for a project.
 
-    `entries`: number of files and folders checked, `.nexus` included; 0 without `.nexus`. `findings`: the worst first.
-    `more`: code -> number of findings that are not listed. `state_root`: for a linked worktree the worktree, itself
-    or the main one, whose plan, tasks and history it uses; else "".
+    `entries`: the number of files and folders that were checked, `.nexus` included; 0 without `.nexus`. `findings`: the
+    worst first. `more`: code -> number of findings that are not listed. `state_root`: if the project is a linked
+    worktree, the worktree (itself or the main one) whose plan, tasks and history it uses; else "".
     """
 
     project: str

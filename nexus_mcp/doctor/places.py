@@ -53,7 +53,7 @@ WANTED = {
     **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG, INSTALLED), FILE),
     **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
-# These files are written in place; all others are replaced, which takes write permission on the folder only.
+# These files are written in place; all others are replaced, which needs write permission only on the folder.
 IN_PLACE = (LOCK, TOOL_LOG, OPLOG, AGENTS_EXTENSION)
 REPLACED = (IGNORE_FILE, HISTORY, PLAN, TASKS, TRACKER, ACCESS)
 
@@ -89,7 +89,7 @@ _IN_HARNESS = {
     agents_extension.OLD: AGENTS_EXTENSION,
 }
 _CONFLICT = "conflict-"
-_KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # other names of this prefix are ordinary artifacts or notes
+_KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # other names with this prefix are ordinary artifacts or notes
 
 
 def role(path: str, kind: str) -> str:

@@ -1,4 +1,6 @@
-"""The state of a workspace in one pass: the listing of `.nexus`, the files the checks need, and the facts from git."""
+"""Provide the state of a workspace in one pass: the listing of `.nexus`, the files that the checks need, and the facts
+from git.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +52,14 @@ class Site:
         return (entry for entry in self.survey.entries.values() if places.role(entry.path, entry.kind) in roles)
 
     def files(self, *roles: str) -> Iterator[Entry]:
-        """Yield the readable regular files of these roles; the checks of files report anything else."""
+        """Yield the readable regular files of these roles; checks/files.py reports all others."""
         return (entry for entry in self.entries(*roles) if entry.kind == FILE and entry.readable)
 
     @contextmanager
     def folder_of(self, entry: Entry) -> Iterator[Folder | None]:
-        """Open the folder of the entry, without following links; None when it is gone. Raise as `child` does."""
+        """Open the folder of the entry, without following links; None if it does not exist any more. Raise what
+        Folder.child raises.
+        """
         with ExitStack() as stack:
             folder: Folder | None = self.nexus
             for part in entry.path.split("/")[1:-1]:
@@ -66,7 +70,9 @@ class Site:
             yield folder
 
     def read(self, entry: Entry, limit: int) -> bytes | None:
-        """Return the bytes of the file, None when it is gone. Raise StateError, PathRefused, StorageError."""
+        """Return the bytes of the file, None if it does not exist any more. Raise StateError, PathRefused,
+        StorageError.
+        """
         with self.folder_of(entry) as folder:
             return None if folder is None else folder.read(entry.name, limit)
 

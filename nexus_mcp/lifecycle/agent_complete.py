@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MESSAGE = 1 << 16
 """Maximum characters of a recorded last message."""
 FILES, PATH = 1000, 4096
-"""Maximum number of recorded files, and maximum characters of a path."""
+"""The maximum number of recorded files, and the maximum number of characters of a path."""
 _STAMP = len("2026-01-01T00:00:00.000Z")
 
 
@@ -58,7 +58,7 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     records, is_cut = record(ctx.store, ctx.harness_id, event)
     entry = None if records is None else records.own(agent_id, session)
     if records is None or entry is None:
-        ctx.warnings.clear()  # warnings about the files of an unknown agent would help no reader
+        ctx.warnings.clear()  # warnings about the files of an unknown agent would not help anyone
         warn_unknown(ctx, agent_id)
         return {"agent_id": agent_id, "completed": False}
     if is_cut:
@@ -73,7 +73,7 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bound(ctx: EventContext, fields: dict[str, Any]) -> None:
-    """Truncate long fields, with a warning: every event about an agent reads the tracker."""
+    """Truncate long fields and add a warning. Every event about an agent reads the tracker, so it has to be short."""
     if len(fields.get("last_message", "")) > MESSAGE:
         fields["last_message"] = fields["last_message"][:MESSAGE]
         ctx.warn(f"Of last_message the first {MESSAGE} characters are kept. Keep what matters in an artifact.")
@@ -85,7 +85,7 @@ def _bound(ctx: EventContext, fields: dict[str, Any]) -> None:
 
 
 def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] | None:
-    """Return the files of the agent in the tool log, in order, each once; None without a log."""
+    """Return the files of the agent in the tool log, in the order of their first use; None without a log."""
     try:
         log = tool_log(ctx.store)
     except (StateError, PathRefused) as error:
@@ -105,7 +105,7 @@ def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] |
         and not came_to_nothing(str(line.get("status", "")))
         and (_stamp(line.get("timestamp")) or began) >= began  # a harness may reuse an id in another session
     ]
-    if not own:  # saves loading the catalog below
+    if not own:  # then the catalog below need not be loaded
         return []
     is_touching = _touch_test(ctx)
     return list(dict.fromkeys(str(line["file"]) for line in own if is_touching(str(line.get("tool", "")))))
@@ -118,7 +118,7 @@ def _start_time(ctx: EventContext, agent_id: str, session: str) -> str:
     """
     try:
         entry = read(ctx.store, ctx.harness_id).records.own(agent_id, session) or {}
-    except NexusError:  # reported when the event is recorded
+    except NexusError:  # the fault is reported when the event is recorded
         return ""
     return _began(entry)
 
@@ -133,10 +133,8 @@ def _stamp(value: object) -> str:
 
 
 def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
-    """Return a function that returns whether a tool may have changed a file.
-
-    Tools that only read do not count. Neither do tools of other harnesses, which have agent ids of their own. A tool
-    counts if no capability map lists it.
+    """Return a function that returns whether a tool may have changed a file. Tools that only read do not count. Neither
+    do tools of other harnesses, which have agent ids of their own. A tool counts if no capability map lists it.
     """
     from nexus_mcp.catalog.tool_files import is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of

@@ -1,9 +1,9 @@
-"""Resolve which agent an event is about, from the tracker, its extension file and the payload.
+"""Resolve to which agent an event refers, from the tracker, its extension file and the payload.
 
-A call without an agent id and name is the main session's. An agent is known if the tracker has a name for its id in
-this session, or the payload has its name. A name that is not in the catalog counts too, and restricts nothing. With
-several possible names the restrictions of all of them hold. Any other agent is unknown: it is denied everything that
-at least one agent of the catalog is denied, so that a lost tracker entry grants nothing.
+A call without agent id and agent name comes from the main session. An agent is known if the tracker has a name for its
+id in this session, or the payload has its name. A name that is not in the catalog counts too, and restricts nothing. If
+several names are possible, the restrictions of all of them hold. Any other agent is unknown. It gets the restrictions
+of all agents of the catalog, so that a lost tracker entry grants nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def warn_unknown(ctx: EventContext, agent_id: str) -> None:
 class Identity:
     """`names` are all names that the agent may have, the tracker's first; [] for the main session.
 
-    `is_unknown` marks an agent without a certain name, which may be any agent, `is_main` the main session.
+    `is_unknown` marks an agent without a certain name, which may be any agent. `is_main` marks the main session.
     """
 
     __slots__ = ("agent_id", "is_main", "is_unknown", "names")
@@ -54,7 +54,7 @@ class Identity:
     def agents(self, catalog: Catalog) -> list[dict[str, Any]]:
         """Return the agents of the catalog whose restrictions hold, each once."""
         if self.is_unknown:
-            catalog.unlisted_agent(_UNKNOWN)  # if the list is incomplete, the agent may be an unlisted one
+            catalog.unlisted_agent(_UNKNOWN)  # with an incomplete list, it may be an unlisted agent
             return list(catalog.agents.values())
         found = {name: agent for name in self.names if (agent := agent_of(catalog, name)) is not None}
         return list({agent["id"]: agent for agent in found.values()}.values())
@@ -86,13 +86,13 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
 
 
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
-    """Return the agent of this name, also with a plug-in prefix or in capitals, as some harnesses write it."""
+    """Return the agent with this name, also if it has a plug-in prefix or capital letters, as in some harnesses."""
     known = catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
     return known or catalog.unlisted_agent(name)
 
 
 def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
-    """Return the reason and the next step when an unknown agent is denied a tool that these agents may not use."""
+    """Return the reason and the next step for denying an unknown agent a tool that the agents `barred` may not use."""
     names = join_first(barred, _LISTED, quoted_name)
     return (
         f"{identity.unknown_text()}, and {names} may not use {quoted(tool, _SHOWN)}. End "
@@ -101,7 +101,7 @@ def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
 
 
 def name_reader(ctx: EventContext, params: dict[str, Any]) -> str:
-    """Return the reader of a note: the agent's name, else its id, else "main" for the session itself."""
+    """Return the name of the agent that reads a note, else its id, else "main" for the main session."""
     return next(iter(identify(ctx, params).names), params.get("agent_id", MAIN))
 
 

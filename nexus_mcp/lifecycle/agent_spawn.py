@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Add the agent to the tracker, or mark it as resumed if it is there. Give it its context in both cases.
+    """Add the agent to the tracker, or mark it as resumed if it is there. In both cases, add its context to the answer.
 
     The context has the index of the notes, the restrictions, and the tools of this harness that they forbid. An agent
-    that cannot be recorded gets it too, and stays unknown. Without a capability map no tool is forbidden, and
+    that cannot be recorded gets the context, too, but stays unknown. Without a capability map no tool is forbidden, and
     the answer has a warning.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
@@ -40,7 +40,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         entry = None if records is None else records.own(agent_id, session)
         resumed = entry is not None and "last_resumed_at" in entry
     except StateError as error:
-        if not error.file.endswith(f"/{TRACKER}"):  # an error that blocks all changes is reported to the sender
+        if not error.file.endswith(f"/{TRACKER}"):  # such an error blocks all changes
             raise
         ctx.warn(f"The agent was not recorded: {error.fault}. {error.next_step}".rstrip())
     return {"agent_id": agent_id, "resumed": resumed}
@@ -49,7 +49,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 def _name(catalog: Catalog, given_name: str) -> str:
     """Return the name of the agent for the records; "" for a blank name.
 
-    A catalog name is found also with a plug-in prefix or in capitals, as in pre_tool_use.
+    As in pre_tool_use, a name of the catalog is also found with a plug-in prefix or capital letters.
     """
     last = given_name.rpartition(":")[2].strip().lower()
     if given_name not in catalog.agents and last in catalog.agents:
@@ -58,7 +58,7 @@ def _name(catalog: Catalog, given_name: str) -> str:
 
 
 def _give(ctx: EventContext, catalog: Catalog, name: str) -> None:
-    """Add the context, and the fields about restrictions: none for an agent that is not in the catalog."""
+    """Add the context and the fields about restrictions. An agent that is not in the catalog has no restrictions."""
     known = name if name in catalog.agents else None
     for part, text in parts(catalog, None, known, ctx.harness_id, notes=notes_of(ctx)).items():
         ctx.give(text, kind=NOTES if part == "notes" else OUTCOME)

@@ -1,8 +1,8 @@
 """Answer a hook before its deadline: a watcher thread sends an early answer and ends the process.
 
-Some harnesses kill a hook after 3 s and read the missing answer as "continue", so a slow hook must answer earlier.
-Ending the process at any point is safe, because a kill at any point is. There are two limits: a short one of CPU time
-for files that are expensive to read, and a longer one of clock time for a busy machine.
+Some harnesses kill a hook after 3 s and read the missing answer as "continue", so a slow hook must answer earlier. The
+process may end at any point, because a kill at any point is safe. There are two limits: a short one of CPU time for
+files that are expensive to read, and a longer one of clock time for a busy machine.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ READING_CPU_S = 0.3
 WALL_S = 2.5
 """Seconds from the start until a hook answers, including waits for the lock and for stdin."""
 GRACE_S = 10.0
-"""Seconds to record an agent event after the early answer, if only the clock ran out."""
+"""Seconds to record an agent event after the early answer, if only the limit of clock time was reached."""
 LAST_S = 0.25
-"""Seconds to find an early answer; after that the answer is one that needs no file."""
+"""Seconds to compute an early answer; after that the hook sends an answer that needs no file."""
 _FIRST_LOOK_S, _LOOK_S = 0.3, 0.05
 _SWITCH_S = 0.0005
-"""Thread switch interval in seconds after the deadline, so that the event's thread delays the answer less."""
+"""The thread switch interval in seconds after the deadline. It is short, so that the event's thread delays the answer
+less.
+"""
 NOT_IN_TIME = "It could not be handled in time, so the answer uses only what was known by then."
 
 _begun: Deadline | None = None
@@ -51,7 +53,8 @@ class Deadline:
         write: Callable[[Answer], None],
         records: Callable[[], bool] = bool,
     ) -> None:
-        """`answer` builds an answer from the partial result, `last` builds one without any file, `write` sends it.
+        """`answer` makes an answer from the partial result, `last` makes one without reading a file, and `write` sends
+        one.
 
         `records` returns whether the event is still recorded after an early answer.
         """
@@ -60,7 +63,7 @@ class Deadline:
         self._answer = answer
         self._last = last
         self._write = write
-        self._claim = allocate_lock()  # held by the thread that answers
+        self._claim = allocate_lock()  # the thread that answers holds it
         self._ended = allocate_lock()
         self._ended.acquire()
         self._done = allocate_lock()
@@ -79,7 +82,7 @@ class Deadline:
             return
 
     def end(self) -> bool:
-        """Stop the watcher. Return False if it has answered already: then the process is about to end."""
+        """Stop the watcher. Return False if the watcher has answered already; then the process ends soon."""
         global _begun  # noqa: PLW0603
         _begun = None
         is_first = self._claim.acquire(blocking=False)
@@ -121,7 +124,7 @@ class Deadline:
             return
         try:
             self._write(answer)
-            # On an overloaded machine agents must still be recorded.
+            # Agents must be recorded even on an overloaded machine.
             if self._records() and time.process_time() <= self._cpu:
                 self._done.acquire(timeout=GRACE_S)
         finally:

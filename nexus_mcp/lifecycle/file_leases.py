@@ -1,7 +1,7 @@
-"""Find another running agent that has edited a file: two agents that edit one file may undo each other's work.
+"""Find another running agent that has edited a file, because two agents that edit one file may undo each other's work.
 
-An agent holds a file if the tool log has its edit of the file and the tracker has it as running. It holds the file
-for at most LEASE_S after its last edit: an agent whose end was never reported must not hold a file for ever.
+An agent holds a file if the tool log has its edit of the file and the tracker has it as running. It holds the file for
+at most LEASE_S after its last edit: an agent whose end was never reported must not hold a file for ever.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def lease_mode(ctx: EventContext) -> str:
 
 
 def logged_name(ctx: EventContext, path: str) -> str:
-    """Return the file's name in the tool log: its path from the folder that has the state, else its absolute path or
-    the unchanged path in the call.
+    """Return the file's name in the tool log: its path from the folder that has the state; if it is not below that
+    folder, its absolute path, or the path as in the call.
 
     So worktrees that share one log have different names for their copies of one file.
     """
@@ -53,7 +53,7 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
     if not names:
         return ""
     wanted = {logged_name(ctx, path): path for path in paths}
-    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # a clock that was set back writes later times
+    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # future times: the clock was set back
     for line in reversed(_log(ctx)):
         agent, file = line.get("agent_id"), line.get("file")
         if isinstance(agent, str) and agent in names and isinstance(file, str) and file in wanted:
@@ -65,7 +65,9 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
 
 
 def _running(ctx: EventContext, agent_id: str) -> dict[str, str]:
-    """Return id → name of the running agents with another id: the log tells no sessions apart, only ids."""
+    """Return id → name of the running agents with another id. The log has only agent ids, so agents with the same id in
+    other sessions do not count.
+    """
     from nexus_mcp.store.agents import read
 
     try:
@@ -91,7 +93,7 @@ def _log(ctx: EventContext) -> list[dict[str, object]]:
 
 
 def _is_edit(ctx: EventContext, line: dict[str, object]) -> bool:
-    """Return whether a line of the tool log is about a successful edit."""
+    """Return whether a line of the tool log is a successful edit."""
     from nexus_mcp.catalog.tool_files import came_to_nothing, is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of
 

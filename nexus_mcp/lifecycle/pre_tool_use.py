@@ -29,12 +29,12 @@ _CREATION = "nexus_task_creation"
 _TASK_UPDATE = "task_update"
 _PATH = 200
 _MOST = 50
-"""Limit of the files of one call that are checked for conflicts."""
+"""The maximum number of files of one call that are checked for conflicts."""
 _TEXTS = ("title", "context", "approach", "acceptance", "risk")
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Decide whether a tool may run. A call without an agent is the main session's."""
+    """Decide whether a tool may run. A call without an agent comes from the main session."""
     decide(ctx, params)
     if ctx.host.hides_resumes and "agent_id" in params:
         from nexus_mcp.lifecycle.agent_resume import record_hidden
@@ -48,8 +48,8 @@ def decide(
 ) -> None:
     """Allow tools that only read, deny tools that the agent may not use, then check the files that the call edits.
 
-    Without a capability map no tool is known by name, and nothing is decided. `may_be_agent` says that a call without
-    an agent may be an agent's; `is_input_lost` that a call without an input had one.
+    Without a capability map the classes of the tools are unknown, so nothing is denied. With `may_be_agent` a call
+    without an agent may come from an agent. With `is_input_lost` a call without an input had one.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
@@ -94,7 +94,7 @@ def _is_limited(ctx: EventContext, edit: tuple[list[str], bool]) -> bool:
 
 
 def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
-    """Warn when the call changes a task that a run works on. What cannot be read gives no warning."""
+    """Warn if the call changes a task that a run works on. If files cannot be read, there is no warning."""
     id_ = tool_input.get("id") if isinstance(tool_input, dict) else None
     is_whole = isinstance(id_, int) or (isinstance(id_, float) and id_.is_integer())
     if not is_whole or os.environ.get(RUN_VARIABLE):
@@ -163,7 +163,7 @@ def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
         places = {path: os.path.realpath(os.path.join(root, path)) for path in files[:_MOST]}
         doubtful = [path for path, place in places.items() if merge_conflicts.may_be_conflicted(root, place)]
         conflicts = merge_conflicts.find_conflicts(root) if doubtful else None
-    except (NexusError, ValueError, OSError) as error:  # a path with a NUL, or links without end, names no file
+    except (NexusError, ValueError, OSError) as error:  # a path with a NUL or a loop of links names no file
         if isinstance(error, NexusError):
             ctx.warn(f"Whether files have unresolved conflicts is not known: {error}")
         return
@@ -191,14 +191,14 @@ def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
 def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -> None:
     """Block an agent's edit of a file that another running agent has edited, or warn.
 
-    The main session holds no file, and none of its edits is blocked, because it leads the agents.
+    The main session never holds a file, and its edits are not blocked, because it leads the agents.
     """
     if "agent_id" not in params:
         return
     from nexus_mcp.lifecycle import file_leases
 
     found = file_leases.find_holder(ctx, params["agent_id"], files)
-    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # reading the mode costs more than find_holder
+    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # costs more than find_holder
     if mode == file_leases.OFF:
         return
     if mode == file_leases.BLOCK:
@@ -208,7 +208,7 @@ def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -
 
 
 def ask_gate(ctx: EventContext, reason: str) -> None:
-    """Block an edit without a task list, or warn, as the project's or the installation's gate says."""
+    """Block an edit without a task list, or only warn, as the edit gate of the project or the installation says."""
     gate = gate_of(ctx)
     if gate == BLOCK or (gate == AUTO and has_file(ctx, PLAN)):
         ctx.decide(BLOCK, reason)
@@ -268,6 +268,6 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
 EVENT = Event(
     required=("tool",),
     optional=("tool_input", "file", "agent_id", "agent_name", "session_id"),
-    types={"agent_name": TEXT},  # any name is accepted: a harness may have agents of its own
+    types={"agent_name": TEXT},  # any name is accepted, because a harness may have agents of its own
     run=run,
 )

@@ -1,6 +1,6 @@
-"""Remember the texts in the context of a session's model.
+"""Record for each session the texts that its model has in its context, so that hooks do not repeat them.
 
-The memory has one entry for each session in `remembered.extension.json` of the harness, because each hook is a new
+The record is in `remembered.extension.json` of the harness, with one entry for each session, because each hook is a new
 process. If the file is lost, the model only gets more text than needed. An entry has some of these keys:
 
 - skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FILE = "remembered.extension.json"
 MAX_BYTES = 1 << 20
 MAX_SESSIONS = 16
-"""Maximum sessions in the file; a session that resumes after that many others gets all texts again."""
+"""The maximum number of sessions in the file. A session that resumes after so many others gets all texts again."""
 _LONGEST_ID = 200
 _TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by", "stopped", "held", "hinted", "carried")
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
@@ -56,7 +56,7 @@ _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 
 
 class SessionMemory:
-    """The memory of one session: read once for an event, and changed at most once, by `save`.
+    """The memory of one session. An event reads it once, and changes it at most once, by `save`.
 
     `fields` has the keys with the changes so far. `has_place` says whether a session of this harness started in the
     project: if none did, nothing is written to the project.
@@ -77,7 +77,7 @@ class SessionMemory:
                 if own is not None:
                     with own:
                         self.fields = _entry_of(_read(own)[0], self._session)
-        except NexusError:  # reported by the next write
+        except NexusError:  # the next write reports the fault
             return
 
     def note(self, fields: Mapping[str, object]) -> None:
@@ -109,7 +109,8 @@ class SessionMemory:
             _change(self._ctx, lambda entries: [one for one in entries if one["session_id"] != self._session])
 
     def select_new(self, parts: Mapping[str, str]) -> list[str]:
-        """Return the non-empty parts that the model does not have, and a line about each removed part; record both.
+        """Return the non-empty parts that the model does not have, and a line about each removed part, and record that
+        it has them.
 
         Without a session id, or in a project where no session started, the model gets all parts until the first
         compaction.
@@ -142,7 +143,7 @@ class SessionMemory:
             digests[key] = seen
         skill, (mode, _) = [*skills.items()][-1]
         self.note_skill(skill, mode)
-        if "by" in known:  # after a compaction no text is repeated
+        if "by" in known:  # the model got it after the last compaction
             self.note({DIGESTS: digests})
         return found
 
@@ -163,12 +164,13 @@ class SessionMemory:
         return text.split("\n") if text else []
 
     def begin_turn(self) -> None:
-        """Note that a new turn begins: its end may be refused again."""
+        """Note that a new turn begins, so that its end may be refused again."""
         if HELD in self.fields:
             self.note({HELD: None})
 
     def end_skill(self, *, has_work: bool) -> None:
-        """Drop a skill that has ended, and note whether there is work for it. `has_work`: a plan or tasks were read.
+        """Remove the active skill if it has ended, and note whether there is work for it. `has_work`: a plan or tasks
+        were read.
 
         Closing a cycle removes plan and tasks together. So a skill ends if it had either and now has neither, or if the
         history has grown since its start. A skill that never had work lasts until another starts, or the session ends.
@@ -184,7 +186,7 @@ class SessionMemory:
 
 
 def digest(text: str) -> str:
-    """Return a short digest of a text. It need not be secure: forged collisions gain nothing."""
+    """Return a short digest of a text. It need not be cryptographic, because a forged collision has no use."""
     from zlib import crc32
 
     data = text.encode("utf-8", "surrogatepass")
@@ -201,7 +203,7 @@ def _has_work(ctx: EventContext) -> bool:
     try:
         with ctx.store.state() as state:
             return state is not None and (state.check_plain(PLAN) or state.check_plain(TASKS))
-    except NexusError:  # reported by the next read
+    except NexusError:  # the next read reports the fault
         return True
 
 
@@ -209,7 +211,7 @@ def _history(ctx: EventContext) -> str:
     """Return the size of history.json in bytes, which grows with each closed cycle."""
     try:
         return str(os.lstat(os.path.join(ctx.workspace.root, ".nexus", "history.json")).st_size)
-    except OSError:  # absent; other errors are reported by the next read
+    except OSError:  # the file is absent; the next read reports other errors
         return "0"
 
 
@@ -238,7 +240,8 @@ def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bo
 def _read(own: Folder) -> tuple[list[Entry], bool]:
     """Return (the entries of all sessions, whether the file is usable or absent).
 
-    Code checks the file here, without its schema (remembered.schema.json): every message reads it, so it must be fast.
+    This function checks the file itself, not by its schema (remembered.schema.json), because every message reads it, so
+    it must be fast.
     """
     try:
         data = own.read(FILE, MAX_BYTES)

@@ -24,19 +24,19 @@ _PATH = 400
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Create the folders. A new session starts without agents, with warnings about the open work of an earlier one.
 
-    Agents of other active sessions stay. A missing capability map is reported.
-    A session that continues ("resume", "compact" or any other source) keeps its agents. After a compaction it gets
-    the context of context_compact, unless it has it already.
+    Agents of other active sessions stay. A missing capability map is reported. A session that continues ("resume",
+    "compact" or any other source) keeps its agents. After a compaction it gets the context of context_compact, unless
+    it has that already.
     """
     source, session = params.get("source", ""), params.get("session_id", "")
     reset = source in RESETTING
     if reset:
         _report_missing_map(ctx)
-        _warn_about_leftovers(ctx)  # reads only, so before any write: its errors say that nothing has changed
+        _warn_about_leftovers(ctx)  # called before any write: its errors state that nothing has changed
     try:
         kept = agents.begin(ctx.store, ctx.harness_id, session, reset=reset)
     except NexusError:
-        if source == COMPACT:  # send the readable parts nevertheless
+        if source == COMPACT:  # the readable parts are sent nevertheless
             _give(ctx, session)
         raise
     if kept:
@@ -62,7 +62,9 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _report_missing_map(ctx: EventContext) -> None:
-    """Report a missing capability map in the context, because an empty project must cause no warnings."""
+    """Report a missing capability map in the context, not as a warning, because an empty project must cause no
+    warnings.
+    """
     from nexus_mcp.catalog.capabilities import missing_map_warning
     from nexus_mcp.lifecycle.sources import catalog_of
 
@@ -72,7 +74,9 @@ def _report_missing_map(ctx: EventContext) -> None:
 
 
 def _report_conflicts(ctx: EventContext) -> None:
-    """Name the files that git has not merged yet: edits of them are blocked unless a task names them."""
+    """Add the files that git has not merged yet to the context, because edits of them are blocked unless a task names
+    them.
+    """
     from nexus_mcp.lifecycle.merge_conflicts import find_conflicts
 
     try:

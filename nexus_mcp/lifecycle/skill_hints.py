@@ -1,9 +1,9 @@
 """Give the hints of skills whose triggers are in the first message of a session.
 
-A skill names its triggers and its hint in meta.yml. The hint tells the model that the skill exists; it starts nothing,
-because only the user's tag or the model's own choice does. Later messages of the session get no hint, and neither does
-a message that starts a skill. A project in which no session of this harness began gets none either, because the record
-of a hint would be its first file.
+A skill names its triggers and its hint in meta.yml. The hint only tells the model that the skill exists. A skill starts
+only by the user's tag, or if the model chooses it. Later messages of the session, and a message that starts a skill,
+get no hint. A project in which no session of this harness started gets no hint either, because the record of the hint
+would be its first file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST = 3
 """Maximum hints of one message."""
 SEARCHED = 1 << 16
 """Characters at the beginning of a message in which triggers are searched."""
-_WIDE = "\u2e80"  # from here on, scripts without blanks between words
+_WIDE = "\u2e80"  # from this code point on, scripts have no blanks between words
 
 
 def give_hints(ctx: EventContext, memory: SessionMemory, prompt: str) -> None:
@@ -50,9 +50,9 @@ def find_skills(skills: dict[str, dict[str, Any]], prompt: str) -> list[dict[str
 
 
 def has_words(text: str, words: str) -> bool:
-    """Return whether `words` stand in `text` with no letter, digit or underscore directly before and after them.
+    """Return whether `text` contains `words` without a letter, digit or underscore directly before or after them.
 
-    Scripts without blanks between words have no such boundary: there any place counts.
+    Scripts without blanks between words have no such boundaries, so there any place counts.
     """
     at = text.find(words) if words else -1
     while at >= 0:
@@ -64,7 +64,7 @@ def has_words(text: str, words: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Return the text in one case, with one blank between words."""
+    """Return the text in lower case, with one blank between words."""
     return " ".join(text.casefold().split())
 
 

@@ -38,7 +38,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         ctx.warn(warning)
     tags = _handle_tags(ctx, memory, prompt) if "[" in prompt else []
     give_hints(ctx, memory, prompt)
-    plan, tasks = both_of(ctx)  # after the tags, one of which may have recorded a decision
+    plan, tasks = both_of(ctx)  # read after the tags, because one of them may have recorded a decision
     parts = {PLAN_TEXT: plan_text(plan), TASKS_TEXT: tasks_text(tasks)}
     memory.end_skill(has_work=not (plan is None and tasks is None))
     memory.begin_turn()

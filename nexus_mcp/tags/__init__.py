@@ -1,1 +1,1 @@
-"""Bracket tags of a user message, such as [plan] and [m]: parse, explain and carry out."""
+"""Parse, explain and carry out bracket tags of a user message, such as [plan] and [m]."""

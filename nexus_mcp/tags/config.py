@@ -49,13 +49,15 @@ def read(nexus: Folder | None) -> dict[str, Any]:
         raise CatalogError(
             [document.fault_at(fault.pointer, _fault_text(fault)) for fault in found], next_step=_NEXT_STEP
         )
-    # A key without a value counts as absent: everything below it may be commented out.
+    # A key without a value counts as absent, because everything below it may be commented out.
     parts = _without_nulls(value)
     return {name: _without_nulls(part) if isinstance(part, dict) else part for name, part in parts.items()}
 
 
 def worktree_mode(root: str) -> str:
-    """Return the setting `worktrees`; if unreadable, "own", with which nothing is written outside of the worktree."""
+    """Return the setting `worktrees`; if it cannot be read, "own", because then nothing is written outside of the
+    worktree.
+    """
     from nexus_mcp.errors import NexusError
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.worktree import AUTO, OWN
@@ -67,7 +69,7 @@ def worktree_mode(root: str) -> str:
                 return AUTO
             with nexus:
                 mode: str = read(nexus).get("worktrees", AUTO)
-    except NexusError:  # each action that needs the settings reports the error
+    except NexusError:  # every action that needs the settings reports the fault
         return OWN
     return mode
 

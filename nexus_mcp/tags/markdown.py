@@ -1,9 +1,9 @@
-"""Find the brackets of a Markdown message that are plain text: outside code, links, images, addresses and escapes.
+"""Find the brackets of a Markdown message that are plain text, not code, links, images, addresses or escapes.
 
 markdown-it-py parses the message as CommonMark, with exceptions, because people indent what they type, and paste HTML
 and addresses. Indented code and HTML are plain text. A fence counts at any indent. A bare address such as
-https://example.org/a[b] is markup. A link definition counts only if its target looks like an address, because
-`[d]: SQLite` is how people type a decision.
+https://example.org/a[b] is markup. A link definition counts only if its target looks like an address, because people
+type decisions as `[d]: SQLite`.
 
 The library takes 30 ms to load, as long as a whole hook. In a text without a match of `_MARKUP` all brackets are plain
 text, and the library is not loaded.
@@ -25,7 +25,7 @@ _DEFINITION = r"\[[^\[\]]+\]:[ \t\n]*(?:[#<]|mailto:|\S*/)"
 _MARKUP = re.compile(rf"[`\\]|~~~|\]\(|<[a-zA-Z]|://|{_DEFINITION}")
 _TARGET = re.compile(_DEFINITION)
 _INDENTED_FENCE = re.compile(r"\n(?=[ \t]{4,}(?:```|~~~))")
-"""The newline before a line that looks like a fence, but is text of the paragraph above for Markdown."""
+"""The newline before a line that looks like a fence, but in Markdown continues the paragraph above."""
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
 _PAIRS = {")": "(", "]": "["}
 _BLOCKS = ("blockquote", "fence", "heading", "hr", "lheading", "list", "reference")
@@ -49,7 +49,7 @@ def find_plain_brackets(text: str, last: int) -> Iterator[int]:
     places = dict(zip(_places(prepared), _places(text), strict=True))
     for block in _parser()(prepared):
         if block.type == "inline":
-            # The parser drops only indents, markers and blanks from a block, which hold no brackets.
+            # The parser drops from a block only indents, markers and blanks, which contain no brackets.
             begin, end_line = (lines[number] for number in block.map)
             there = dict(zip(_places(block.content), _places(prepared, begin, end_line), strict=True))
             for token in block.children:
@@ -86,7 +86,7 @@ def _parser() -> Callable[[str], list[Any]]:
 
 
 def _note_bracket(state: Any, silent: bool) -> bool:  # noqa: FBT001 - the library's signature
-    """Note an opening bracket at which no link begins."""
+    """Add a token for an opening bracket at which no link begins."""
     if state.src[state.pos] != "[":
         return False
     if not silent:

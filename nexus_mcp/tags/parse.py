@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 LONGEST = 80
 """Maximum characters between the brackets."""
 MOST = 20
-"""Maximum tags of one message that are used. A message with more was pasted."""
+"""The maximum number of tags of one message that are used. A message with more tags is probably pasted text."""
 MAX_CHARACTERS = 1 << 18
 """Characters at the beginning of a message in which tags are searched."""
 _BEYOND = 1 << 16
-"""Further characters that are parsed, because a code span or link that began before them may end there."""
+"""The number of further characters that are parsed, because a code span or link that begins before them may end in
+them.
+"""
 _CANDIDATE = re.compile(rf"(?<![A-Za-z0-9_])\[([^\[\]]{{1,{LONGEST}}})\]")
-"""A bracket directly behind a name is an index, as in `row[d]`."""
+"""A bracket directly after a name is an index, as in `row[d]`."""
 _LONGEST = 80
 _ENDS = (".", "!", "?", ";", "…", "。", "！", "？")
 _CLOSING = "\"'”’»)]*_"
@@ -88,7 +90,7 @@ def find_other_names(text: str, table: Collection[str], most: int, longest: int)
 
 
 def _find_starts(text: str, table: Collection[str]) -> list[int]:
-    """Return the position of each tag, in order. A message may have many thousand tags, so no dicts are made."""
+    """Return the position of each tag, in order. It makes no dicts, because a message may have many thousand tags."""
     text = text[: MAX_CHARACTERS + _BEYOND]
     looks = {found.start() for found in _CANDIDATE.finditer(text) if _is_tag(found[1], table)}
     last = max((start for start in looks if start < MAX_CHARACTERS), default=-1)
@@ -98,7 +100,7 @@ def _find_starts(text: str, table: Collection[str]) -> list[int]:
 def _is_tag(inner: str, table: Collection[str]) -> bool:
     """Return whether a text between brackets is a tag of the table."""
     name, _, variant = inner.partition(":")
-    # The check box of a task list is no tag, even if the table has an "x".
+    # The check box `[x]` of a task list is no tag, even if the table has an "x".
     return name.isascii() and name.lower() in table and "\n" not in variant and name not in ("x", "X")
 
 

@@ -1,6 +1,6 @@
 """Check kinds, names and permissions of files, and the encoding of notes and `.gitignore`.
 
-The checks compare our own permissions, those of all users and, in a shared project, those of the group.
+The checks use our own permissions, those of all users and, in a shared project, those of the group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.doctor.survey import Entry
 
 LIMIT = 4 << 20
-"""Bytes of a note or `.gitignore` that are read."""
+"""The maximum number of bytes of a note or `.gitignore` that are read."""
 _BY_ROLE = {
     places.UNKNOWN: ("unknown-file", "is not used by nexus-mcp"),
     places.KEPT: ("kept-aside", "is a copy of a file that was unusable, or that another program changed"),
@@ -74,7 +74,7 @@ def check_notes(site: Site) -> Iterator[Finding]:
 
 
 def check_permissions(site: Site) -> Iterator[Finding]:
-    """Yield files and folders that you, all users, or the group of a shared folder cannot or should not use."""
+    """Yield files and folders that you or the group of a shared folder cannot use, or that every user can write."""
     for path, reason in site.survey.closed:
         yield Finding("unreadable", path, f"cannot be opened: {reason}")
     for entry in site.survey.entries.values():
@@ -100,7 +100,7 @@ def _of(entry: Entry) -> Iterator[Finding]:
 def _closed_to_group(site: Site) -> Iterator[Finding]:
     """Yield entries that the group of a shared folder cannot use.
 
-    A session file is never written in place, so permission to read it is enough.
+    A session file is never written in place, so the group needs only permission to read it.
     """
     entries = site.survey.entries
     for entry in entries.values():

@@ -23,7 +23,7 @@ FILE = f"{places.NEXUS}/.gitignore"
 
 
 def check_ignored(site: Site) -> Iterator[Finding]:
-    """Yield a finding when git does not ignore the session files, or when that is unknown."""
+    """Yield a finding if git does not ignore the session files, or if that is unknown."""
     there = any(site.entries(places.IGNORE_FILE))
     if not there and not any(site.entries(places.STATE_FOLDER)):
         return  # the first write creates the folder and .gitignore
@@ -73,7 +73,7 @@ def check_merge_driver(site: Site) -> Iterator[Finding]:
     facts = site.git
     if (
         facts.history_unmerged and site.history.file is not None
-    ):  # an unreadable history has a finding of its own, with the same advice
+    ):  # if the history cannot be read, another finding has the same advice
         yield Finding("history-unmerged", SHOWN_HISTORY, "is unmerged in git and may lack cycles of one side")
     if facts.merge == DRIVER:
         if not facts.driver:

@@ -1,4 +1,4 @@
-"""Check history.json: readability, shape, plan ids and times of its cycles. The known old shapes are valid."""
+"""Check history.json: readability, shape, plan ids and times of its cycles. Known shapes of old versions are valid."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
     for index, cycle in enumerate(cycles):
         pointer = f"/cycles/{index}"
         has_plan = isinstance(cycle.get("plan"), dict)
-        # The plan is validated separately: the fault of an anyOf does not name the place inside the plan.
+        # The plan is validated separately, because the fault of an anyOf does not name the place inside the plan.
         found = schemas.faults(envelope, {**cycle, "plan": None} if has_plan else cycle, pointer, _MOST)
         if has_plan and len(found) < _MOST:
             found += schemas.faults(plan, cycle["plan"], f"{pointer}/plan", _MOST)
@@ -59,7 +59,7 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _shared_ids(ids: Iterable[tuple[int, float]]) -> Iterator[Finding]:
-    """Yield one finding for all repeated plan ids: each merge of two branches with plans leaves some."""
+    """Yield one finding for all repeated plan ids, because each merge of two branches with plans leaves some."""
     shared = _repeated(ids)
     if shared:
         are = "1 plan id in several plans" if len(shared) == 1 else f"{len(shared)} plan ids in several plans"

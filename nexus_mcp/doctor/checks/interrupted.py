@@ -63,7 +63,7 @@ def _journal(site: Site, entry: Entry) -> Iterator[Finding]:
 
 
 def _first(site: Site, pending: dict[str, Any]) -> str:
-    """Return the step that the user has to do before a call can complete the change; "" for none."""
+    """Return the step that the user has to take before a call can complete the change; "" if there is none."""
     cycle, past = pending["cycle"], site.history
     if cycle is not None and past.file is None and any(site.entries(places.HISTORY)):
         return f"Repair {SHOWN_HISTORY} first. Then any call completes the change."
@@ -112,7 +112,7 @@ def _leftovers(site: Site, left: list[Entry]) -> Iterator[Finding | More]:
     for entry in left:
         yield Finding("leftover", entry.path, "was left by an interrupted process", advice=_advice(entry.path))
     others = site.survey.temporaries - len(site.survey.temporary)
-    if left and others:  # only the first files are checked: the rest count as leftovers, too
+    if left and others:  # only the first files are checked; the others count as leftovers, too
         yield More("leftover", others)
 
 

@@ -1,4 +1,4 @@
-"""Check the JSONL files, one object a line. Readers skip malformed lines; here they are counted."""
+"""Check the JSONL files, which have one object per line. Readers skip malformed lines; here they are counted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _file(data: bytes, entry: Entry, role: str, now: float) -> Iterator[Finding]
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) of the lines that are not blank, one at a time: there may be millions."""
+    """Yield (number, line) of each line that is not blank, one at a time, because there may be millions."""
     start, number = 0, 0
     while start < len(data):
         number += 1
@@ -85,7 +85,7 @@ def _object(line: bytes, path: str, role: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     if role == places.OPLOG and value.get("version") != VERSION:
-        return value  # another version: not judged
+        return value  # a line of another version is not checked
     if role == places.AGENTS_EXTENSION and not agents.is_line(value):
         return None
     if role in _SCHEMAS and schemas.faults(schemas.readable(_SCHEMAS[role]), value, most=1):

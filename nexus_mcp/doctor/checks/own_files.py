@@ -39,7 +39,7 @@ def check(site: Site) -> Iterator[Finding | More]:
         yield from found
         reported.update(finding.file for finding in found)
     if any(site.entries(places.OWN_FOLDER, places.CAPABILITY_MAP)):
-        with suppress(NexusError):  # replaced since the listing: the next pass reports it
+        with suppress(NexusError):  # the file was replaced after the listing: the next pass reports it
             yield from _of_catalog(site, reported)
     if any(site.files(places.CONFIG)) and _CONFIG not in reported:
         yield from _of_config(site)

@@ -32,7 +32,7 @@ def check_shapes(site: Site) -> Iterator[Finding]:
     for entry in site.files(places.TRACKER):
         yield from documents.load_checked(site, entry, tracker.SCHEMA).findings
     for entry in site.files(places.EXTENSION):
-        # Only JSON is required: the harness alone defines what such a file holds.
+        # The file only has to be JSON, because the harness defines its content.
         yield from documents.load(site, entry, SESSION_LIMIT, partial(decode, file=entry.path))[1]
 
 
@@ -98,7 +98,7 @@ def _without_plan(rows: list[dict[str, Any]]) -> Iterator[Finding]:
 def find_cycles(depends_on: Mapping[Id, Sequence[Id]]) -> Iterator[list[Id]]:
     """Yield one shortest cycle per strongly connected component, e.g. [1, 3] when 1 and 3 depend on each other.
 
-    Without recursion: a chain may have a hundred thousand links.
+    It does not use recursion, because a chain may have 100 000 tasks.
 
     A task that depends on itself is a cycle, too. Dependencies without an entry of their own are ignored.
     """

@@ -1,4 +1,4 @@
-"""The inline actions of tags, and their table ACTIONS."""
+"""Define the inline actions of tags, in the table ACTIONS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _plan_decide() -> Action:
     return ACTION
 
 
-# Loaded on demand: most messages have no tag.
+# Loaded on demand, because most messages have no tag.
 ACTIONS: dict[str, Callable[[], Action]] = {
     "memory_store": _memory_store,
     "memory_gc": _memory_gc,

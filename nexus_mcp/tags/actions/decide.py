@@ -1,9 +1,9 @@
 """plan_decide: record the text after `[d]` as a decision, if it is certain which question it answers.
 
 `[d] text` answers the only pending question of the plan, `[d:2] text` the question with that id. With several pending
-questions and no id the agent calls the tool plan_decide, because only the agent knows which question was discussed. It
-also does so if `.nexus/config.yml` has `tags: {decide: model}`. The action writes files and operation log exactly as
-the tool does.
+questions and no id the agent calls the tool plan_decide, because only the agent knows which question was discussed. The
+agent also calls it if `.nexus/config.yml` has `tags: {decide: model}`. The action writes the same to the files and the
+operation log as the tool does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _NEXT = "All issues are decided. Turn the decisions into tasks with task_add, th
 
 
 class Target:
-    """The target of a decision: `issue`, None if only the agent knows it, or `problem`: why nothing can be decided."""
+    """The target of a decision: `issue`, which is None if only the agent knows it, or `problem`, the reason why nothing
+    can be decided.
+    """
 
     __slots__ = ("issue", "pending", "problem")
 
@@ -81,7 +83,7 @@ def find_switch(store: Store) -> tuple[bool, str]:
     try:
         with store.nexus() as nexus:
             mode = config.read(nexus).get("tags", {}).get("decide", "")
-    except NexusError as error:  # the unreadable file may set `decide: model`
+    except NexusError as error:  # the file, which cannot be read, may set `decide: model`
         return False, f"{error_text(error)} Until then no tag records a decision by itself."
     return mode != BY_MODEL, ""
 
@@ -108,7 +110,7 @@ def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any
 
 def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
     """Record the decision if it is certain which question it answers. Raise NexusError."""
-    target = find_target(ctx.store.plan(), variant, text)  # first without the lock: most often nothing is written
+    target = find_target(ctx.store.plan(), variant, text)  # first without the lock, because usually nothing is written
     if target.problem:
         return {"result": FAILED, "next_step": target.problem}
     is_on, fault = (False, "") if target.issue is None else find_switch(ctx.store)
@@ -116,7 +118,7 @@ def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
         return {"result": FOR_THE_AGENT, "next_step": f"{fault} {_CALL}".strip()}
 
     def change(now: Transaction) -> dict[str, Any]:
-        found = find_target(now.plan, variant, text)  # another process may have decided meanwhile
+        found = find_target(now.plan, variant, text)  # another process may have recorded a decision meanwhile
         if found.problem:
             return {"result": FAILED, "next_step": found.problem}
         if found.issue is None or now.plan is None:
@@ -142,7 +144,9 @@ def _tasks(now: Transaction) -> dict[str, Any] | None:
 
 
 def _result(issue: dict[str, Any], text: str) -> str:
-    """Return the predicted result of recording the text; UNCHANGED if a harness sent the message before."""
+    """Return the result of recording the text; UNCHANGED if the issue has it already, because a harness sent the
+    message twice.
+    """
     if issue["status"] != plans.DECIDED:
         return "recorded"
     return UNCHANGED if issue.get("decision") == text else "replaced"

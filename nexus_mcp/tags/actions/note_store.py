@@ -32,7 +32,7 @@ _LONGEST = notes.LONGEST_NAME + 20
 
 
 class Placement:
-    """Where a text is stored: the note `name`, "" if the user has to choose; `own` is a name for a new note."""
+    """The note for a text: `name`, which is "" if the user has to choose; `own` is a name for a new note."""
 
     __slots__ = ("is_new", "name", "own", "similar", "tags", "text")
 
@@ -55,7 +55,7 @@ def preview(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
 
 
 def run(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
-    with ctx.store.nexus() as nexus:  # first without the lock: if nothing is written, no folder is created
+    with ctx.store.nexus() as nexus:  # first without the lock, because if nothing is written, no folder may be created
         placement = _refresh_and_place(ctx, nexus, text)
     if not placement.name:
         return _choice(placement)
@@ -90,12 +90,12 @@ def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
     if name:
         notes.check_name(name, policy["name_pattern"], FOLDER)
     taken = _scan(ctx).notes
-    # Names that do not match cannot be typed in a message, and are untrusted.
+    # Leave out names that do not match: they cannot be typed in a message, and are untrusted.
     is_note = schemas.search(policy["name_pattern"])
     there = {one: note for one, note in taken.items() if is_note(one)}
     similar = merge.find_matches(stored, tags, there.values(), policy["merge"])
     own = name or notes.make_name(stored, taken)
-    # A harness may send one message twice: a text that a note has already is stored once.
+    # A harness may send a message twice, so a text that a note has already is not stored again.
     holder = "" if name else _scan(ctx).find_holder(folder, stored, there)
     chosen = name or holder or ("" if similar else own)
     tags = tags or [word for word in words(stored) if word[0] < WIDE and len(word) <= index.LONGEST_TAG][:_MOST_TAGS]

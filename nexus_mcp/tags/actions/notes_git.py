@@ -1,10 +1,11 @@
 """Delete notes in one git commit, after a check that git can restore each of them byte for byte.
 
 The commit is made with git's plumbing commands. `git commit` would run hooks, filters and a signing program that the
-repository names, scan every file, and include staged changes; staged changes stay staged and out of this commit.
+repository names, scan every file, and include staged changes. With plumbing, staged changes stay staged and are not in
+this commit.
 
-The check reads the object of each note, because index and trees may name an object that the object store lost. It
-refuses notes that attributes rewrite on checkout. It fetches nothing and runs no filter.
+The check reads the object of each note, because index and trees may name an object that the object store has lost. It
+refuses notes that git rewrites on checkout because of attributes. It fetches nothing and runs no filter.
 """
 
 from __future__ import annotations
@@ -43,12 +44,14 @@ _BATCH_BYTES = 1 << 25  # bytes read from git at a time
 _REWRITING = ("filter", "working-tree-encoding", "ident")
 _OFF = ("unspecified", "unset")
 _DRIVER = ("smudge", "process", "required")
-"""Settings of a filter that act on checkout; the setting `clean` does not."""
+"""The settings of a filter that have an effect on checkout; `clean` has none."""
 _NAMED, _LONGEST = 5, 100
 FETCH = "Run git fsck, and restore the missing objects from another clone or with git fetch. Then call again."
 _BY_HAND = "If you will never need a note again, delete it by hand."
 _CHANGING = 0.5
-"""Minimum seconds for git to change a reference or the index: if killed it leaves a lock file."""
+"""The minimum time in seconds that git gets to change a reference or the index, because a killed git leaves a lock
+file.
+"""
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
@@ -57,7 +60,7 @@ _UNDER_WAY = {
     "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisection",
 }
-_ON = ("true", "yes", "on", "1", "input")  # of core.autocrlf
+_ON = ("true", "yes", "on", "1", "input")  # values of core.autocrlf
 _MAGIC = frozenset("*?[\\")
 
 
@@ -106,9 +109,9 @@ class Deletion:
         gone: list[str] = []
         left: list[str] = []
         for name, data in self.contents.items():
-            # Editors do not take the lock: a file saved at this moment stays, as a new file for git.
+            # Editors do not take the lock. A file that is saved at this moment stays; for git it is a new file.
             (gone if _removed(folder, name, data) else left).append(name)
-        # The notes are gone for every reader; a power cut may restore one, and git then shows it.
+        # No reader sees the notes any more. A power cut may restore one, which git then shows.
         with suppress(OSError):
             folder.sync()
         return gone, left, self.git.unstage(list(self.contents))
@@ -211,7 +214,7 @@ class Git:
         check_readable(self._ask, tree, contents)
 
     def _line_ends(self, names: list[str]) -> set[str]:
-        """Return the files whose line ends git converts, so that git does not count other line ends as a change."""
+        """Return the files whose line ends git converts, so that for git other line ends are no change."""
         code, answer, _ = self._ask("config", "--get", "core.autocrlf")
         is_on = not code and answer.decode("utf-8", "replace").strip().lower() in _ON
         found = set()
@@ -280,10 +283,10 @@ class Git:
 
 
 def _shell_command(words: str, path: str) -> str:
-    """Return a git command about this path only, quoted for a shell."""
+    """Return a git command for this path only, quoted for a shell."""
     from shlex import quote
 
-    # Add the option only if git would read the path as a pattern: without it the command is more familiar to users.
+    # Add the option only if git would read the path as a pattern, because users know the command without it.
     is_pattern = path.startswith(":") or not _MAGIC.isdisjoint(path)
     return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{quote(path)}"
 
@@ -315,9 +318,10 @@ def is_blob(data: bytes | None, name: str | None) -> bool:
 
 
 def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, bytes | None]) -> None:
-    """Raise NexusError unless git can read the object of each note, with the content that its name promises.
+    """Raise NexusError unless git can read the object of each note and the content has the hash in the object's name.
 
-    `objects` maps each note to its object name in the commit, `contents` to its bytes, which set the batch sizes.
+    `objects` maps each note to the name of its object in the commit. `contents` maps each note to its bytes, whose size
+    determines the batches.
     """
     unreadable: list[str] = []
     why = ""
@@ -330,7 +334,7 @@ def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, 
             if not is_blob(found, objects[name]):
                 unreadable.append(name)
                 why = why or complaint
-            if at < 0:  # a corrupt object ends the output of git: the notes after it are unknown
+            if at < 0:  # git's output ends at a corrupt object, so the notes after it are unknown
                 break
     if unreadable:
         reason = f" ({quoted(why, 3 * _LONGEST)})" if why else ""
@@ -340,7 +344,7 @@ def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, 
 def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
     """Raise NexusError if a checkout of a note would write other bytes than those of its object."""
     code, answer, complaint = ask("config", "--null", "--get-regexp", r"^filter\.")
-    if code > 1:  # 1: no such setting
+    if code > 1:  # exit code 1: no such setting
         raise NexusError(f"git config failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND)
     keys = [entry.partition(b"\n")[0].decode("utf-8", "surrogateescape") for entry in answer.split(b"\0")]
     drivers = {key[len("filter.") :].rpartition(".")[0] for key in keys if key.rpartition(".")[2] in _DRIVER}
@@ -367,7 +371,7 @@ def _attributes(ask: Ask, source: tuple[str, ...], names: list[str]) -> Iterator
         raise NexusError(
             f"git check-attr failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND
         )
-    # Take the values by position, because git returns names in its own spelling.
+    # Assign the values by position, because git returns the names in its own spelling.
     for number, name in enumerate(names):
         for place, attribute in enumerate(_REWRITING):
             value = fields[3 * (number * len(_REWRITING) + place) + 2]
