@@ -1,6 +1,6 @@
 """Decide which tools of a harness an agent may not use (docs/capabilities.md).
 
-Pure, and loaded by hooks: reads no file.
+Hooks load this module, so it reads no file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def all_capabilities(agent: dict[str, Any]) -> list[str]:
 
 
 def removal_fault(agent_id: str, capability: str, canonical: Collection[str]) -> str:
-    """Return why `capability` cannot be removed from a shipped agent with these canonical ones; "" when it can."""
+    """Return the reason why `capability` cannot be removed from a shipped agent with the `canonical` capabilities; ""
+    if it can.
+    """
     if capability not in canonical:
         return ""
     return f"{capability} is a restriction of the shipped agent {agent_id} and cannot be removed"
@@ -44,9 +46,10 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
 
 
 def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
-    """Return the tools of `tools_of` for a text; under another mount without the names that our tools have elsewhere.
+    """Return the tools of `tools_of` for a text. If the harness has another mount, leave out our tools' names under the
+    usual mount.
 
-    A model that reads two names of one tool takes them for two tools. Both stay forbidden.
+    A model that reads two names of one tool takes them for two tools. Both names stay forbidden.
     """
     found, mapped = tools_of(catalog, capability, harness), catalog.unmounted(harness)
     if not mapped:
@@ -64,7 +67,7 @@ def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
 def forbidden_tools(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
     """Return the names and patterns of the tools that the agent may not use, each once.
 
-    [] for a harness without a map: its tool names are unknown. Raise UnknownEntry.
+    For a harness without a map, whose tool names are unknown, return []. Raise UnknownEntry.
     """
     own = all_capabilities(catalog.agent(agent_id))
     return list(dict.fromkeys(tool for name in own for tool in tools_of(catalog, name, harness)))
@@ -81,7 +84,7 @@ def check_tool(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tupl
     if capability is None:
         return True, ""
     reason = catalog.vocabulary["capabilities"][capability]["reason"]
-    # Quoted, because any text can match a pattern and this goes to a model.
+    # The name is quoted, because any text can match a pattern, and a model reads this text.
     head = f"{quoted_name(agent_id)} may not use {quoted_name(tool, _SHOWN)} ({capability}: {reason})."
     faulty_map = catalog.lost_map(harness)
     if faulty_map and not _is_known(catalog, tool, harness):
@@ -124,8 +127,8 @@ def missing_map_warning(catalog: Catalog, harness: str) -> str:
 def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
     """Return the capabilities that forbid the tool; none for a read-only tool or a harness without a map.
 
-    If the project's own map is faulty, every capability forbids a tool that the shipped map does not have: the
-    project's map may have had it in any class.
+    If the project's own map is faulty, every capability forbids the tools that are not in the shipped map, because the
+    project's map may have assigned them to any class.
     """
     known = catalog.maps.get(harness)
     if catalog.lost_map(harness) and not _is_known(catalog, tool, harness):

@@ -1,6 +1,6 @@
 """Change a project's agents and capability map by command: under the lock, and checked before anything is written.
 
-A new file appears together with its folder: the folder of an agent without its file would be a fault.
+A new file appears together with its folder, because an agent's folder without the file would be a fault.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AGENT_HEAD = "What this project adds to the agent. All other fields are as ship
 
 
 def original_at(nexus: Folder, path: str) -> Original:
-    """Read the file at `path` from `nexus`. Raise PathRefused, StorageError, StateError."""
+    """Read the file at `path` in the folder `nexus`. Raise PathRefused, StorageError, StateError."""
     *folders, name = path.split("/")
     with ExitStack() as stack:
         folder = nexus
@@ -47,9 +47,9 @@ def original_at(nexus: Folder, path: str) -> Original:
 
 
 def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: HeldLock) -> None:
-    """Write the file at `path` from `nexus`, at most two folders below, atomically. Call it under the lock.
+    """Write the file at `path` in the folder `nexus`, at most two folders below it, atomically. Call it under the lock.
 
-    Raise ChangedMeanwhile when the file is no longer the `original`; PathRefused, StorageError with nothing changed;
+    Raise ChangedMeanwhile if the file is no longer the `original`; PathRefused, StorageError with nothing changed;
     NotConfirmed.
     """
     *folders, name = path.split("/")
@@ -78,7 +78,8 @@ def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: He
 
 
 def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
-    """Remove the file at `path` from `nexus` and its own folder, atomically. Call it under the lock.
+    """Remove the file at `path` in the folder `nexus`, together with its own folder, atomically. Call it under the
+    lock.
 
     Return False, with nothing changed, when that folder holds something else, or the file is no longer the `original`.
     Raise ChangedMeanwhile; PathRefused, StorageError with nothing changed; NotConfirmed.
@@ -107,9 +108,9 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
 
 
 def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Original]) -> bool:
-    """Remove a folder that holds only this file. Return whether it did. Raise OSError, StorageError.
+    """Remove a folder if it holds only this file. Return whether it was removed. Raise OSError, StorageError.
 
-    `file`: its name, and its content as read before.
+    `file` is (the name of the file, its content as read before).
     """
     name, original = file
     if folder.names() != [name]:
@@ -124,7 +125,7 @@ def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Origina
 
 
 def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: HeldLock) -> None:
-    """Write the file into a new folder, which gets its name only when the file is in it."""
+    """Write the file into a new folder, and then give the folder its name."""
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
     with above.make(temporary)[0] as folder:
         try:
@@ -145,7 +146,7 @@ def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: He
 
 
 def _sweep(folder: Folder) -> None:
-    """Remove the unnamed folders that a crash left. Raise PathRefused, StorageError."""
+    """Remove the temporary folders that a crash left. Raise PathRefused, StorageError."""
     for name in folder.names():
         if name.startswith(atomic.PREFIX):
             leftover = folder.child(name)
@@ -165,7 +166,8 @@ def _empty(above: Folder, name: str, folder: Folder) -> None:
 
 
 class Edit(NamedTuple):
-    """A change of a file; `path` is relative to `.nexus`. A new file has the value `start` and the comment `head`.
+    """A change of the file `path`, which is relative to `.nexus`. A new file has the value `start` and the comment
+    `head`.
 
     `tidy` removes values that only repeat the shipped catalog. `removing` is the list item that `change` removes.
     """
@@ -191,7 +193,7 @@ class Done(NamedTuple):
 def agent_edit(agent_id: str, capability: str, canonical: Iterable[str], *, add: bool) -> Edit:
     """Return the edit that adds a capability to an agent, or removes an added one.
 
-    `canonical`: the capabilities of the shipped agent; none for an agent of the project's own.
+    `canonical` has the capabilities of the shipped agent; it is empty for an agent of the project.
     """
     capabilities = list(canonical)
 
@@ -218,8 +220,8 @@ def class_edit(
 ) -> Edit:
     """Return the edit that adds a tool to a class, or removes it.
 
-    `before`: the current tools of the class, for a file without the class. `below`: its shipped tools; none for a
-    harness of the project's own.
+    `before` has the current tools of the class, for a file that does not have the class. `below` has its shipped tools;
+    it is empty for a harness without a shipped map.
     """
     shipped = sorted(below)
 
@@ -252,9 +254,9 @@ def class_edit(
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     """Make the change. `shipped` is the shipped catalog as a value.
 
-    Removes the file when it has neither a value of its own nor a comment. Repeats the change when another program saved
-    the file meanwhile. Raise CatalogError when the project's files could not be used with the change, PathRefused,
-    StorageError: nothing is written then. Raise NotConfirmed.
+    Removes the file when it has neither a value of its own nor a comment. Repeats the change if another program saved
+    the file meanwhile. Raise CatalogError if the project's files would be unusable with the change, PathRefused,
+    StorageError; then nothing is written. Raise NotConfirmed.
     """
     with store.nexus() as nexus:  # a refused change leaves no folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
@@ -276,8 +278,8 @@ def _made(
 ) -> tuple[bytes, bool, bool]:
     """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has no value).
 
-    `original` is the file, None for the one of `source`. Raise CatalogError when the project's files could not be
-    used with the change.
+    `original` is the file; if it is None, the file is read from `source`. Raise CatalogError if the project's files
+    would be unusable with the change.
     """
     over = _Over(source, edit.path)
     before = over.read(edit.path) if original is None else original.content()

@@ -1,4 +1,4 @@
-"""Collect the faults of catalog files by entry, and replace the entries of a project that have any."""
+"""Collect the faults of catalog files by entry, and replace the faulty entries of a project by fallbacks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     Value = dict[str, Any]
 
 MOST = 20
-"""Largest number of listed faults of a file; the rest are counted."""
+"""The maximum number of listed faults of a file; the others are counted."""
 MOST_IN_ALL = 60
-"""Largest number of listed faults of all files, beside the first of each file: suggesting names takes time."""
-_LONGEST = 500  # characters of a fault: it may quote the file
+"""The maximum number of listed faults of all files, without the first fault of each file. There is a limit because
+suggestions of names take time.
+"""
+_LONGEST = 500  # the maximum number of characters of a fault, which may quote the file
 _FEW = 3
-# The fields of an agent of which only the folder is known: it is never resumed, and never suggested for work.
+# The fields of an agent of which only the folder is known. With them it is never resumed and never suggested for work.
 _UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
 
 
@@ -41,7 +43,9 @@ class Faults:
         self.may_pass = False
 
     def add(self, entry: str, file: str, text: str | Callable[[], str]) -> None:
-        """Add a fault. A callable is called only when the fault is listed: finding similar names takes time."""
+        """Add a fault. If `text` is a function, it is called only if the fault is listed, because it takes time to find
+        similar names.
+        """
         texts = self._texts.setdefault(entry, {}).setdefault(file, [])
         if len(texts) == MOST or (texts and self._left <= 0):
             self._more[entry, file] = self._more.get((entry, file), 0) + 1
@@ -80,7 +84,7 @@ class Faults:
 
     def restore(self, entry: str, saved: dict[str, Any]) -> None:
         """Add the faults that `as_json` returned."""
-        for file, (texts, more) in saved.items():  # nothing for {}: only faulty entries are in _texts
+        for file, (texts, more) in saved.items():  # {} adds nothing: only faulty entries are in _texts
             self._texts.setdefault(entry, {})[file] = list(texts)
             self._left -= len(texts)
             if more:
@@ -116,7 +120,7 @@ class Faults:
 
 
 def _shown(file: str, fault: str) -> str:
-    """Return a fault that is safe to print: the path quoted if it has unusual characters, the rest escaped and
+    """Return a fault that is safe to print: the path is quoted if it has unusual characters, the rest is escaped and
     truncated at _LONGEST.
     """
     path = file if fault.startswith(file) else ""
@@ -126,9 +130,10 @@ def _shown(file: str, fault: str) -> str:
 
 
 def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
-    """Return an entry for each faulty agent: the shipped one, if any, with every capability.
+    """Return an entry with every capability for each faulty agent; its other fields are those of the shipped agent, if
+    there is one.
 
-    When the folder of the agents cannot be listed, every shipped agent counts as faulty.
+    If the folder of the agents cannot be listed, every shipped agent counts as faulty.
     """
     found = [entry.partition("/") for entry in faults.entries()]
     at = {name: faults.files(f"{kind}/{name}")[0] for kind, slash, name in found if slash and kind == AGENTS}
@@ -138,7 +143,9 @@ def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
 
 
 def fault_fields(faults: Faults, shipped: Value) -> Value:
-    """Return the catalog's fields except agents, skills and maps: warnings, and the parts that faults leave unknown."""
+    """Return the catalog's fields except agents, skills and maps: the warnings, and the parts that are unknown because
+    of faults.
+    """
     closed, map_fault = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
     return {"told": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: map_fault}
 
@@ -174,7 +181,7 @@ def warning_lines(faults: Faults, shipped: Value) -> list[str]:
 
 
 def restricted_agent(name: str, file: str, shipped: Value) -> Value:
-    """Return an entry with every capability for an agent that may be one of the project's own."""
+    """Return an entry with every capability, for an agent that may be one of the project."""
     below = shipped[AGENTS].get(name)
     own: Value = below or {"id": name, "name": name, "description": f"{file} cannot be used.", **_UNKNOWN}
     canonical = [] if below is None else below["capabilities"]

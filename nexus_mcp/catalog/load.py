@@ -1,6 +1,7 @@
-"""Load the catalog of a project: the shipped one, with `.nexus/agents`, `.nexus/skills` and the project's map over it.
+"""Load the catalog of a project: `.nexus/agents`, `.nexus/skills` and the project's map override the shipped catalog.
 
-Without such files only catalog.json is read. With them the result is cached (cache.py), so that hooks stay fast.
+If the project has no such files, only catalog.json is read. Otherwise the result is cached (cache.py), so that hooks
+stay fast.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ class Catalog:
         return "" if harness in self._mapped else self._lost
 
     def unlisted_agent(self, name: str) -> dict[str, Any] | None:
-        """Return an entry for an agent that is not in `agents` when the project's agents cannot be listed; else None.
+        """Return an entry for an agent that is not in `agents` if the project's agents cannot be listed; else None.
 
-        The agent may be one of these, so it gets every restriction.
+        The agent may be one of the project, so it gets every restriction.
         """
         if not self._closed or not name:
             return None
@@ -82,9 +83,10 @@ class Catalog:
         return self._entry(SKILLS, name)
 
     def naming(self, harness: str, prefix: str = "") -> str:
-        """Return how a harness names our tools, with `*` for the name; `prefix` is the server's own.
+        """Return the naming of our tools in a harness, in which `*` stands for the name of a tool; `prefix` is that of
+        the server.
 
-        Without a capability map that is the plain name.
+        Without a capability map it is the plain name.
         """
         known = self.maps.get(harness)
         naming: str = ANY if known is None else known["nexus_tools"]
@@ -99,13 +101,13 @@ class Catalog:
         return self
 
     def mount_of(self, harness: str, prefix: str = "") -> str:
-        """Return the text before the names of our tools; "" if it is that of the capability map or unknown."""
+        """Return the text before the names of our tools; "" if it is unknown or that of the capability map."""
         naming = self.naming(harness, prefix)
         is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
 
     def unmounted(self, harness: str) -> str:
-        """Return the naming of our tools in the capability map; "" if the harness has no other mount than that."""
+        """Return the naming of our tools in the capability map; "" if the harness uses this one."""
         return self._unmounted.get(harness, "") if self.mount_of(harness) else ""
 
     def notes(self, harness: str) -> str:
@@ -155,7 +157,7 @@ class Catalog:
 
 
 def _with_advice(lines: list[str]) -> list[str]:
-    """Append the command to run. It is not cached, because it depends on the installation."""
+    """Append the command that lists all faults. It is not cached, because it depends on the installation."""
     if not lines:
         return lines
     from nexus_mcp.program import command
@@ -164,12 +166,12 @@ def _with_advice(lines: list[str]) -> list[str]:
 
 
 def has_text(entry: dict[str, Any]) -> bool:
-    """Return whether an entry has a readable text: a faulty one of the project has none."""
+    """Return whether an entry has a readable text; a faulty entry of the project has none."""
     return not (entry["own_body"] and MEND in entry)
 
 
 def load(root: str | None) -> Catalog:
-    """Return the catalog of the project at `root`, or the shipped catalog when `root` is None.
+    """Return the catalog of the project at `root`, or the shipped catalog if `root` is None.
 
     Raise CatalogError with all faults of the project's own files, and StorageError without a project.
     """
@@ -177,10 +179,11 @@ def load(root: str | None) -> Catalog:
 
 
 def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
-    """Return the usable part of the project's catalog; `warnings` name the faults of the rest and the fallbacks.
+    """Return the usable part of the project's catalog; its `warnings` name the faults of the other entries, and the
+    fallbacks.
 
-    A fault removes no restriction: a faulty agent gets all of them (building.usable_value). Files that were not read
-    before `is_over()` count as faulty. Raise StorageError without a project.
+    A fault never removes a restriction: a faulty agent gets all restrictions (building.usable_value). Files that were
+    not read before `is_over()` count as faulty. Raise StorageError without a project.
     """
     return _loaded(root, is_strict=False, is_over=is_over)
 
@@ -197,7 +200,7 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
         own = None if nexus is None else _own(nexus, value, is_over, is_strict=is_strict)
         return Catalog(value, own, root)
     except NexusError as error:
-        if len(opened) != 1:  # not the error of opening `.nexus`
+        if len(opened) != 1:  # the error is not that of opening `.nexus`
             raise
         from nexus_mcp.catalog.faults import folder_error, folder_fallback
 

@@ -1,4 +1,4 @@
-"""Build the manifest, with which a consumer checks whether its copies of agents and skills are current."""
+"""Build the manifest. With it, a consumer checks whether its copies of agents and skills are current."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
 
 CONTRACT = "0.12"
-"""The level of the Nexus contract that this version keeps: tools, events, vocabulary, file formats."""
+"""The level of the Nexus contract that this version implements: tools, events, vocabulary, file formats."""
 _AGENT = ("id", "name", "description", "category", "resume_tier", "model_tier")
 _SKILL = ("id", "name", "description", "manual_only", "body_hash")
 _CAPABILITY = ("reason", "description", "classes")

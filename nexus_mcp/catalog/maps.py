@@ -37,11 +37,13 @@ _EMPTY: Map = {
     "nexus_tools": "*",
 }
 MOST = 200
-"""Names in a list. Each name of a class is compared with each read-only name."""
+"""The maximum number of names in a list. There is a limit because each name of a class is compared with each read-only
+name.
+"""
 PATTERNS = 50
-"""Names in a list that are patterns, with a *."""
+"""The maximum number of names in a list that are patterns, with a *."""
 LONGEST = 200
-"""Characters of a name."""
+"""The maximum number of characters of a name."""
 HARNESSES = 20
 _PARAMETERS = ("editing", "patching", "opening", "resuming")
 
@@ -59,12 +61,12 @@ def shipped_maps(source: Source, vocabulary: Mapping[str, Any], faults: Faults) 
 
 
 def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
-    """Return the map with our own tools in their classes and under `reading`, under every name they may have.
+    """Return the map with our own tools in their classes and under `reading`, with every name that they may have.
 
-    A harness puts a prefix before the name of a tool, which depends on how the server is mounted: the patterns in
-    `nexus_prefixes` match any mount. The patterns for `reading` are stricter: they match only names of several
+    A harness puts a prefix before the name of a tool. The prefix depends on how the server is mounted, so the patterns
+    in `nexus_prefixes` match any mount. The patterns for `reading` are stricter: they match only names of several
     words, and allow no `--tool-prefix` before the name. Otherwise a tool of another server that writes would count as
-    reading if its name ends with `context`. Names of one word count under `reading` only as `nexus_tools` spells them.
+    reading if its name ends with `context`. Under `reading`, names of one word count only in the form of `nexus_tools`.
     """
     known = dict(known)
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]
@@ -116,7 +118,7 @@ def own_maps(
 
 
 def _broken(document: Document) -> dict[str, set[str]]:
-    """Return harness id → fields that break the schema; "" for the whole part."""
+    """Return harness id → the fields that break the schema; "" stands for the whole part of the harness."""
     found: dict[str, set[str]] = {}
     for pointer in document.broken:
         harness, _, rest = pointer[1:].partition("/")
@@ -155,7 +157,7 @@ def _faults(document: Document, pointer: str, known: Map, vocabulary: Mapping[st
 
 
 def _bound_fault(tools: list[str]) -> str:
-    """Return which bound a list of names exceeds; "" for none."""
+    """Return the fault of a list of names that exceeds a bound; "" if it exceeds none."""
     if len(tools) > MOST:
         return f"{len(tools)} names, and the limit for a list is {MOST}; {ANY} stands for any characters"
     patterns = sum(ANY in tool for tool in tools)
@@ -167,7 +169,9 @@ def _bound_fault(tools: list[str]) -> str:
 def _clashes(
     document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]
 ) -> Iterator[Callable[[], str]]:
-    """Yield a fault for each tool that is in a class and under `reading`. Unknown classes have their own fault."""
+    """Yield a fault for each tool that is in a class and under `reading`. Unknown classes have a fault of their own, so
+    skip them.
+    """
     clashes: dict[tuple[str, str], None] = {}
     reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}
     patterns = [(tool, place) for tool, place in reading.items() if ANY in tool]
@@ -175,8 +179,8 @@ def _clashes(
         for index, tool in enumerate(class_tools(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
-                # Report a place in this file, in the class if possible, because most likely the user meant the tool to
-                # be there.
+                # Report a place in this file: in the class if possible, because the user probably wants the tool to be
+                # in the class.
                 places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None

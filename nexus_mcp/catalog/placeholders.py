@@ -41,7 +41,7 @@ OF_A_HARNESS = ("brief", "resume")
 """Commands whose output depends on the harness."""
 
 OF_A_MOUNT = ("brief",)
-"""Commands whose output names our tools as the harness does."""
+"""Commands whose output contains the harness's names of our tools."""
 
 COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init", "verdict")
 """Commands that a text may name; a test compares them with nexus_mcp/cli/, which this room must not import."""
@@ -95,8 +95,8 @@ def resolve(
 ) -> str:
     """Return the text with each placeholder replaced; unknown kinds stay.
 
-    `naming` is how the text names our tools, with `*` for the name; `invocations` are those of the vocabulary; `mount`
-    is the option of commands, "" for none.
+    `naming` is the form of our tools' names in the text, in which `*` stands for the name; `invocations` are those of
+    the vocabulary; `mount` is the value of the option --mount, "" for none.
     """
     parts, done = [], 0
     for start, end, kind, name in find_placeholders(text):
@@ -120,7 +120,9 @@ def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 
 def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-    """Return the nearest known names, out of the first _SEARCHED of similar length: a project may choose thousands."""
+    """Return the nearest known names, searched among the first _SEARCHED of similar length, because a project may have
+    thousands.
+    """
     if len(name) > _COMPARED:
         return []
     similar = (one for one in known if abs(len(one) - len(name)) <= _APART)

@@ -1,6 +1,6 @@
-"""Decide whether the owner of a task is started fresh or resumed (docs/resume.md).
+"""Decide whether the owner of a task starts fresh or is resumed (docs/resume.md).
 
-Pure: the task, the tracker's entries and the agent are values.
+It reads no file: the task, the tracker's entries and the agent are arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POLICIES = (FRESH, SAME_ARTIFACT, RESUME)
 _RULES = {EPHEMERAL: FRESH, BOUNDED: SAME_ARTIFACT, PERSISTENT: RESUME}
 _TEXTS = ("agent_id", "agent_name", "status", "started_at", "last_resumed_at", "stopped_at")
 _NO_EARLIER_AGENT = "no earlier agent of this owner is recorded"
-_NAMED = 3  # files in a reason
+_NAMED = 3  # the maximum number of files in a reason
 _STAMP = len("2026-01-01T00:00:00.000Z")
 
 
@@ -44,12 +44,12 @@ def decide(
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
     `harness` can resume. `targets` are the task's files; with None they are found in the task's texts. `root`, the
-    project, is removed from absolute paths. `readers` are the names of agents that edit no files: they only read the
-    files that they touched. `edits` are the edits in the tool log, which also has those of running agents and of the
-    main session. The task's own policy comes before the tier of the agent.
+    project, is removed from absolute paths. `readers` are the names of agents that edit no files: the files that they
+    touched were only read. `edits` are the edits in the tool log, also those of running agents and of the main session.
+    The policy of the task has precedence over the tier of the agent.
     """
     policy = task.get("owner_reuse_policy")
-    policy = policy if policy in _POLICIES else None  # tasks.json of another harness may hold anything
+    policy = policy if policy in _POLICIES else None  # tasks.json of another harness may hold any value
     tier = None if agent is None else agent["resume_tier"]
     rule, why = (policy, f"the task asks for {policy}") if policy else (_RULES.get(tier or ""), f"its tier is {tier}")
     if rule == FRESH:
@@ -86,7 +86,7 @@ def _resume_owner(
     if named and explicit:
         return _resumed(named, why)
     entry = next((entry for entry in reversed(entries) if entry["agent_id"] == named), None) if named else None
-    # An entry without a name may belong to any owner, and the task names its id.
+    # An entry without a name may belong to any owner; the task names its id, so it counts.
     if entry is not None and entry["agent_name"] in ("", task.get("owner")):
         return _resumed(named, why)
     own = _own(entries, task)
@@ -114,7 +114,7 @@ def _same_artifact(
 
 
 def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return a reason when another agent may have edited one of the files after the agent did; else ""."""
+    """Return the reason if another agent may have edited one of the files after the agent; else ""."""
     for other in entries:
         if other["agent_id"] == entry["agent_id"]:
             continue
@@ -128,9 +128,9 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
 def _edited_files(
     entry: Entry | None, editors: Sequence[Entry], logged: Sequence[Edit], entries: Sequence[Entry], files: list[str]
 ) -> list[str]:
-    """Return the files, of the task or known to the agent, that others may have edited since.
+    """Return the files, of the task or touched by the agent, that others may have edited since then.
 
-    For an agent that is not in the tracker these are all files of the task.
+    If the agent is not in the tracker, these are all files of the task.
     """
     if entry is None:
         return files
@@ -141,13 +141,13 @@ def _edited_files(
 
 
 def _ran_between(other: Entry, entry: Entry) -> bool:
-    """Return whether the other agent may have had a later run whose files the tracker does not have."""
+    """Return whether the other agent may have had a later run whose files are not in the tracker."""
     resumed, since = other["last_resumed_at"], _since(entry)
     return bool(resumed) and other["status"] != "running" and (not _stamp(resumed) or not since or resumed > since)
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return the reason as `_later_edit` does, from the tool log. Edits of a running agent always count."""
+    """Return the reason for `_later_edit` that the tool log gives; else "". Edits of a running agent always count."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:
@@ -168,13 +168,17 @@ def _own(entries: Sequence[Entry], task: Mapping[str, Any]) -> list[Entry]:
 
 
 def _is_after(other: Entry, entry: Entry) -> bool:
-    """Return whether the other agent's edits may be later; True also when it runs, or when times are not comparable."""
+    """Return whether the other agent's edits may be later; True also if it is running or if the times cannot be
+    compared.
+    """
     ended, since = _end(other), _since(entry)
     return not ended or not since or ended > since
 
 
 def _since(entry: Entry) -> str:
-    """Return the end of the run whose files the tracker has: for a resumed, running agent the previous run."""
+    """Return the end of the run whose files the tracker has; for an agent that was resumed and is running, that is the
+    previous run.
+    """
     return _stamp(entry["stopped_at"] or entry["last_resumed_at"] or entry["started_at"])
 
 
@@ -183,7 +187,7 @@ def _end(entry: Entry) -> str:
 
 
 def _stamp(value: str) -> str:
-    """Return a time in the form of the contract, which sorts as text; "" for any other."""
+    """Return a time in the form of the contract, which sorts as text; "" for any other value."""
     return value if len(value) == _STAMP and value.endswith("Z") else ""
 
 
@@ -201,7 +205,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 
 
 def _edited(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
-    """Return the reason that a file may have been edited since; `unnamed` stands for an agent without id and name."""
+    """Return the reason that a file may have been edited since; `unnamed` is shown for an agent without id and name."""
     editor, since = quoted_name(editor_id) if editor_id else unnamed, quoted_name(entry["agent_id"])
     return f"{editor} may have edited {join_first(files, _NAMED, quoted_name)} since {since} did"
 

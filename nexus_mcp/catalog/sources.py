@@ -1,7 +1,7 @@
-"""Sources of catalog files, the shipped assets and `.nexus/` of a project, and the bounds within which they are read.
+"""Read catalog files from their sources, the shipped assets and `.nexus/` of a project, within bounds.
 
-A hook reads all files of a project while an agent waits. The largest catalog within the bounds is read in well under
-300 ms (docs/decisions/0068). A file beyond a bound is refused before it is parsed.
+A hook reads all files of a project while an agent waits. To read the largest catalog within the bounds takes clearly
+less than 300 ms (docs/decisions/0068). A file beyond a bound is refused before it is parsed.
 """
 
 from __future__ import annotations
@@ -40,30 +40,31 @@ MAP = "capability-map.yml"
 PROJECT = "project"
 """The `origin` of entries that a project adds or changes."""
 MEND = "mend"
-"""Field of a faulty agent: its first faulty file. Other agents do not have it."""
+"""The field of a faulty agent with its first faulty file. Other agents do not have the field."""
 CLOSED = "closed"
-"""Field of a project's catalog: the folder of its agents when it cannot be listed (any agent may be one of its own
-then), else ""."""
+"""The field of a project's catalog with the folder of its agents if that cannot be listed (then any agent may be one of
+the project), else "".
+"""
 LOST_MAP = "lost_map"
-"""Field of a project's catalog: the path of its capability map when that is faulty, else ""."""
+"""The field of a project's catalog with the path of its capability map if that is faulty, else ""."""
 
 YAML_BYTES = 64 << 10
 YAML_VALUES = 4_000
-"""Values of a YAML file: each text, number, list, mapping and key counts as one."""
+"""The maximum number of values in a YAML file: each text, number, list, mapping and key counts as one."""
 DEPTH = 32
 KEY = 256
-"""Characters of a key."""
+"""The maximum number of characters of a key."""
 TEXT_BYTES = 256 << 10
 PLACEHOLDERS = 1_000
-"""Placeholders of one text, such as {{tool:context}}."""
+"""The maximum number of placeholders, such as {{tool:context}}, in one text."""
 ENTRIES = 200
-"""Agents of a project, and skills of a project."""
+"""The maximum number of agents of a project, and of skills of a project."""
 NAMES = 2_000
-"""Names in `agents/` or `skills/`, including those that are not entries."""
+"""The maximum number of names in `agents/` or `skills/`, including those that are not entries."""
 
 ALL_YAML_BYTES = 256 << 10
 ALL_VALUES = 20_000
-"""Values of all YAML files together, each placeholder of a text counted as one."""
+"""The maximum number of values of all YAML files together, where each placeholder of a text counts as one."""
 ALL_TEXT_BYTES = 4 << 20
 
 BODY_TOO_LARGE = f"larger than {TEXT_BYTES >> 10} KiB, the limit for a text"
@@ -80,9 +81,10 @@ class Over(Exception):
 
 
 class Room:
-    """The remaining bytes of YAML, bytes of text and values that may be read of a project.
+    """The numbers of bytes of YAML, bytes of text and values that may still be read of a project.
 
-    After the first file that does not fit, every file is refused: the result depends only on the order of the files.
+    After the first file that does not fit, every file is refused, so that the result depends only on the order of the
+    files.
     """
 
     __slots__ = ("is_closed", "text_bytes", "values", "yaml_bytes")
@@ -112,7 +114,7 @@ class Room:
         self._check(self.values, TOO_MANY_TOGETHER)
 
     def take(self, used: list[int]) -> bool:
-        """Subtract an entry's sizes from an earlier reading. Return False, without subtracting, if it does not fit."""
+        """Subtract the sizes of an entry that was read earlier. If it does not fit, return False and subtract nothing."""
         rest = [have - want for have, want in zip(self.remaining(), used, strict=True)]
         if self.is_closed or min(rest) < 0:
             return False
@@ -133,10 +135,10 @@ def read_shipped() -> dict[str, Any]:
 
 
 def list_entries(folder: Folder) -> list[str]:
-    """Return the possible entries in the folder of a kind, sorted: all names but files with a dot, e.g. README.md.
+    """Return the possible entries in the folder of a kind, sorted: all names except files with a dot, e.g. README.md.
 
-    Folders with a dot are included, and reading.py reports them; hidden ones (of editors, unfinished copies) are not.
-    Raise StorageError, and CatalogError for too many.
+    Folders with a dot are included, and reading.py reports them. Hidden folders (of editors, unfinished copies) are
+    left out. Raise StorageError, and CatalogError for too many.
     """
     there = folder.names(NAMES)
     if len(there) > NAMES:

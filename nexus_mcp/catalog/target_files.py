@@ -1,7 +1,7 @@
-"""Find the files that a task is about: the paths in its texts (docs/resume.md).
+"""Find the files of a task: the paths in its texts (docs/resume.md).
 
 A task has no field for them. So each word of its title, context, approach and acceptance that is a path, or looks like
-one, counts. Pure, without `re`: one pass over each text.
+one, counts. It reads no file, does not load `re`, and passes over each text once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_SUFFIX = 10
 
 
 def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] | None = None) -> list[str]:
-    """Return the paths that the task names, relative to the project root with `/`, each once; a folder ends with one.
+    """Return the paths that the task names, relative to the project root with `/`, each once; a folder ends with `/`.
 
     `root` is removed from absolute paths. `kind` returns the kind of an existing path from the root ("file", "folder"
     or ""), so that Makefile and src/state count, too. A path outside the project is left out. At most MOST paths.
@@ -49,7 +49,7 @@ def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] 
             path = normal(word, root)
             if path and not _looks_like_path(word):
                 is_ = kind(path) if kind is not None and len(seen) <= _MOST_LOOKS else ""
-                # A word such as "tests" usually means no folder, even if there is one of that name.
+                # A word such as "tests" usually does not mean a folder, even if a folder has that name.
                 path = path if is_ == "file" else f"{path}/" if is_ == "folder" and "/" in path else ""
             if path:
                 found[path] = None
@@ -61,7 +61,7 @@ def of_task(task: Mapping[str, Any], root: str = "", kind: Callable[[str], str] 
 def normal(path: str, root: str = "") -> str:
     """Return a path from the project's root, without `./` and `//`; "" for the root and for paths outside.
 
-    A slash at its end stays: it is a folder.
+    A slash at its end, which marks a folder, stays.
     """
     if path.startswith("/"):
         inside = root.rstrip("/") + "/"
@@ -87,7 +87,7 @@ def covers(target: str, path: str) -> bool:
 
 
 def may_cover(target: str, path: str) -> bool:
-    """Return whether a target may mean this path: as in `covers`, or as the end of the path, or as a folder in it."""
+    """Return whether a target may mean this path: if it `covers` it, or is the end of the path, or a folder in it."""
     if target.endswith("/"):
         return f"/{target}" in f"/{path}"
     return path == target or path.endswith(f"/{target}")
@@ -125,5 +125,5 @@ def _looks_like_path(word: str) -> bool:
     if not name:  # src/state/ is a folder; a single slash after a word is not part of a path
         return bool(folder.strip("./"))
     stem, dot, suffix = name.rpartition(".")
-    # and/or, 1/2 and read/write are no files; src/a.py, .github/x.yml and ./.env are.
+    # and/or, 1/2 and read/write are not files, but src/a.py, .github/x.yml and ./.env are.
     return bool(dot) and suffix.isalnum() and suffix[0].isalpha() and len(suffix) <= _LONGEST_SUFFIX

@@ -1,7 +1,7 @@
 """Match tool names against a capability map, and find the files that a tool call reads or writes.
 
-In a pattern `*` stands for any characters, or none. Not fnmatch: it builds a regular expression for each pattern, and
-hooks do not load `re`. Pure: reads no file.
+In a pattern `*` stands for any characters, or none. fnmatch is not used, because it builds a regular expression for
+each pattern, and hooks do not load `re`. The module reads no file.
 """
 
 from __future__ import annotations
@@ -65,28 +65,31 @@ def meant_names(known: Mapping[str, Any], tool: str) -> list[str]:
 
 
 def entry_of(table: Mapping[str, Found], name: str) -> Found | None:
-    """Return the value for the tool `name` in a table by patterns; the exact name wins. None without a match."""
+    """Return the value for the tool `name` in a table with patterns as keys, None without a match; an exact name has
+    precedence.
+    """
     if name in table:
         return table[name]
     return next((value for pattern, value in table.items() if matches(pattern, name)), None)
 
 
 def own_name(naming: str, tool: str) -> str:
-    """Return the name of a nexus-mcp tool under a naming such as `mcp__nexus__*`."""
+    """Return the name of a nexus-mcp tool in a naming such as `mcp__nexus__*`."""
     return naming.replace(ANY, tool)
 
 
 def class_tools(known: Mapping[str, Any], name: str, vocabulary: Mapping[str, Any]) -> list[str]:
     """Return the names and patterns of the tools of a class in a capability map.
 
-    Includes our tools of the class under the naming `nexus_tools`: a server's mount name removes no restriction.
+    They include our tools of the class, named as in `nexus_tools`, so that the mount of a server removes no
+    restriction.
     """
     own = [own_name(known["nexus_tools"], tool) for tool in own_tools(vocabulary, name)]
     return list(dict.fromkeys([*known["classes"].get(name, ()), *own]))
 
 
 def classes_with(known: Mapping[str, Any], names: Iterable[str], tool: str, vocabulary: Mapping[str, Any]) -> list[str]:
-    """Return those of the classes `names` that have the tool in a capability map."""
+    """Return those of the classes `names` to which a capability map assigns the tool."""
     return [name for name in names if matches_any(class_tools(known, name, vocabulary), tool)]
 
 
@@ -101,14 +104,14 @@ def only_reads(known: Mapping[str, Any], tool: str) -> bool:
 
 
 def came_to_nothing(status: str) -> bool:
-    """Return whether the status that a harness reports means a failed or refused call."""
+    """Return whether the harness reports, by this status, a failed or refused call."""
     return status.strip().lower().startswith(FAILED)
 
 
 def is_edit(known: Mapping[str, Any], tool: str) -> bool:
     """Return whether the tool writes files: it is under editing or patching, or in a class about files.
 
-    A shell counts only when it is under editing: most of its commands write nothing.
+    A shell counts only if it is under editing, because most of its commands write nothing.
     """
     if entry_of(known["editing"], tool) is not None:
         return True
@@ -123,9 +126,9 @@ def written_paths(
     """Return (the paths that a call writes, whether these are certainly all); None for a call that writes no files.
 
     The list may be incomplete if the map lacks the parameter for the paths, if the call lacks it, or if a patch can be
-    parsed in two ways. Paths are as the call names them; a relative one also counts below the working folder of the
-    call. `file` comes from the adapter: it counts beside the others, and is the only source if the map has no
-    parameter, or the call no input.
+    parsed in two ways. The paths are those in the call; a relative path also counts below the working folder of the
+    call. `file` comes from the adapter. It counts in addition, and it is the only source if the map has no parameter or
+    the call no input.
     """
     is_known = is_edit(known, tool)
     found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
@@ -170,7 +173,7 @@ def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[l
     """Return the paths of the patch in a call, and whether they are certain; None if there is no patch.
 
     A shell has one if its command passes it to apply_patch; any other tool under patching always has one. If the
-    parameter that the map names is not a text, the map describes another release of the tool: any text may be the
+    parameter that the map names is not a text, the map describes another release of the tool, so any text may be the
     patch.
     """
     parameter = entry_of(known["patching"], tool)
@@ -201,9 +204,10 @@ def _texts(value: object) -> list[str]:
 
 
 def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:
-    """Return (the paths in the `parameters`, separated by blanks, of an input; whether each parameter is present).
+    """Return (the paths in the `parameters` of an input, whether each parameter is present); `parameters` are separated
+    by blanks.
 
-    A field with the name of a path parameter counts wherever it is in the input: a tool may take several files.
+    A field with the name of a path parameter counts anywhere in the input, because a tool may take several files.
     """
     names = {_bare(one) for table in ("editing", "opening") for text in known[table].values() for one in text.split()}
     found: dict[str, None] = {}
@@ -240,7 +244,7 @@ def _plain(name: str) -> str:
 
 
 def _bare(name: str) -> str:
-    """Return the name of a parameter without the parts that harnesses spell differently."""
+    """Return the name of a parameter in a form that is the same in all harnesses' spellings."""
     return name.replace("_", "").replace("-", "").lower()
 
 
@@ -253,7 +257,7 @@ def _is_listed(value: object) -> bool:
 
 
 def _is_odd(path: str) -> bool:
-    """Return whether a tool may read the path as something else: a pattern, or several lines."""
+    """Return whether a tool may read the path as a pattern or as several lines."""
     return "*" in path or "?" in path or any(map(_is_control, path))
 
 

@@ -1,8 +1,8 @@
 """Change a YAML file and keep its comments, with ruamel.yaml.
 
 ruamel.yaml attaches to a leaf the comment on its line and all comments up to the next leaf. So an item that is added
-after the last leaf takes over the comments below that leaf: otherwise they would stand before the new item. The same
-functions change plain values: the file is written only when it reads as the plain value with the same change.
+after the last leaf takes over the comments below that leaf, because otherwise they would come before the new item. The
+same functions also change plain values: the file is written only if it then has exactly the value with the same change.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _BY_HAND = "Make this change in the file by hand; nothing was changed."
 
 
 def append(items: list[Any], item: str) -> None:
-    """Add an item at the end of a list, unless it is there already: another process may have added it meanwhile."""
+    """Add an item at the end of a list, unless it is there already, because another process may have added it
+    meanwhile.
+    """
     if item in items:
         return
     tail = _take(items)
@@ -170,8 +172,8 @@ def new_file(start: dict[str, Any], head: str, change: Callable[[Any], None]) ->
 def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
     """Return the file with `change` made to its value, a mapping. `change` uses the functions of this module.
 
-    `removing` is the list item that `change` removes, and the comment on its line with it. Raise CatalogError when the
-    file cannot be read, or cannot be written without losing something.
+    `removing` is the list item that `change` removes, and the comment on its line with it. Raise CatalogError if the
+    file cannot be read, or cannot be written without losing a value or a comment.
     """
     before = yaml_file.read(data, shown).value
     if not isinstance(before, dict):
@@ -209,7 +211,7 @@ def value_of(data: bytes, shown: str) -> Any:
 
 
 def _made(text: str, change: Callable[[Any], None]) -> str:
-    """Return the changed text, in the layout that reproduces the old text; in the usual layout when none does."""
+    """Return the changed text, in the layout that reproduces the old text, or in the default layout if none does."""
     writers = [_writer(*layout) for layout in _LAYOUTS]
     for yaml in writers:
         yaml.explicit_start = any(line.startswith("---") for line in text.split("\n"))

@@ -1,9 +1,9 @@
 """Read a YAML file as plain values, with the line and column of each.
 
-Strict: text keys, each once; no aliases, because a few lines of them can expand to gigabytes; no custom tags; only the
-types of the core schema of YAML 1.2.2 (section 10.3). Bounded in bytes, values and depth (sources.py): the parser
-delivers one event at a time, so reading stops at a bound, and signals and deadlines are handled in between. Importing
-PyYAML takes longer than the rest of a hook, so load.py avoids this module.
+It is strict: keys are texts, and no key is repeated; no aliases, because a few lines of them can expand to gigabytes;
+no custom tags; only the types of the core schema of YAML 1.2.2 (section 10.3). It has bounds of bytes, values and depth
+(sources.py). The parser delivers one event at a time, so reading stops at a bound, and signals and deadlines are
+handled in between. Importing PyYAML takes longer than the rest of a hook, so load.py avoids this module.
 
 PyYAML resolves by YAML 1.1: `off` is false, `010` is 8, `1:30` is 90, and a long base-60 number takes minutes. Here
 `true` and `false` are the only booleans. A number that YAML 1.1 and 1.2 read differently is refused.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.sources import Room
 
 LONGEST_NUMBER = 64
-"""Characters of a number. The time to parse one grows with the square of its length."""
+"""The maximum number of characters of a number. The time to parse a number grows with the square of its length."""
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _FIRST = frozenset("+-.0123456789")
@@ -38,7 +38,7 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*+(?::[0-9]{1,2}+)++(?:\.[0-9_]*+)?\Z")
 
 
 class Refused(ValueError):
-    """An ambiguous scalar. The message says why, and does not quote the scalar."""
+    """A scalar that is ambiguous or invalid. The message is the reason, without the scalar."""
 
 
 def value_of(text: str) -> str | int | float | bool | None:
@@ -68,7 +68,7 @@ def value_of(text: str) -> str | int | float | bool | None:
     return number
 
 
-# libyaml reads twenty times as fast as PyYAML alone, and its time is linear where PyYAML's is quadratic.
+# libyaml is 20 times as fast as PyYAML alone, and takes linear time for texts for which PyYAML takes quadratic time.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEXT, _PREFIX = "tag:yaml.org,2002:str", "tag:yaml.org,2002:"
 _TYPES = {"null": type(None), "bool": bool, "int": int, "float": float}
@@ -107,14 +107,14 @@ class Document:
 def read(data: bytes, shown: str, room: Room | None = None) -> Document:
     """Parse the bytes of a file, and subtract its size from `room`.
 
-    Raise CatalogError with the place, and Over when it does not fit into `room`.
+    Raise CatalogError with the place, and Over if the file does not fit into `room`.
     """
     if len(data) > YAML_BYTES:
         raise CatalogError([f"{shown}: {YAML_TOO_LARGE}"])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        seen = error.object  # the data without its byte order mark
+        seen = error.object  # count from after the byte order mark
         start = seen.rfind(b"\n", 0, error.start) + 1
         column = len(seen[start : error.start].decode()) + 1
         raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error
@@ -195,7 +195,7 @@ class _Composer:
             if len(name) > KEY:  # the pointer of each value below repeats the key
                 raise _fault(f"a key longer than {KEY} characters", key)
             if name in members:
-                raise _fault("this key is repeated", key)  # without the key's text: the message may go to a model
+                raise _fault("this key is repeated", key)  # no key in the message: a model may read it
             at = f"{pointer}/{escape(name)}"
             members[name] = self._value(self._events.get_event(), at, depth)
             self.places[at] = (mark.line + 1, mark.column + 1)
@@ -208,7 +208,9 @@ class _Composer:
 
 
 def _place(text: str, mark: Any) -> tuple[int, int]:
-    """Return line and column of a mark. The end of the text is on its last line; libyaml puts it on the next one."""
+    """Return line and column of a mark. The end of the text counts as a place on its last line; libyaml reports the
+    next line.
+    """
     if mark is None:
         return 1, 1
     last = text.count("\n")
@@ -218,7 +220,7 @@ def _place(text: str, mark: Any) -> tuple[int, int]:
 
 
 def _scalar(event: Any) -> Any:
-    """Return the value of a scalar. With a tag of the core schema it has to have that type."""
+    """Return the value of a scalar. If it has a tag of the core schema, it must be of that type."""
     if event.tag in ("!", _TEXT) or (event.tag is None and not event.implicit[0]):
         return event.value
     try:

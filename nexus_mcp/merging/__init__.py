@@ -1,1 +1,1 @@
-"""Merge versions of history.json, and repair one that is conflicted or damaged (docs/merging.md)."""
+"""Merge versions of history.json, and repair a conflicted or corrupt history.json (docs/merging.md)."""

@@ -89,8 +89,8 @@ def _refuse(data: bytes, position: int) -> NoReturn:
 def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     """Return (our side, their side) of history.json from git's index, for the project at `root`.
 
-    None without a repository, or without a conflict between two sides. Raise Undecided when git fails: the sides may
-    exist nowhere else then.
+    Return None without a repository, or without a conflict between two sides. Raise Undecided if git fails, because
+    then the sides may exist nowhere else.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)
@@ -103,7 +103,7 @@ def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     objects = {stage: name.decode() for _, name, stage in entries}
     if not {_STAGE_OURS, _STAGE_THEIRS} <= objects.keys():
         return None
-    # The stored bytes, without the filters and conversions of the attributes.
+    # This reads the stored bytes, without the filters and conversions of attributes.
     ours, theirs = (
         query("what one side holds", folder, "cat-file", "blob", objects[stage], advice=_ADVICE)[1]
         for stage in (_STAGE_OURS, _STAGE_THEIRS)

@@ -28,7 +28,8 @@ _COMPARE = (
 class Healthy:
     """The file is readable and has `cycles` cycles, or it is `absent` because nothing was closed yet.
 
-    `is_unmerged`: git still has a conflict, but the file has the cycles of both sides: only git add is missing.
+    `is_unmerged`: git still has a conflict, but the file has the cycles of both sides, so the user only has to run git
+    add.
     """
 
     def __init__(self, cycles: int, *, absent: bool = False, is_unmerged: bool = False) -> None:
@@ -38,11 +39,11 @@ class Healthy:
 
 
 class Conflict:
-    """The file has a git conflict between sides of `ours` and `theirs` cycles; `data` has the cycles of both.
+    """The file has a git conflict; the sides have `ours` and `theirs` cycles, and `data` has the cycles of both.
 
-    `origins`: which cycles came from which side. `readable`: number of cycles in a readable file that lacks cycles of a
-    side; None when it has conflict markers. `others`: number of cycles that are in the file but in neither side of the
-    index; None when the index has no sides.
+    `origins`: which cycles came from which side. `readable`: the number of cycles in the file if it is readable but
+    lacks cycles of a side; None if it has conflict markers. `others`: the number of cycles that are in the file but in
+    neither side of the index; None if the index has no sides.
     """
 
     def __init__(
@@ -68,9 +69,9 @@ class Conflict:
 class Damaged:
     """The file is truncated or partly unreadable.
 
-    `fault`: why reading it fails. `salvaged`: the readable part. `lacking`: number of cycles that only HEAD has; None
-    when git has no copy. `data`: the readable cycles and these. `unsure`: why git's copy could not be read; nothing is
-    repaired then. `origins`: the source of each cycle of `data`.
+    `fault`: why reading it fails. `salvaged`: the readable part. `lacking`: the number of cycles that only HEAD has;
+    None if git has no copy. `data`: the readable cycles and those that only HEAD has. `unsure`: the reason why git's
+    copy could not be read; then nothing is repaired. `origins`: the source of each cycle of `data`.
     """
 
     def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
@@ -84,10 +85,10 @@ class Damaged:
 
 
 class Lacking:
-    """The file lacks `lacking` cycles of a commit, or is unreadable while the commit has it.
+    """The file lacks `lacking` cycles of a commit, or it is unreadable and the commit has a copy.
 
-    `data` has the cycles of both. `fault`: why the file is unreadable, "" when it is not. `origins`: the source of each
-    of the `cycles`. `revision`: the commit, as the user named it.
+    `data` has the cycles of both. `fault`: the reason why the file is unreadable, "" if it is readable. `origins`: the
+    source of each of the `cycles`. `revision`: the commit, as the user named it.
     """
 
     def __init__(self, fault: str, revision: str, made: Restored) -> None:
@@ -102,7 +103,7 @@ class Lacking:
 class Hopeless:
     """The file is unreadable or incomplete (`fault`), and an automatic repair is not safe (`reason`).
 
-    `next_step` is a sentence, "" if only a repair by hand is possible.
+    `next_step` is a sentence, or "" if only a repair by hand is possible.
     """
 
     def __init__(self, fault: str, reason: str, next_step: str = "") -> None:
@@ -117,8 +118,8 @@ Diagnosis = Healthy | Conflict | Damaged | Lacking | Hopeless
 def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: Committed = lambda _: None) -> Diagnosis:
     """Return the diagnosis for these bytes of a history.json; `data` is None when there is no file.
 
-    `unmerged` returns (our side, their side) from git's index, None without a conflict. Such a file need not have
-    markers: git writes our side alone when it treats the file as binary. `committed` returns the file of a commit.
+    `unmerged` returns (our side, their side) from git's index, None without a conflict. A file with a conflict may lack
+    markers, because git writes only our side if it treats the file as binary. `committed` returns the file of a commit.
     """
     from nexus_mcp.store.history.frame import HistoryFile
 
@@ -152,7 +153,7 @@ def readable(data: bytes) -> bytes | None:
 
 
 def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_there: bool = True) -> str:
-    """Return the next step for a file without readable cycles: restore it from HEAD, "" when that is not possible."""
+    """Return the next step for a file without readable cycles: restore it from HEAD; "" if that is not possible."""
     try:
         whole = None if unmerged() is not None else committed(HEAD)
         result = None if whole is None else restore(None, whole, HEAD)

@@ -1,8 +1,8 @@
-"""The git merge driver for history.json: register it, and merge the three files that git hands to it.
+"""Register the git merge driver for history.json, and merge the three files that git passes to it.
 
-The registration is a line in .gitattributes, which git shares, and a command in .git/config, which it does not.
-Unregistering restores both files to the byte. Git reads the file of our side after every exit code of the driver, so
-the driver replaces it completely or not at all.
+The registration is a line in .gitattributes, which all clones share, and a command in .git/config, which only this
+clone has. Unregistering restores both files to the byte. Git reads the file of our side after every exit code of the
+driver, so the driver replaces it completely or not at all.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NAME_KEY = f"merge.{DRIVER}.name"
 DRIVER_KEY = f"merge.{DRIVER}.driver"
 NAME = "cycles of a Nexus history"
 _LIMIT = 4 << 20
-_BOM = b"\xef\xbb\xbf"  # git skips a byte order mark, too
+_BOM = b"\xef\xbb\xbf"  # git also skips a byte order mark
 _SPECIAL = "\\*?["  # characters with a meaning anywhere in a pattern
 _FIRST = "#!"  # characters with a meaning at the beginning of a pattern
 _C = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 MARKER_SIZE = 7
 _LABELS = ("-L", "ours", "-L", "the common past", "-L", "theirs")
-# git merge sets one of these for each branch that it merges; a rebase, a cherry-pick and a stash do not.
+# git merge sets a variable with this prefix for each branch that it merges; rebase, cherry-pick and stash set none.
 _MERGED_HEAD = "GITHEAD_"
 
 
@@ -57,7 +57,8 @@ def add_line(data: bytes | None, wanted: bytes) -> bytes | None:
     if wanted in _lines(data):
         return None
     end = b"\r\n" if b"\r\n" in data else b"\n"
-    # A file without a final line end, or an empty one, gets none: so remove_line can restore the exact bytes.
+    # If the file is empty or has no final line end, the new line gets none either, so that remove_line can restore the
+    # exact bytes.
     return data + wanted + end if data.endswith(b"\n") else data + end + wanted
 
 
@@ -71,7 +72,7 @@ def remove_line(data: bytes, wanted: bytes) -> bytes | None:
     others = [each for each in lines if each.strip() != wanted]
     if len(others) == len(lines):
         return None
-    if others and lines[-1].strip() == wanted:  # add_line added the line end before it
+    if others and lines[-1].strip() == wanted:  # add_line added the line end before the line
         others[-1] = others[-1].removesuffix(b"\r")
     return data[: len(data) - len(text)] + b"\n".join(others)
 
@@ -116,9 +117,9 @@ class Registration:
 def driver_command(words: Sequence[str]) -> str:
     """Return the driver's shell command; `words` start this program.
 
-    If the program is missing or crashes, git would keep our side and report a conflict. So git merge-file writes a
-    conflict then, with an empty base as `drive` does. If one side is empty, there are no markers but the whole other
-    side; git still reports a conflict, and history repair finds it in git's index.
+    If the program is missing or crashes, git would keep our side and report a conflict. So in these cases git
+    merge-file writes a conflict, with an empty base like `drive`. If one side is empty, git merge-file writes the whole
+    other side, without markers; git still reports a conflict, and history repair finds it in git's index.
     """
     from shlex import quote
 
@@ -135,9 +136,9 @@ def register(repository: Repository, words: Sequence[str]) -> Registration:
     """Register the driver with the command `words`. May be repeated. Raise NexusError."""
     path = f"{repository.prefix}{SHOWN_HISTORY}"
     line = attribute_line(path)
-    _read(repository.top)  # raises before anything is changed
-    # Set the command before the name, and remove them in reverse order: with a name but no command git refuses to
-    # merge. The shared line comes last, so that it is unchanged when git refuses.
+    _read(repository.top)  # called first, because it may raise before anything is changed
+    # The command is set before the name, and they are removed in reverse order, because with a name but no command git
+    # refuses to merge. The shared line is written last, so that it stays unchanged if git refuses.
     driver = repository.set_config(DRIVER_KEY, driver_command(words))
     named = repository.set_config(NAME_KEY, NAME)
     changed = _edit(repository.top, lambda data: add_line(data, line))
@@ -195,7 +196,7 @@ def _shown(line: bytes) -> str:
 def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> str:
     """Merge the file `theirs` into the file `ours`. Return "" after a merge, else the reason of the conflict.
 
-    On a conflict `ours` has markers around all differences, or is unchanged when git makes no markers for such a file.
+    After a conflict `ours` has markers around all differences, or is unchanged if git makes no markers for such a file.
     Raise UsageError when a file cannot be read, StorageError when `ours` cannot be replaced.
     """
     past, own, other = (_read_version(path) for path in (base, ours, theirs))
@@ -224,10 +225,11 @@ def _read_version(path: str) -> bytes:
 
 
 def _mark_conflict(base: str, ours: str, theirs: str, marker_size: int) -> bytes | None:
-    """Return the two sides with markers around all differences, None when git makes none (binary files, no git)."""
+    """Return the two sides with markers around all differences, None if git makes no markers (binary files, no git)."""
     for past in (os.devnull, base):
-        # With the real base git would take lines of one side without a marker, and the sides could not be separated. So
-        # the base is empty at first. If git reports no conflict then, because a side is empty, the real base is used.
+        # With the real base git would take some lines of one side without a marker, and the sides could not be
+        # separated. So the base is empty at first. If git then reports no conflict, because a side is empty, the real
+        # base is used.
         code, text = _merge_file(past, ours, theirs, marker_size)
         if 0 < code < 128:
             return text
@@ -237,7 +239,7 @@ def _mark_conflict(base: str, ours: str, theirs: str, marker_size: int) -> bytes
 def _merge_file(base: str, ours: str, theirs: str, marker_size: int) -> tuple[int, bytes]:
     import subprocess
 
-    size = max(marker_size, MARKER_SIZE)  # shorter lines of < could be damage, not markers
+    size = max(marker_size, MARKER_SIZE)  # shorter lines of < could be corrupt text, not markers
     words = ["git", "merge-file", "-p", "-q", f"--marker-size={size}", *_LABELS, "--", ours, base, theirs]
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
@@ -252,6 +254,6 @@ def _replace(path: str, data: bytes) -> None:
         with Folder.root(folder) as there:
             atomic.replace(there, name, [data])
     except atomic.Unsynced:
-        pass  # git copies the file at once and does not sync itself
+        pass  # no sync: git copies the file at once, and does not sync its copy
     except OSError as error:
         raise StorageError(path, "replace", reason(error)) from error

@@ -17,7 +17,7 @@ HEAD = "HEAD"
 _NEXUS = ".nexus"
 _FILE = b"100"  # prefix of the mode of a regular file
 FIX_GIT = "Run git status to see why git fails, then run the command again."
-_QUESTION = "what a commit has of it"
+_QUESTION = "the file's content in a commit"
 SECONDS = 10.0
 """Timeout of one git command."""
 # Variables that could point git to another repository (git rev-parse --local-env-vars).
@@ -31,7 +31,7 @@ _LOCAL = frozenset(
 )  # fmt: skip
 # In a partial clone git fetches missing objects with a program that the repository names.
 NO_FETCH = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
-# A monitor, hook or pager in the configuration is a foreign program.
+# A monitor, hook or pager in the configuration is a program that the repository names.
 SAFE = ("--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=")
 
 
@@ -40,7 +40,7 @@ class UnknownCommit(Undecided):
 
 
 def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
-    """Return history.json of the commit `revision` for the project at `root`; None when the commit has no such file.
+    """Return history.json of the commit `revision` for the project at `root`; None if the commit has no such file.
 
     Raise UnknownCommit when there is no such commit, and Undecided when git fails.
     """
@@ -76,8 +76,7 @@ def query(
 ) -> tuple[int, bytes]:
     """Run git in `folder`. Return (exit code, stdout).
 
-    Raise Undecided for an exit code that is not in `allowed`; the error names `question`, the unknown fact, and
-    `advice`.
+    Raise Undecided if the exit code is not in `allowed`; the error contains `question`, the unknown fact, and `advice`.
     """
     try:
         code, data, complaint = run_git(folder, *words)
@@ -117,14 +116,14 @@ class Repository:
         return answer.split("\0")[:-1]
 
     def set_config(self, key: str, value: str) -> bool:
-        """Set `key` to this one value. Return whether that changed it. Raise NexusError."""
+        """Set `key` to this one value. Return whether that is a change. Raise NexusError."""
         if self.config(key) == [value]:
             return False
         self._change("--replace-all", key, value)
         return True
 
     def unset_config(self, key: str) -> bool:
-        """Remove `key`, and its section when that becomes empty. Return whether it was there. Raise NexusError."""
+        """Remove `key`, and its section if that becomes empty. Return whether the key was there. Raise NexusError."""
         if not self.config(key):
             return False
         self._change("--unset-all", key)
@@ -140,7 +139,7 @@ class Repository:
         if code:
             raise NexusError(
                 f"git could not change its configuration: {complaint}",
-                next_step="Check that no other git process runs there, then run it again.",
+                next_step="Check that no other git process runs there, then run the command again.",
             )
 
 
@@ -157,7 +156,7 @@ def run_git(
 
     Runs no program that the repository names, and takes paths literally, not as patterns. `data` is stdin. `index` is a
     file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raise UsageError without git and
-    after the timeout. Ctrl-C at a terminal does not reach git: it would interrupt a change.
+    after the timeout. Ctrl-C at a terminal does not reach git, because it would interrupt a change.
     """
     import subprocess
 
@@ -201,6 +200,6 @@ def _complaint(code: int, output: str) -> str:
 
 
 def reason(output: str) -> str:
-    """Return the line of git's output that says why it failed; warnings may precede it."""
+    """Return the line of git's output with the reason of a failure; warnings may precede it."""
     lines = output.strip().splitlines()
     return next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")

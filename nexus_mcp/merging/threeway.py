@@ -1,6 +1,7 @@
-"""Merge versions of history.json by cycles, as `git merge` merges lines, and restore a damaged one from a commit.
+"""Merge versions of history.json by cycles, as `git merge` merges by lines, and restore a corrupt history.json from a
+commit.
 
-Each cycle keeps the bytes that it has in one of the versions.
+Each cycle keeps the bytes of one of the versions.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> by
 def shell_of(ours: Side, theirs: Side, base: Side | None) -> Side:
     """Return the side whose other fields (schema_version, fields of a newer version) fit the merge of both.
 
-    Raise Undecided when both sides changed them, or when it is unknown which one did.
+    Raise Undecided if both sides changed them, or if it is unknown which side did.
     """
     own, other = ours.members_key(), theirs.members_key()
     before = None if base is None else base.members_key()
@@ -95,7 +96,8 @@ def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = Tr
 class Combination:
     """The result of `combine`: `data` has `cycles` cycles.
 
-    `ours`, `theirs`: how many each side has. `others`: how many neither has. `lacking`: how many the file lacked.
+    `ours`, `theirs`: the number of cycles of each side. `others`: the number in neither side. `lacking`: the number
+    that the file lacked.
     """
 
     def __init__(self, data: bytes, cycles: int, ours: int, *, theirs: int, others: int, lacking: int) -> None:
@@ -110,8 +112,8 @@ class Combination:
 def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
     """Combine the cycles of both sides in git's index with those that only `file` has, each once. Raise Undecided.
 
-    A repeated cycle in the file counts once: when git merges lines, it may take the cycle from each side. The text of a
-    cycle and the other fields come from the file.
+    A repeated cycle in the file counts once, because when git merges by lines, it may take the cycle from both sides.
+    The text of a cycle and the other fields come from the file.
     """
     one, other = Side.read(ours, "our side in git"), Side.read(theirs, "their side in git")
     own = Side.read(file, "the file")
@@ -139,7 +141,7 @@ def union(ours: bytes, theirs: bytes) -> bytes:
 class Origin:
     """A run of cycles from one `source`, from number `first` to number `last`, counted from 1.
 
-    `times` are the `completed_at` of these two as in the file: escape them before printing.
+    `times` has the `completed_at` of these two cycles as in the file: escape them before printing.
     """
 
     def __init__(self, first: int, last: int, source: str, times: tuple[object, object]) -> None:
@@ -177,7 +179,7 @@ def origins_of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Ori
 
 
 class Restored:
-    """The result: `data` has `cycles` cycles with these `origins`; the file lacked `lacking` of them."""
+    """The result of `restore`: `data` has `cycles` cycles with these `origins`; the file lacked `lacking` of them."""
 
     def __init__(self, data: bytes, cycles: int, lacking: int, origins: list[Origin]) -> None:
         self.data = data
@@ -189,8 +191,8 @@ class Restored:
 def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
     """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
 
-    `file` is the readable part, None for nothing; `revision` is the name of the commit. Repeated cycles stay repeated.
-    Raise Undecided when the commit has no history, or one of a newer version.
+    `file` is the readable part, None if there is none; `revision` is the name of the commit. Repeated cycles stay
+    repeated. Raise Undecided when the commit has no history, or one of a newer version.
     """
     base = Side.read(commit, f"the copy in {revision}")
     own = None if file is None else Side.read(file, THE_FILE)
