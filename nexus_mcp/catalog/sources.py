@@ -114,7 +114,9 @@ class Room:
         self._check(self.values, TOO_MANY_TOGETHER)
 
     def take(self, used: list[int]) -> bool:
-        """Subtract the sizes of an entry that was read earlier. If it does not fit, return False and subtract nothing."""
+        """Subtract the sizes of an entry that was read earlier; if it does not fit, subtract nothing and return False.
+        `used` has the sizes in the order of `remaining`.
+        """
         rest = [have - want for have, want in zip(self.remaining(), used, strict=True)]
         if self.is_closed or min(rest) < 0:
             return False

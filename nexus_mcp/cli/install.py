@@ -72,8 +72,8 @@ def _check_together(values: Values) -> None:
     for option, others in _APART.items():
         for other in others if option.name in values else ():
             if other.name in values:
-                problem = f"{option.name} and {other.name} exclude each other."
-                raise UsageError(problem, next_step="Use one of them.")
+                problem = f"{option.name} and {other.name} do not go together."
+                raise UsageError(problem, next_step="Leave one of them out.")
     if JSON.name in values and LIST.name not in values:
         raise UsageError(f"{JSON.name} needs {LIST.name}.", next_step=f"Add {LIST.name}, or leave {JSON.name} out.")
 

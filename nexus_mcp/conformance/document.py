@@ -1,6 +1,6 @@
-"""Read and write the JSON of fixtures and of a target's files, and bound its memory before it is parsed.
+"""Read and write the JSON of fixtures and of a target's files, and estimate its memory before it is parsed.
 
-The parser is strict: NaN and Infinity are refused, and objects remember keys that appear twice. A short text can hold
+The parser refuses NaN and Infinity, and records keys that appear more than once in an object. A short text can hold
 very many values, so `count_values` estimates them without parsing.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from nexus_mcp.wording import line_and_column
 
-# Possessive quantifiers, so that a text without a closing quote takes no longer than a valid text.
+# Possessive quantifiers: a text without a closing quote must not take longer than a valid text.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,:\[{]', re.DOTALL)
 _QUOTE = 34
 _WIDE = re.compile(rb"[\xf0-\xf7]|\\u[dD][89abAB]")
@@ -26,7 +26,7 @@ _WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 
 def count_values(text: bytes, enough: int) -> int:
-    """Return an upper bound of the number of JSON values in the text; from `enough` on, counting may stop early."""
+    """Return an upper bound of the number of JSON values in the text; counting may stop when it reaches `enough`."""
     most = sum(map(text.count, _STRUCTURE))
     if most < enough:
         return most + 1
@@ -44,7 +44,7 @@ def string_size(text: bytes) -> int:
 
 
 class Members(dict[str, Any]):
-    """An object as it was read. `duplicates` are the keys that appear in it more than once."""
+    """An object of a JSON text. `duplicates` has the keys that appear more than once."""
 
     duplicates: tuple[str, ...] = ()
 
@@ -64,7 +64,7 @@ def parse(text: str) -> Any:
     except _NoWord as error:
         line, column = _place_of_word(text)
         raise Unparsable(f"line {line}, column {column}: {error}") from error
-    except ValueError as error:  # a number of more digits than Python takes
+    except ValueError as error:  # a number with more digits than Python accepts
         raise Unparsable(f"line 1, column 1: {error}") from error
 
 
@@ -83,7 +83,7 @@ def parse_lines(text: str) -> list[Any]:
 def parse_file(path: str, text: str) -> Any:
     """Return the value of a file's text; for a .jsonl file an array of its lines.
 
-    Raise Unparsable, also for a key that appears twice in an object: parsers differ in which value counts.
+    Raise Unparsable, also for a key that appears twice in an object, because parsers differ in the value that they use.
     """
     value = parse_lines(text) if path.endswith(".jsonl") else parse(text)
     if (name := _first_duplicate(value)) is not None:

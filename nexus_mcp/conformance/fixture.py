@@ -1,4 +1,4 @@
-"""A fixture as a value, built from its JSON: one shape for a fixture with a single call and for one with many steps."""
+"""Build a fixture as a value from its JSON, with one shape for fixtures with a single call and with many steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASIC, FULL, ROBUST = "basic", "full", "robust"
 LEVELS = (BASIC, FULL, ROBUST)
 """The levels of a run; each has the fixtures of those before it."""
 WHOLE_TEXT = "text"
-"""The key that stands for the whole text of a file, in place of a JSONPath."""
+"""The key that, instead of a JSONPath, stands for the whole text of a file."""
 StateFiles = dict[str, dict[str, Any] | None]
 """Path of a file -> None (the file is absent), {} (it exists), or a dict: JSONPath or "text" -> expected value."""
 
@@ -32,7 +32,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Event:
-    """A lifecycle event and its payload. `description` is for people: when the event happens, or why it is sent."""
+    """A lifecycle event and its payload. `description` tells people when the event happens, or why it is sent."""
 
     type: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class ListTools:
 
 @dataclass(frozen=True)
 class WriteFile:
-    """A file that the runner writes (`content`, bytes), replaces by a link, or deletes (both None)."""
+    """A file that the runner writes (`content`, in bytes), replaces by a link (`link`), or deletes (both are None)."""
 
     path: str
     content: bytes | None = None
@@ -90,12 +90,12 @@ Do: TypeAlias = "Action | Event | ListTools | WriteFile | Kill | Restart | Run |
 
 @dataclass(frozen=True)
 class Asserts:
-    """The assertions after a step. None: no assertion of this kind.
+    """The assertions after a step. None means: no assertion of this kind.
 
-    `return_value` is about the payload of the answer, `result` about the whole result of the call, as it was sent.
-    `error`: True, the answer must be an error; False, it must not. `unchanged`: a tuple of paths, or True for the whole
-    project; in the postcondition compared with the state before the first step, in a step with the state before that
-    step.
+    `return_value` asserts the payload of the answer, `result` the whole result of the call, as it was sent. `error`: if
+    True, the answer must be an error; if False, it must not be one. `unchanged`: a tuple of paths, or True for the
+    whole project. In the postcondition, the state is compared with that before the first step; in a step, with that
+    before the step.
     """
 
     return_value: dict[str, Any] | None = None
@@ -118,7 +118,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Special:
-    """A file that exists before the start and is not JSON: bytes, a link, or an empty folder (both None)."""
+    """A file that exists before the start and is not written as JSON: bytes, a link, or an empty folder (both are
+    None).
+    """
 
     content: bytes | None = None
     symlink: str | None = None
@@ -184,7 +186,7 @@ class Fixture:
 
     @property
     def harness_id(self) -> str | None:
-        """Return the harness id that its events name, None when none does."""
+        """Return the harness id that its events name, None if no event names one."""
         for one in self.requests:
             value = one.params.get("harness_id") if isinstance(one, Event) else None
             if isinstance(value, str):
@@ -193,7 +195,7 @@ class Fixture:
 
 
 def build_fixture(raw: dict[str, Any], source: str, pointer: str) -> Fixture:
-    """Return the fixture at `pointer` in the file `source`, whose JSON must be free of faults."""
+    """Return the fixture at `pointer` in the file `source`; its JSON must have no faults."""
     single = "steps" not in raw
     precondition = raw.get("precondition", {})
     return Fixture(
@@ -228,7 +230,7 @@ def _requests_of(step: Step) -> tuple[Action | Event, ...]:
 
 
 def _step(raw: dict[str, Any]) -> Step:
-    """Return a step; a fixture with one action or event becomes a step without assertions of its own."""
+    """Return a step; the only action or event of a fixture becomes a step without assertions of its own."""
     inner = "test_id" not in raw
     wanted = raw.get("assert_error")
     asserts = {

@@ -1,4 +1,4 @@
-"""Bounds of fixture files, of a target's output and of evidence.
+"""Define the maximum sizes of fixture files, of a target's output and of evidence.
 
 The bounds of single fields of a fixture are in schemas/conformance/fixture.schema.json.
 """
@@ -35,14 +35,14 @@ FAULTS = 100
 """Schema faults of one fixture that are reported."""
 
 PRINTED = 32 << 20
-"""Bytes that the targets of all fixtures that run at once may print; each fixture gets a share."""
+"""Bytes that the targets of all fixtures that run at once may print. Each fixture gets a share of it."""
 PRINTED_MOST = 16 << 20
 PRINTED_LEAST = 1 << 20
 """Bounds of the share of one fixture."""
 LINE = 4 << 20
 """Bytes of one line that a target prints."""
 VALUES = 300_000
-"""JSON values in everything that one fixture's target prints, and in one file that is checked."""
+"""JSON values in the whole output of a fixture's target, and in one file that is checked."""
 LARGEST = 4 << 20
 """Bytes of a file that is checked. The report says so if a file is larger."""
 
@@ -54,7 +54,7 @@ ITEM = 16 << 10
 FIXTURE_EVIDENCE = 128 << 10
 """Characters of the evidence of one fixture."""
 RUN_EVIDENCE = 8 << 20
-"""Characters of the evidence of a run; each later item is cut to REMAINDER."""
+"""Characters of the evidence of a run. Beyond that, each item is shortened to REMAINDER characters."""
 REMAINDER = 120
 
 LOOKING_S = 60.0

@@ -1,4 +1,4 @@
-"""Match values against expected values: scalars, matchers and arrays of them. Only patterns use another process."""
+"""Match values against expected values: scalars, matchers, and arrays of these. Only patterns use another process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _APPLIES_TO: dict[str, tuple[str, ...]] = {
     "pattern": ("string", "iso8601"),
     "keys": ("object",),
 }
-"""Key of a matcher -> the types that it applies to."""
+"""Key of a matcher -> the types to which it applies."""
 
 
 def _is_number(value: Any) -> bool:
@@ -79,7 +79,7 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def mismatch(expected: Any, seen: Any) -> str:
-    """Return the mismatch of `seen`, in one line; "" when it matches. `seen` may be MISSING."""
+    """Return the mismatch of `seen` in one line; "" if it matches. `seen` may be MISSING."""
     if isinstance(expected, dict):
         return _against_matcher(expected, seen)
     if isinstance(expected, list):
@@ -92,7 +92,9 @@ def mismatch(expected: Any, seen: Any) -> str:
 
 
 def shown(value: Any, limit: int = 80) -> str:
-    """Return the value as JSON in one line, cut after `limit` characters; safe to print for any value of a target."""
+    """Return the value as JSON in one line, truncated after `limit` characters and safe to print, whatever the target
+    sent.
+    """
     text = "missing" if value is MISSING else json.dumps(cut_value(value, 4 * limit), ensure_ascii=False)
     if NOT_SHOWN in text:
         return NOT_SHOWN
@@ -147,7 +149,7 @@ def _names(members: Collection[str]) -> str:
 
 
 def faults(expected: Any, pointer: str = "") -> list[Fault]:
-    """Return the faults of an expected value as its author wrote it; `pointer` is its place."""
+    """Return the faults of an expected value in a fixture; `pointer` is its place."""
     if isinstance(expected, list):
         if len(expected) > EXPECTED_ITEMS:
             return [Fault(pointer, f"must have at most {EXPECTED_ITEMS} items")]
@@ -162,12 +164,12 @@ def faults(expected: Any, pointer: str = "") -> list[Fault]:
         elif not _VALUES[member][0](value):
             found.append(Fault(place, _VALUES[member][1]))
     if not {"type", "keys"} & set(expected):
-        found.append(Fault(pointer, "must have type or keys: an object is a matcher here"))
+        found.append(Fault(pointer, "must have type or keys, because an object is a matcher here"))
     return found or _too_large(expected, pointer) or _unsatisfiable(expected, pointer)
 
 
 def _too_large(matcher: dict[str, Any], pointer: str) -> list[Fault]:
-    """Return the faults of keys beyond the bounds of the format."""
+    """Return the faults of keys whose values exceed the bounds of the format."""
     found = []
     if len(matcher.get("pattern", "")) > PATTERN:
         found.append(Fault(f"{pointer}/pattern", f"must have at most {PATTERN} characters"))

@@ -1,4 +1,4 @@
-"""The result of a run as plain data: the runner fills it, reporters render it, and nothing here prints."""
+"""Define the result of a run as plain data, which the runner fills and reporters render."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NOT_RUN = "not run"
 CHECKS = {
     "answer": "values in the answer",
     "shape": "exact keys of an answer or a file (the keys matcher)",
-    "error": "the call fails, or does not, with this message",
+    "error": "whether the call fails, and with which message",
     "files": "state files afterwards",
     "unchanged": "files that must not change",
     "schema": "the answer matches the target's own output schema",
     "process": "the target answers, keeps running, and stays within bounds and inside its project",
 }
-"""The kinds of assertions: the columns of the report's matrix."""
+"""The kinds of assertions, which are the columns of the report's matrix."""
 
 
 class _Missing:
@@ -64,9 +64,9 @@ class Assertion:
     """One assertion and its outcome.
 
     `kind` is one of CHECKS. `step` is "" for the postcondition, else "step 2". `file` is a path from the project root,
-    "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING where there is no node, and `parent` is then the
-    nearest existing node above it. `message` is the fault in one line, "" when the assertion passed. `cut` counts the
-    parts left out of the two values.
+    "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING if there is no node; then `parent` is the nearest
+    existing node above it. `message` is the fault in one line, "" when the assertion passed. `cut` counts the parts
+    left out of the two values.
     """
 
     kind: str
@@ -86,8 +86,8 @@ class Exchange:
     """One request and its response. `request` is "task_add", "event agent_spawn", "restart" or "kill task_close".
 
     `answer` is the payload, None when there was none; `error` is the reason, or the text of a protocol error.
-    `description` is that of the event in the fixture, `cut` counts the parts left out of the answer, the error and
-    `params`.
+    `description` is that of the event in the fixture. `cut` counts the parts that were left out of the answer, the
+    error and `params`.
     """
 
     step: str
@@ -169,7 +169,7 @@ class RunResult:
 
     @property
     def cut(self) -> Cut:
-        """Return how much was left out of the evidence of all fixtures."""
+        """Return the amount that was left out of the evidence of all fixtures."""
         return sum((result.cut for result in self.results), Cut())
 
     def having(self, status: str) -> tuple[FixtureResult, ...]:

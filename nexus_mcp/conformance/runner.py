@@ -1,6 +1,6 @@
 """Run fixtures against a target: several at once, each in its own project, and delete everything afterwards.
 
-Before the first fixture it checks that the target starts, answers and has at least one of the tools: without these no
+Before the first fixture it checks that the target starts, answers and has at least one of the tools; otherwise no
 fixture can be judged.
 """
 
@@ -86,7 +86,7 @@ def run(
                 killing.kill_marked(mark)
                 remaining = _remove(root, ending)
             if remaining and found is None:
-                on_left(remaining)  # without a result, nothing else holds the remaining paths
+                on_left(remaining)  # without a result, this is the only list of the remaining paths
     return replace(found, left=remaining)
 
 
@@ -277,7 +277,7 @@ def _other_tools(target: Target, fixtures: Sequence[Fixture]) -> tuple[str, ...]
 
 
 def _reason_not_run(fixture: Fixture, target: Target) -> str:
-    """Return why the fixture cannot be run against this target, "" when it can."""
+    """Return the reason why the fixture cannot run against this target, "" if it can."""
     if fixture.needs_process and not target.is_process:
         return "needs a process"
     if fixture.needs_events and target.options.event_command is None:
@@ -334,7 +334,7 @@ async def _connect(target: Target, place: Place) -> Session:
         except TargetFailure:
             if not target.is_process or not target.start_plainly():
                 raise
-            # An old server may end at an unknown request.
+            # An old server may exit after a request that it does not know.
             return await target.open(place)
     except TargetFailure as failure:
         raise HarnessFault([f"The server did not become ready: it {failure}."], next_step=_hint(target)) from failure
@@ -361,9 +361,9 @@ def _check_tools(target: Target, session: Session, known: set[str]) -> None:
 
 
 def _hint(target: Target) -> str:
-    """Return the hint about a relative path in the command, the most common mistake, or ""."""
+    """Return a hint if the command has a relative path, which is the most common mistake; else ""."""
     for place, word in enumerate(target.command):
-        is_path = place > 0 or os.path.dirname(word)  # a word without a slash is searched on the PATH
+        is_path = place > 0 or os.path.dirname(word)  # a word without a slash is searched in PATH
         if is_path and not os.path.isabs(word) and os.path.isfile(word):
             return f"It runs in a project of its own: give {word} as an absolute path."
     return ""

@@ -1,7 +1,7 @@
 """Read and check the user's settings: the target, the selection of fixtures, and the expected failures.
 
-The command line and the pytest plug-in both use this. An expected failure is a fixture that fails for a known reason;
-an entry that passes now fails the run.
+The command line and the pytest plug-in both use this module. An expected failure is a fixture that fails for a known
+reason. If such a fixture passes, the run fails.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TEXT = "tag:yaml.org,2002:str"
 
 @dataclass(frozen=True)
 class TargetOptions:
-    """How to treat a target; times in seconds.
+    """The settings for a target; times are in seconds.
 
     `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
     the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
@@ -95,10 +95,12 @@ def parse_run_command(text: str, option: str) -> tuple[str, ...]:
 
 
 def parse_environment(entries: Iterable[str], option: str) -> dict[str, str]:
-    """Return the variables of `KEY=VALUE` texts; the last of several wins. Raise HarnessFault for a malformed one."""
+    """Return the variables of `KEY=VALUE` texts; if a variable is repeated, its last value counts. Raise HarnessFault
+    for a malformed one.
+    """
     pairs = [entry.partition("=") for entry in entries]
     if any(not key or not equals or "\0" in key + value for key, equals, value in pairs):
-        # The text may be a secret, so the message does not quote it.
+        # The message does not quote the text, which may be a secret.
         raise HarnessFault([f"{option} needs KEY=VALUE"])
     return {key: value for key, _, value in pairs}
 
@@ -133,9 +135,9 @@ def parse_variable(text: str, option: str) -> str:
 def read_target_options(
     value_of: Callable[[str], str | None], environment: Iterable[str], suite: Sequence[Fixture], before: str = "--"
 ) -> TargetOptions:
-    """Return how to treat the target. Raise HarnessFault for the first value that cannot be used.
+    """Return the settings for the target. Raise HarnessFault for the first value that cannot be used.
 
-    `value_of` returns the value of an option by its name, which begins with `before`; None when it is absent.
+    `value_of` returns the value of an option by its name, None if it is absent. All names begin with `before`.
     """
     readers: dict[str, tuple[str, Callable[[str, str], Any]]] = {
         "tool-prefix": ("prefix", lambda text, _: text),
@@ -178,9 +180,9 @@ def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
 
 
 def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
-    """Return the prefix that a target lists before most of `tools`; "" if there is none."""
+    """Return the prefix that most of the `tools` have in the target's list; "" if there is none."""
     before = Counter(name.removesuffix(tool) for tool in tools for name in dict.fromkeys(listed) if name.endswith(tool))
-    # A target may have other tools that end with one of these names, so the most frequent text counts.
+    # A target may have other tools whose names end with one of these names, so the most frequent prefix counts.
     return min(before, key=lambda text: (-before[text], len(text), text), default="")
 
 
@@ -238,7 +240,7 @@ def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
 
     try:
         with open(path, encoding="utf-8") as file:
-            # Compose the nodes instead of loading values: nodes know their lines, and keep duplicate keys.
+            # Compose nodes instead of loading values, because nodes have line numbers and keep duplicate keys.
             root = yaml.compose(file, Loader=yaml.SafeLoader)
     except OSError as error:
         raise HarnessFault([f"{path}: could not be read: {error.strerror}"]) from error
@@ -275,7 +277,7 @@ def load_expected(path: str, known: Collection[str]) -> dict[str, str]:
 
 
 def mark_expected(result: FixtureResult, reasons: Mapping[str, str]) -> FixtureResult:
-    """Return the result with the reason that `reasons` has for it."""
+    """Return the result with its reason in `reasons`, if there is one."""
     return replace(result, expected=reasons.get(result.test_id, ""))
 
 
@@ -286,7 +288,9 @@ def mark_run(run: RunResult, reasons: Mapping[str, str], level: str = "", *, is_
 
 
 def _make_absolute(word: str, *, first: bool) -> str:
-    """Return a word with the path of an existing file made absolute: the server's working directory is its project."""
+    """Return the word; if it is the path of an existing file, make it absolute, because the working directory of the
+    server is its project.
+    """
     if os.sep not in word and (first or "." not in word):
         return word  # a command on the PATH, or a plain word
     return os.path.abspath(word) if os.path.isfile(word) else word

@@ -12,20 +12,22 @@ STATE_ROOT = ".nexus/state"
 PROJECT_ROOT = "{PROJECT_ROOT}"
 PATH_TOKENS = ("{STATE_ROOT}", "{HARNESS_ID}")
 HARNESS_ID = re.compile(r"[a-z][a-z0-9-]*")
-"""The form of a harness id; nothing else is put into a path."""
+"""The form of a harness id; no other text may replace the token in a path."""
 
 _TOKEN = re.compile(r"\{[^{}]*\}")
 
 
 def expand_path(path: str, harness_id: str) -> str:
-    """Return the path with its tokens replaced. Raise ValueError when `harness_id` is needed and not a harness id."""
+    """Return the path with its tokens replaced. Raise ValueError if the path has {HARNESS_ID} and `harness_id` is not a
+    harness id.
+    """
     if "{HARNESS_ID}" in path and not HARNESS_ID.fullmatch(harness_id):
         raise ValueError(f"{harness_id!r} is not a harness id: lowercase letters, digits and dashes, a letter first")
     return path.replace("{STATE_ROOT}", STATE_ROOT).replace("{HARNESS_ID}", harness_id)
 
 
 def path_fault(path: str, *, git: bool = True) -> str:
-    """Return the fault of a path of a fixture, "" without one. With `git` the path may be in `.git`."""
+    """Return the fault of a path in a fixture, "" if it has none. With `git` the path may be in `.git`."""
     if "{{" in path or "}}" in path:
         return f"has doubled braces; a token is written with single ones, such as {PATH_TOKENS[0]}"
     unknown = [token for token in _TOKEN.findall(path) if token not in PATH_TOKENS]
@@ -40,7 +42,7 @@ def path_fault(path: str, *, git: bool = True) -> str:
     if not path or path.startswith("/") or "\\" in path or "\0" in path or {"", ".", ".."} & set(parts):
         return "must be a path from the project root, inside it, with / between plain names"
     if not git and parts[0] == ".git":
-        return "must not lie in .git: a run makes that folder, and watches all others"
+        return "must not be in .git, because a run creates that folder itself"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Find the fields of state files, the keys of answers and the parameters of calls that assertions check.
+"""Find what the assertions of fixtures check: fields of state files, keys of answers, and parameters of calls.
 
 A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. The names of fields come from the schemas.
 A `$ref` to another schema file counts for the fields of that file.
@@ -6,13 +6,14 @@ A `$ref` to another schema file counts for the fields of that file.
 A parameter of a call or an event counts as asserted when one of these holds:
 - The JSONPath of an assertion names it.
 - An expected value is the parameter's value, or a scalar inside it, or a text or a pattern that has it as a whole word.
-  Blank texts, booleans, null, 0, 1 and -1 match by chance and do not count, nor does the expected number of a
-  `.length`.
+  Blank texts, booleans, null, 0, 1 and -1 do not count, because they match by chance; neither does the expected number
+  of a `.length`.
 - An assertion expects the parameter's value at a key that ends the parameter's name, such as `id` for `issue_id`.
 - The path of an asserted file ends with the parameter's value; for `harness_id` the path may have {HARNESS_ID} instead.
 - The expected message of an error names it or shows its value.
 
-Values and messages are searched only in the call's own answer and in files: in another answer they prove nothing.
+Values and messages are searched only in the call's own answer and in files, because in another answer they prove
+nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from nexus_mcp.packaged import data_path
 
 Schema = dict[str, Any]
 Field = tuple[str, str]
-"""Name of a schema file, and a field in it."""
+"""(name of a schema file, field in it)"""
 
 _ENDING = ".schema.json"
 
@@ -50,12 +51,12 @@ def state_schemas() -> tuple[str, ...]:
 
 @functools.cache
 def fields_of(schema_file: str) -> tuple[str, ...]:
-    """Return every field of a schema file in the file's order, without the fields of other files that it refers to."""
+    """Return every field of a schema file, in the order of the file, without the fields of files to which it refers."""
     return tuple(dict.fromkeys(field for field, _ in _places(schema_file) if field and not field.endswith("]")))
 
 
 def schema_of(path: str) -> str:
-    """Return the schema of the file at this path from the project root, "" when it has none."""
+    """Return the name of the schema for the file at this path from the project root, "" if there is none."""
     folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
     schema_file = name.partition(".")[0] + _ENDING
     if not f"{folder}/".startswith(".nexus/") or "/artifacts" in folder or schema_file not in state_schemas():
@@ -118,7 +119,7 @@ def _joined(at: str, segment: str | int) -> str:
 def _walk(starts: list[Place], segments: tuple[str | int, ...], *, nothing: bool) -> list[Place]:
     """Return the places along a path, up to the first key that the schema does not have.
 
-    With `nothing` the assertion expects null at the end of the path: no place counts unless the schema allows null
+    With `nothing` the assertion expects null at the end of the path, so a place counts only if the schema allows null
     there.
     """
     passed: list[Place] = []
@@ -200,7 +201,7 @@ def _asserts_of(step: Step) -> Iterator[Asserts]:
 
 
 def parameters(fixture: Fixture) -> dict[str, list[Any]]:
-    """Return every parameter by its name, with the values that it gets."""
+    """Return name of a parameter → its values in all requests."""
     found: dict[str, list[Any]] = {}
     for request in fixture.requests:
         for name, value in request.params.items():
@@ -209,7 +210,7 @@ def parameters(fixture: Fixture) -> dict[str, list[Any]]:
 
 
 def answers(fixture: Fixture) -> Iterator[tuple[Action | Event, list[Asserts]]]:
-    """Yield each request with all assertions on its answer; the postcondition is about the last one outside lanes."""
+    """Yield each request with all assertions on its answer; the postcondition asserts the last one outside of lanes."""
     found = [(step, *one) for step in fixture.steps for one in _answers_of(step)]
     last = next((step for step, *_ in reversed(found) if not isinstance(step.do, Parallel)), None)
     for step, request, asserts in found:
@@ -264,7 +265,7 @@ def _asserts_value(query: str, expected: Any, name: str, value: Any) -> bool:
 
 
 def _ends_in(query: str, name: str) -> bool:
-    """Return whether the query selects a key that the parameter's name ends in, such as `id` for `issue_id`."""
+    """Return whether the query selects a key with which the parameter's name ends, such as `id` for `issue_id`."""
     last = jsonpath.compile(query).segments[-1:] if query != WHOLE_TEXT else ()
     return any(isinstance(segment, str) and name.endswith(f"_{segment}") for segment in last)
 

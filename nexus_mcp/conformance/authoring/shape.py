@@ -1,4 +1,4 @@
-"""Check a fixture against its published schema, with plainer messages for alternatives than the evaluator's."""
+"""Check a fixture against its published schema, with clearer messages about alternatives than the evaluator's."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
         elif isinstance(inner, str) and len(inner) < node.get("minLength", 0) > 1:
             yield Fault(fault.pointer, f"must have at least {node['minLength']} characters")
         elif node.get("enum") == [True] and inner is False:
-            yield Fault(fault.pointer, "must be true, or not be there")
+            yield Fault(fault.pointer, "must be true or absent")
         else:
             yield fault
 
 
 def _fits_none(node: Schema, value: Any) -> bool:
-    """Return whether the fault of `value` at `node` is that it matches no branch."""
+    """Return whether `value` is at fault at `node` because it matches none of the alternatives."""
     if "anyOf" not in node or ("type" in node and schemas.faults({"type": node["type"]}, value)):
         return False
     return all(schemas.faults(branch, value) for branch in node["anyOf"])
@@ -49,7 +49,7 @@ def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
     branches: list[Schema] = node["anyOf"]
     if all(set(branch) == {"required"} for branch in branches):
         wanted = [branch["required"][0] for branch in branches]
-        # If one of these keys is only mistyped, another fault already reports the unknown key.
+        # No message if one of these keys is only mistyped: another fault reports the unknown key.
         if not any(nearest(name, wanted) for name in set(value) - set(node.get("properties", {}))):
             yield Fault(pointer, f"must have {_or(wanted)}")
         return

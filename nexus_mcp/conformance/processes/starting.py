@@ -1,6 +1,6 @@
 """Start processes: check the needs and limits of this system, and build their environment.
 
-A system that is out of processes, files or memory is reported as a fault of the run, never of the target.
+If the system has no process, file or memory left, that is reported as a fault of the run, never of the target.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.settings import TargetOptions
 
 NAME_PROGRAM_HINT = "Give the program by its absolute path, or by a name that is on the PATH."
-"""The next step after a command that could not be started."""
+"""The next step if a command could not be started."""
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _RESERVE = 40
 """Open files that this process needs for itself."""
 _FOR_A_SERVER = 8
-"""Open files of one server: three pipes with both ends for a moment, one to watch its end, one for its start."""
+"""Open files of one server: for a moment both ends of three pipes, one file to watch its end, and one for its start."""
 _FOR_A_FIXTURE = 12
-"""Open files of one fixture: its folders, the schema worker, the file that is read at the time."""
+"""Open files of one fixture: its folders, the schema worker, and the file that is being read."""
 _LEFT_OUT = ("NEXUS_", "GIT_")
 """Variables that would lead a server, or the git that it starts, away from the project."""
 _numbers = itertools.count()
@@ -42,8 +42,9 @@ _NEEDED = (
 def make_environment(options: TargetOptions, project: str, mark: str) -> dict[str, str]:
     """Return the environment of a target's process.
 
-    It has the user's variables without those that name another project, then those of the options and of the run.
-    `mark` gets a number that no other process has, so that ending one process never ends another one's children.
+    It has the user's variables without those that name another project, then those of the options and of the run. The
+    variable with the `mark` also gets a number that no other process has, so that a kill by mark never ends the
+    children of another process.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
     return {
@@ -71,7 +72,7 @@ def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
 
 
 def max_parallel_fixtures(lanes: int) -> int:
-    """Return how many fixtures the limit of open files allows at once, at least 1.
+    """Return the number of fixtures, at least 1, that may run at once within the limit of open files.
 
     `lanes` is the largest number of servers that one fixture starts.
     """

@@ -1,7 +1,7 @@
-"""A helper process for work that may never end: matching regular expressions, and checking values against JSON schemas.
+"""Match regular expressions and check values against JSON schemas in a helper process, because such work may never end.
 
-`worker.py patterns` and `worker.py schemas` read one JSON request a line from stdin and write one JSON response a line.
-The module runs as a script, so it imports nothing of this package.
+`worker.py patterns` and `worker.py schemas` read one JSON request per line from stdin, and write one JSON response per
+line. The module runs as a script, so it imports nothing of this package.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Any
 
 MEMORY = 1 << 30
-"""Bytes of address space: a match can store something for each character of a text."""
+"""The limit of the address space in bytes, because a match can store data for each character of a text."""
 _SHOWN = 400
-"""Characters of a schema fault that are returned."""
+"""The maximum number of characters of a schema fault in a response."""
 
 
 def match_pattern(request: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +35,9 @@ def match_pattern(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_value(request: dict[str, Any]) -> dict[str, Any]:
-    """Return `fault`: where the value breaks the schema, or why the schema cannot be used; "" when it is valid."""
+    """Return `fault`: the place at which the value breaks the schema, or the reason why the schema cannot be used; ""
+    if the value is valid.
+    """
     from jsonschema import SchemaError
     from jsonschema.exceptions import best_match
 
@@ -72,15 +74,15 @@ def bound_memory(most: int) -> None:
 
 
 def main(kind: str) -> None:
-    """Answer until stdin ends. Each line has the `seconds` of computing time after which the system ends this process.
+    """Answer until stdin ends. Each request has `seconds`, the CPU time after which the system ends this process.
 
     `took` in the response is the time used, in seconds.
     """
     answer = {"patterns": match_pattern, "schemas": check_value}[kind]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the runner, which ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C also reaches the runner, which ends this process
     warnings.simplefilter("ignore")
     bound_memory(MEMORY)
-    # Import the modules of the work before the clock runs.
+    # Import the needed modules before the time limit starts.
     answer({"pattern": "", "schema": "{}", "value": None})
     print(flush=True)
     for line in sys.stdin:

@@ -1,6 +1,7 @@
 """The command line options of the pytest plug-in, and the target that they describe.
 
-The table stands apart from the tests since every pytest run loads it; the functions import the suite when called.
+The table is in a module of its own, because every pytest run loads it. The functions import the suite only when they
+are called.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _KILL = "kill "
 
 @dataclass(frozen=True)
 class Totals:
-    """The number of fixtures by outcome; each fixture counts in exactly one of the five."""
+    """The number of fixtures by outcome; each fixture counts for exactly one of the five outcomes."""
 
     passed: int
     failed: int
@@ -114,7 +114,7 @@ def _counted(reason: str, number: int) -> str:
 
 @dataclass
 class Cell:
-    """How many of `total` assertions passed, and the ids of the fixtures where one failed."""
+    """The number of passed assertions out of `total`, and the ids of the fixtures in which one failed."""
 
     passed: int = 0
     total: int = 0
@@ -131,8 +131,8 @@ class Cell:
 class Row:
     """One tool or event: its fixtures, and its assertions by kind.
 
-    `not_run`: the number of fixtures that were not run. `elsewhere`: the number that fail by an assertion that is not
-    about this tool.
+    `not_run`: the number of fixtures that were not run. `elsewhere`: the number of fixtures that fail only by
+    assertions about other tools.
     """
 
     name: str
@@ -145,8 +145,8 @@ class Row:
 def matrix(run: RunResult) -> list[Row]:
     """Return a row for each tool and event that a fixture uses, tools first, by name.
 
-    A fixture counts in the row of every tool it uses; a failed one only where an assertion about the tool fails. An
-    assertion counts only for the tool of its step.
+    A fixture counts in the row of every tool that it uses, but a failed fixture only if an assertion about the tool
+    fails. An assertion counts only for the tool of its step.
     """
     rows: dict[str, Row] = {}
     for result in run.results:
@@ -167,14 +167,16 @@ def matrix(run: RunResult) -> list[Row]:
 
 
 def assertions(result: FixtureResult) -> tuple[Assertion, ...]:
-    """Return the assertions of a fixture. A failure without a failed assertion gets one with its reason."""
+    """Return the assertions of a fixture. If a failed fixture has no failed assertion, add one with the reason of the
+    failure.
+    """
     if result.status == FAILED and not result.failures:
         return (*result.assertions, Assertion("process", passed=False, message=result.reason or "failed"))
     return result.assertions
 
 
 def tool_of(result: FixtureResult, assertion: Assertion) -> str:
-    """Return the tool or event that an assertion is about: the one of its step, or the last one if it has no step."""
+    """Return the tool or event of an assertion: that of its step, or the last one if the assertion has no step."""
     requests = [(exchange.step, _tool(exchange.request)) for exchange in result.exchanges]
     known = [(step, tool) for step, tool in requests if tool in result.tools]
     of_step = [tool for step, tool in known if step == assertion.step]
@@ -186,7 +188,7 @@ def tool_of(result: FixtureResult, assertion: Assertion) -> str:
 
 
 def section(result: FixtureResult) -> str:
-    """Return where a fixture is listed: under its tool or event, or with the scenarios when it uses several."""
+    """Return the section of a fixture: its tool or event, or the scenarios if it uses several tools."""
     if result.group != "core":
         return result.group
     return result.tools[0] if len(result.tools) == 1 else SCENARIOS

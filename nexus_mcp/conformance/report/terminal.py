@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import Assertion, Exchange, FixtureResult, RunResult
 
 WIDTH = 120
-"""Columns when the output is not a terminal, such as in the log of a CI job."""
+"""The width in columns if the output is not a terminal, for example in the log of a CI job."""
 LONGEST = 200
 IN_TABLE = 120
 """Characters of a value in a table."""
@@ -76,11 +76,11 @@ class RaisingConsole(Console):
 def make_console(file: IO[str], *, terminal: bool | None = None, width: int | None = None) -> Console:
     """Return a console that interprets neither markup nor emoji names in a text.
 
-    Lines never end with blanks when the output is not a terminal.
+    If the output is not a terminal, no line ends with blanks.
     """
     variables = dict(os.environ)
     if not variables.get("COLUMNS", "").strip("0"):
-        variables.pop("COLUMNS", None)  # rich prints nothing in zero columns
+        variables.pop("COLUMNS", None)  # with a width of 0, rich prints nothing
     console = RaisingConsole(
         file=file, force_terminal=terminal, width=width, highlight=False, markup=False, emoji=False, _environ=variables
     )
@@ -147,7 +147,7 @@ class Screen:
         self._progress.stop()
 
     def line(self, text: str, style: str = "") -> None:
-        """Print one line, escaped, wrapped by the terminal only."""
+        """Print one line, escaped; only the terminal wraps it."""
         self._console.print(Text(one_line(text, 2000), style=style), soft_wrap=True)
 
     def started(self, test_id: str) -> None:
@@ -156,7 +156,7 @@ class Screen:
         self._describe()
 
     def ended(self, result: FixtureResult) -> None:
-        """Show the result of a fixture, whose expected failure is marked already."""
+        """Show the result of a fixture, in which an expected failure is already marked."""
         self._running.pop(result.test_id, None)
         self._counts[result.status] += 1
         line = "" if self._quiet or not self._is_new(result) else _alarm(result)

@@ -1,1 +1,1 @@
-"""Run one fixture against one target: its project, its steps, and the judgement of both."""
+"""Run one fixture against one target: create its project, carry out its steps, and judge the result."""

@@ -1,7 +1,8 @@
-"""Delete folders of a target by descriptors, so that no link and no mount is ever entered, to any depth.
+"""Delete folders of a target by descriptors, at any depth, without ever entering a link or a mount.
 
-A path may lead elsewhere at any moment, so a folder is identified by its descriptor, device and inode. Mounts are
-distinguished by mount id where possible: a bind mount of a folder of the same disk has the same device number.
+A path may lead to another folder at any moment, so a folder is identified by its descriptor, device and inode. Mounts
+are distinguished by their mount id if possible, because a bind mount of a folder on the same disk has the same device
+number.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from nexus_mcp.conformance.result import Leftover
 Mount = tuple[str, int]
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-"""Flags to open a folder: a link to one is refused."""
+"""The flags to open a folder; a link is refused."""
 _AT_ONCE = 1000
-"""Entries of a folder that are held in memory: a target can make millions of them."""
+"""The maximum number of entries of a folder that are held in memory, because a target can create millions."""
 _MOST_REPORTED = 5
 _LONGEST = 400
 MOUNTED = "a file system is mounted there"
@@ -29,7 +30,7 @@ _WORDS = {errno.EBUSY: MOUNTED, errno.EPERM: "it may be immutable: check with ls
 
 
 def mount_of(fd: int) -> Mount:
-    """Return a value that is equal for two open files exactly when no mount point lies between them."""
+    """Return a value that is equal for two open files if and only if no mount point is between them."""
     try:
         with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
             for line in file:
@@ -77,8 +78,8 @@ def remove_at(folder: int, name: str) -> None:
 def empty_folder(top: int, path: str = "") -> list[Leftover]:
     """Delete everything in an open folder as far as possible, and return the first paths that remain.
 
-    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. Uses one descriptor at a
-    time and no recursion: a target can nest folders deeper than either allows.
+    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. This uses one descriptor
+    at a time and no recursion, because a target can nest folders deeper than descriptors or recursion allow.
     """
     left: list[Leftover] = []
     try:
@@ -171,7 +172,7 @@ class _Descent:
         try:
             os.rmdir(level.name, dir_fd=above)
         except OSError as error:
-            # Its remaining entries were reported already.
+            # Its remaining entries are reported already.
             self._stuck(level.name, error, report=not level.stuck)
         return True
 
@@ -207,7 +208,7 @@ def _permit(name: str, folder: int, mount: Mount) -> None:
     if os.chmod in os.supports_follow_symlinks:
         os.chmod(name, stat.S_IRWXU, dir_fd=folder, follow_symlinks=False)
         return
-    # On Linux only a descriptor makes chmod change the folder itself and never the target of a link.
+    # On Linux, chmod by descriptor changes the folder itself, and never the target of a link.
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
     try:
         if mount_of(fd) != mount:

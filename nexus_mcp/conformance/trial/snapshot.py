@@ -20,12 +20,16 @@ Snapshot = dict[str, str]
 """Path, with / -> content: "folder", "-> target", "other", the digest of a file, or "large" with size and time."""
 
 DEEPEST = 64
-"""Nested folders that are read."""
+"""The maximum depth of nested folders that are read."""
 MOST_ENTRIES = 20_000
 MOST_BYTES = 512 << 20
-"""Bytes that are read for one snapshot; a single file is read when it has at most LARGEST_READ."""
+"""The maximum number of bytes that are read for one snapshot. A single file is read only if it has at most LARGEST_READ
+bytes.
+"""
 MOST_PATHS = 4 << 20
-"""Characters of all paths and link targets: deeply nested names add up to far more than the entries."""
+"""The maximum number of characters of all paths and link targets together. It is a separate limit, because paths of
+deeply nested folders are long.
+"""
 LARGEST_READ = 32 << 20
 
 _CHUNK = 1 << 20
@@ -102,7 +106,7 @@ def part(whole: Snapshot, path: str) -> Snapshot:
 
 
 def digest(content: bytes) -> str:
-    """Return the entry of a file with these bytes."""
+    """Return the entry for a file with these bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -121,7 +125,7 @@ def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
 
 
 def _what(name: str, folder: int) -> tuple[str, int]:
-    """Return the entry of a name, and how many bytes were read for it."""
+    """Return the entry for a name, and the number of bytes that were read for it."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except PermissionError:

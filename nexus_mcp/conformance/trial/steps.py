@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 
 class Book(NamedTuple):
-    """Where calls are recorded: under this label, in this list."""
+    """The list in which calls are recorded, and their label."""
 
     label: str
     log: list[Exchange]
@@ -67,8 +67,8 @@ class Scene(NamedTuple):
 class Steps:
     """Execute the steps of one fixture in order. `exchanges` grows with each call.
 
-    The server starts with the first request, and must be ended with `end` or `kill`. `attempt` counts the runs of the
-    fixture from 0.
+    The first request starts the server, which the caller must end with `end` or `kill`. `attempt` counts the runs of
+    the fixture from 0.
     """
 
     def __init__(
@@ -84,7 +84,8 @@ class Steps:
         self._session: Session | None = None
 
     async def do(self, step: Step, label: str) -> list[Answer]:
-        """Execute one step and return its answers, [] if the step has no answer or the kill came first.
+        """Execute one step and return its answers; [] if the step has no answer, or if the server was killed before it
+        answered.
 
         Raise TargetFailure when the target breaks a rule, HarnessFault when an event cannot be sent at all.
         """
@@ -101,7 +102,7 @@ class Steps:
         return await doers[type(step.do)](step.do, step, label)
 
     async def end(self) -> None:
-        """End the server as a client does. Raise TargetFailure when it did anything wrong before or at its end."""
+        """End the server as a client does. Raise TargetFailure if it broke a rule before or at its end."""
         session, self._session = self._session, None
         if session is not None:
             try:
@@ -211,7 +212,7 @@ class Steps:
 
 
 async def call(session: Session, action: Action, asserts: Asserts, book: Book) -> Answer:
-    """Call a tool and record it in any case. Raise TargetFailure when no answer comes."""
+    """Call a tool, and record the call in any case. Raise TargetFailure if there is no answer."""
     tool, params, earlier = action.tool, action.params, len(book.log)
     try:
         reply = await session.call(tool, params)
@@ -229,7 +230,7 @@ async def send_event(event: Event, options: TargetOptions, place: Place) -> Repl
     start.
     """
     assert options.event_command is not None
-    printed = bytearray()  # not a list of lines: many short lines would take much memory
+    printed = bytearray()  # one text, because a list of many short lines would take much memory
     started = time.perf_counter()
     process = ServerProcess(
         [word.replace(TYPE, event.type) for word in options.event_command],
@@ -265,7 +266,7 @@ async def call_and_kill(
     """
     assert session.transport is not None
     process = session.transport.process
-    # The event loop's clock is too coarse.
+    # A thread, because the event loop's clock is too coarse.
     timer = threading.Timer(delay_s, _kill_group, [process.pid])
     timer.daemon = True
     process.expect_end()
@@ -278,7 +279,7 @@ async def call_and_kill(
             raise
     finally:
         if session.transport.after_send is None:
-            # Before the process is reaped: after that another process may get its pid.
+            # Kill before the process is reaped, because after that another process may get its pid.
             await asyncio.to_thread(timer.join)
     await process.death.wait(wait_s)
     if process.fault or process.death.code != -signal.SIGKILL:
@@ -289,8 +290,8 @@ async def call_and_kill(
 async def run_lanes(parallel: Parallel, start: Callable[[], Awaitable[Session]], book: Book) -> list[Answer]:
     """Start a server for each lane, and when all are ready, send the calls of all lanes at once.
 
-    Answers and records come in the order of the lanes. When all servers have ended, raises the TargetFailure of the
-    first lane that failed.
+    Answers and records come in the order of the lanes. If lanes failed, raise the TargetFailure of the first of them
+    when all servers have ended.
     """
     gate = asyncio.Barrier(len(parallel.lanes))
     books = [Book(f"{book.label}, lane {number + 1}", []) for number in range(len(parallel.lanes))]

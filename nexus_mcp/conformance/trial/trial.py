@@ -1,6 +1,6 @@
 """Run one attempt at a fixture: its steps in a sandbox, then the outcome of all its assertions.
 
-A step and the postcondition may both assert the last answer; the functions below say which of them decides.
+A step and the postcondition may both assert the last answer; the docstrings below define which of them decides.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Trial:
         self._baseline: Snapshot = {}
 
     async def run(self) -> None:
-        """Run all steps, to the end of the server.
+        """Run all steps, and end the server.
 
         Raise only HarnessFault; every fault of the target becomes an assertion.
         """
@@ -95,7 +95,7 @@ class Trial:
     async def _step(self, step: Step, label: str, *, final: bool) -> list[Answer]:
         before = await in_thread(self._sandbox.snapshot) if step.asserts.unchanged else {}
         answers = await self.steps.do(step, label)
-        if not self._fixture.single:  # the only step of such a fixture has no assertions of its own
+        if not self._fixture.single:  # the step of a single fixture has no assertions of its own
             await in_thread(lambda: self._judge_step(step, label, answers, before, final=final))
         return answers
 
@@ -111,7 +111,7 @@ class Trial:
             self.assertions += unchanged_checks(step.asserts, before, self._sandbox.snapshot(), label)
 
     def _judge_end(self, last: Answer | None) -> None:
-        """Judge the postcondition. `last` is the answer that it asserts, None when a kill prevented that answer."""
+        """Judge the postcondition. `last` is the answer that it asserts, None if a kill prevented the answer."""
         post = self._fixture.postcondition
         if last is not None and self._fixture.single:
             self.assertions += answer_checks(post, last.reply) + schema_checks(last)
@@ -128,7 +128,7 @@ class Trial:
             raise TargetFailure(stray)
 
     def _accept(self, path: str, before: Snapshot) -> None:
-        """Record that the fixture wrote the present content of a path, and made its parent folders."""
+        """Record that the fixture itself wrote the present content of a path and created its parent folders."""
         now = self._sandbox.snapshot()
         above = [path[:place] for place, char in enumerate(path) if char == "/"]
         new = {**{folder: now[folder] for folder in above if folder in now}, **part(now, path)}
@@ -141,8 +141,8 @@ class Trial:
 def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion]:
     """Return the outcomes for a step's answer.
 
-    `postcondition` is None if it is about another answer. If it is about this answer and expects an error, an error is
-    no fault here.
+    `postcondition` is None if it asserts another answer. If it asserts this answer and expects an error, an error is
+    not a fault here.
     """
     found = answer_checks(answer.asserts, answer.reply, answer.label)
     if postcondition is not None and _asserts_error(postcondition) and not _asserts_error(answer.asserts):
@@ -153,8 +153,8 @@ def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion
 def earlier_faults(answer: Answer) -> list[Assertion]:
     """Return the faults of an answer to a request that the same step repeats later.
 
-    The step's assertions are for the last answer. An earlier answer is checked only against the tool's output schema,
-    and for being an error or not, as the step expects.
+    The step's assertions apply to the last answer. Of an earlier answer, only two things are checked: that it matches
+    the tool's output schema, and that it is an error if and only if the step expects one.
     """
     asserts = answer.asserts
     relevant = asserts if _asserts_error(asserts) else replace(asserts, return_value=None, result=None)
@@ -177,7 +177,7 @@ def schema_checks(answer: Answer) -> list[Assertion]:
 
 
 def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: str = "") -> list[Assertion]:
-    """Return the outcomes of `unchanged`, whose paths have no tokens any more."""
+    """Return the outcomes of `unchanged`, in whose paths the tokens are already replaced."""
     if asserts.unchanged is None:
         return []
     if asserts.unchanged is True:
@@ -186,7 +186,9 @@ def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: 
 
 
 def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
-    """Return which files outside of `.nexus` a target changed or linked to, in words; "" when there are none."""
+    """Return a sentence about the files outside of `.nexus` that the target changed or to which it made a link; "" if
+    there are none.
+    """
     differ = changed(before, after)
     touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]
     outside = [path for path in touched if path.startswith(OUTSIDE)]
@@ -194,7 +196,7 @@ def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
         return f"wrote outside of its project: {join_first(outside, _NAMED)}{_or_another(sandbox)}"
     if touched:
         return f"changed files outside .nexus: {join_first(touched, _NAMED)}{_or_another(sandbox)}"
-    # A link of the fixture may have been renamed.
+    # The link may be one of the fixture that was renamed.
     known = set(before.values())
     links = [path for path in differ if after.get(path, "").startswith("-> ") and after[path] not in known]
     ways = [path for path in links if sandbox.leads_out(path)]

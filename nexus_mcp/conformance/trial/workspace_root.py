@@ -1,4 +1,6 @@
-"""The folder with the projects of a run: the one that the user named, or a temporary one with a sandbox per fixture."""
+"""Manage the folder with the projects of a run: a folder that the user named, or a temporary one with a sandbox for
+each fixture.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,15 @@ from nexus_mcp.conformance.trial.sandbox import EMPTY_GIT, Anchor, Sandbox
 from nexus_mcp.conformance.trial.snapshot import TooMuch, digest, snapshot
 from nexus_mcp.errors import HarnessFault
 
-_LOOK = "Look at what the server did with it."
+_LOOK = "Find out what the server did with it."
 _NAMED = 5
 
 
 class WorkspaceRoot:
-    """Create the sandboxes of a run. With `served`, every sandbox is that folder, one after the other.
+    """Create the sandboxes of a run. With `served`, all sandboxes are this one folder, one after the other.
 
-    `remove` deletes them. Raise HarnessFault unless the run may fill and empty the folder. The methods of a sandbox
-    may run in any thread.
+    `remove` deletes them. Raise HarnessFault unless the run may fill and empty the folder. The methods of a sandbox may
+    run in any thread.
     """
 
     def __init__(self, served: str | None = None) -> None:
@@ -41,7 +43,7 @@ class WorkspaceRoot:
         _check_not_replaced(self._folder)
         try:
             name = secrets.token_hex(8)
-            self._names.add(name)  # register it first: another thread may search for unknown names at any moment
+            self._names.add(name)  # registered first, because another thread may search for unknown names at any moment
             os.mkdir(name, 0o700, dir_fd=self._folder.fd)
             around = Anchor(os.path.join(self._folder.path, name))
             os.mkdir("project", dir_fd=around.fd)
@@ -65,7 +67,7 @@ class WorkspaceRoot:
     def remove(self) -> list[Leftover]:
         """Delete the folders of the run, and return the paths that remain. Raise Halted when the work has to stop.
 
-        A folder of the user stays: each sandbox has emptied it.
+        A folder of the user stays, because each sandbox has emptied it.
         """
         if self._served is not None:
             self._served.close()
@@ -74,7 +76,7 @@ class WorkspaceRoot:
     def _clear(self, sandbox: Sandbox, project: Anchor, around: Anchor) -> list[Leftover]:
         """Delete a sandbox.
 
-        When its path was replaced, this deletes only its content; the end of the run deletes the rest.
+        If its path was replaced, delete only its content; `remove` deletes the rest at the end of the run.
         """
         try:
             return _remove(around) if around.stands else empty_folder(around.fd, around.path)
@@ -90,7 +92,9 @@ class WorkspaceRoot:
 
 
 def claim_folder(folder: str) -> Anchor:
-    """Open a folder that a run may fill and empty. Raise HarnessFault unless it is empty or as `lay_git` leaves it."""
+    """Open a folder that a run may fill and empty. Raise HarnessFault unless it is empty or has only the .git that
+    `lay_git` writes.
+    """
     try:
         anchor = Anchor(folder)
     except (NotADirectoryError, FileNotFoundError):
@@ -106,7 +110,7 @@ def claim_folder(folder: str) -> Anchor:
     shown = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
     raise HarnessFault(
         [f"{folder} is not empty: it holds {shown}."],
-        next_step="Let the server serve an empty folder: what is in it is deleted after each fixture.",
+        next_step="Let the server serve an empty folder, because its content is deleted after each fixture.",
     )
 
 

@@ -45,7 +45,7 @@ LONGEST = 1000
 
 
 def assertion_table(result: FixtureResult) -> Html:
-    """Return the failed assertions as a table, and below it a fold with those that passed."""
+    """Return the failed assertions as a table, and below it the passed ones, folded."""
     every = assertions(result)
     failed = [assertion for assertion in every if not assertion.passed]
     held = [assertion for assertion in every if assertion.passed]
@@ -144,7 +144,7 @@ def failures(run: RunResult) -> list[Html]:
         _failed(
             "healed",
             "Expected to fail, but passed",
-            "The run fails until these entries are taken out of the expected failures.",
+            "The run fails until you remove these entries from the expected failures.",
             run.healed,
         ),
         _failed("expected", "Expected failures", "", known),

@@ -1,4 +1,4 @@
-"""Build HTML that text cannot break: everything that is not Html is escaped."""
+"""Build HTML in which every value is escaped unless it is of the class Html."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def joined(*children: str) -> Html:
 
 
 def fold(summary: str, *children: str, open_: bool = False, class_: str = "") -> Html:
-    """Return a part that is closed until the reader opens it."""
+    """Return a part of the page that is folded until the reader opens it."""
     content = joined(el("summary", summary), *children)
     kind = f' class="{escape(class_)}"' if class_ else ""
     return Html(f"<details{kind}{' open' if open_ else ''}>{content}</details>")
