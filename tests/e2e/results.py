@@ -23,8 +23,8 @@ _HEAD = """\
 <!-- Written by `make docs` from tests/e2e/results.json. Do not edit. -->
 
 `make e2e` starts the real clients with a scripted model and without a network, and records here what it saw. Each cell
-is a test that ran in the client. How to install, a first plan, and what else to know: [Claude Code](claude-code.md),
-[Codex](codex.md), [OpenCode](opencode.md).
+is a test that ran in the client. These pages explain how to install, a first plan, and the special features of each
+client: [Claude Code](claude-code.md), [Codex](codex.md), [OpenCode](opencode.md).
 """
 _INSPECTOR = """\
 MCP Inspector {version}, in both eras of the protocol, over `serve` and `serve --sdk`: {rows}.
