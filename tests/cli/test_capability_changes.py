@@ -17,8 +17,8 @@ META = ".nexus/agents/writer/meta.yml"
 SHELL = ("--class", "shell_command_exec", "--harness-id", "opencode")
 SHELL_MAP = "# ours\nopencode:\n  classes:\n    shell_command_exec:{}\n"
 FROZEN = [
-    "The list now equals the shipped one, and stays because of a comment in it or beside it.",
-    "Delete it by hand, or this project does not get what a later release adds to it.",
+    "The list now equals the shipped one, but stays in the file because a comment is in it or beside it.",
+    "Delete it by hand; else additions of a later release to the shipped list have no effect in this project.",
 ]
 
 

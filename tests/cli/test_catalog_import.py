@@ -198,7 +198,7 @@ def test_import_keeps_existing_files(project: Project, package: Path) -> None:
     nexus("catalog", "import", str(package), cwd=project.root)
     (project.nexus / "skills/prune/body.md").unlink()
     ran = nexus("catalog", "import", str(package), cwd=project.root)
-    kept = "kept as it is, and differs: .nexus/agents/gardener; move it away to import this one"
+    kept = "not imported, because .nexus/agents/gardener exists and differs; move it away to import this entry"
     assert ran.out.split("\n")[:2] == [kept, "began .nexus/skills/prune"]
     assert project.get("agents/gardener/body.md") == b"# Mine\n"
     assert project.get("skills/prune/body.md") == b"# Prune\n"

@@ -47,7 +47,7 @@ def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
         "  cycle 3: 1970-01-01T00:03:00.000Z, their side",
         "Repaired. The previous file is kept as .nexus/history.backup.json, which git does not ignore: "
         "delete it when you no longer need it.",
-        f"If it was added to git with the markers, git add {FILE} again.",
+        f"If you added it to git with the markers, run git add {FILE} again.",
     ]
     assert titles(project.get("history.json")) == [1, 2, 3]
     again = nexus("history", "repair", cwd=project.root)

@@ -57,16 +57,16 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (stepped(), ["/steps: must have a step"]),
     (stepped({}), ["/steps/0: must have action, event, list_tools, restart, write_file, kill or parallel"]),
     (stepped({**CALL, "restart": True}), [f"/steps/0: must have only one of {KINDS}; it has action and restart"]),
-    (stepped({"restart": False}), ["/steps/0/restart: must be true, or not be there"]),
+    (stepped({"restart": False}), ["/steps/0/restart: must be true or absent"]),
     (stepped({"restart": True, "times": 2}), ["/steps/0/times: is only for an action"]),
     (stepped({"restart": True, "assert_return": {"$.a": 1}, "assert_result": {}, "assert_error": True}), [
         f"/steps/0/assert_return: {NO_ANSWER}", f"/steps/0/assert_result: {NO_ANSWER}",
         f"/steps/0/assert_error: {NO_ANSWER}",
     ]),
-    (stepped({**CALL, "assert_error": False}), ["/steps/0/assert_error: must be true, or not be there"]),
+    (stepped({**CALL, "assert_error": False}), ["/steps/0/assert_error: must be true or absent"]),
     (stepped({**CALL, "assert_error": ""}), ["/steps/0/assert_error: must not be empty"]),
     (stepped({**CALL, "assert_error": 5}), ["/steps/0/assert_error: must be of type boolean or string"]),
-    (stepped({**CALL, "assert_unchanged": False}), ["/steps/0/assert_unchanged: must be true, or not be there"]),
+    (stepped({**CALL, "assert_unchanged": False}), ["/steps/0/assert_unchanged: must be true or absent"]),
     (stepped({**CALL, "assert_unchanged": ["a", "../a"]}), [f"/steps/0/assert_unchanged/1: {OUTSIDE}"]),
     (stepped({"parallel": []}), ["/steps/0/parallel: must have a list of steps"]),
     (stepped({"parallel": [[]]}), ["/steps/0/parallel/0: must have a step"]),
@@ -80,7 +80,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ]),
     (stepped({"parallel": [[{**CALL, "assert_result": {"$.a": {"typ": 1}}}]]}), [
         "/steps/0/parallel/0/0/assert_result/$.a/typ: is not a known key of a matcher; did you mean type?",
-        "/steps/0/parallel/0/0/assert_result/$.a: must have type or keys: an object is a matcher here",
+        "/steps/0/parallel/0/0/assert_result/$.a: must have type or keys, because an object is a matcher here",
     ]),
     (stepped({**EVENT, "assert_result": {"$.a": 1}}), [f"/steps/0/assert_result: {NO_RESULT}"]),
     (stepped(CALL, EVENT, {"restart": True}, postcondition={"result": {"$.a": 1}}), [
@@ -90,7 +90,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (after(result={"$.content[*]": {"typ": 1}}), [
         "/postcondition/result/$.content[*]: is not a singular JSONPath: use names and indexes only",
         "/postcondition/result/$.content[*]/typ: is not a known key of a matcher; did you mean type?",
-        "/postcondition/result/$.content[*]: must have type or keys: an object is a matcher here",
+        "/postcondition/result/$.content[*]: must have type or keys, because an object is a matcher here",
     ]),
     (stepped({"kill": {"action": {"tool": "a"}}}), ["/steps/0/kill/seed: is required"]),
     (stepped({**KILL, "assert_return": {"$.a": 1}, "assert_result": {}, "assert_error": True}), [
@@ -157,7 +157,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ]),
     (after(return_value={"$.a": {"typ": "string"}}), [
         "/postcondition/return_value/$.a/typ: is not a known key of a matcher; did you mean type?",
-        "/postcondition/return_value/$.a: must have type or keys: an object is a matcher here",
+        "/postcondition/return_value/$.a: must have type or keys, because an object is a matcher here",
     ]),
     (after(return_value={"$.a": [{"keys": ["a", "a"]}]}), ["/postcondition/return_value/$.a/0/keys: names a twice"]),
     (stepped({"restart": True}, postcondition={"error": True}), [

@@ -200,10 +200,10 @@ def test_values_are_shown_within_bounds() -> None:
 @pytest.mark.parametrize(
     ("expected", "found"),
     [
-        ({}, ["'' must have type or keys: an object is a matcher here"]),
-        ({"min": 1}, ["'' must have type or keys: an object is a matcher here"]),
+        ({}, ["'' must have type or keys, because an object is a matcher here"]),
+        ({"min": 1}, ["'' must have type or keys, because an object is a matcher here"]),
         ({"tpye": "string"}, ["'/tpye' is not a known key of a matcher; did you mean type?",
-                              "'' must have type or keys: an object is a matcher here"]),
+                              "'' must have type or keys, because an object is a matcher here"]),
         ({"type": "date"}, ["'/type' must be one of iso8601, string, number, boolean, array, object"]),
         ({"type": 1}, ["'/type' must be one of iso8601, string, number, boolean, array, object"]),
         ({"type": "number", "min": "1"}, ["'/min' must be a number"]),

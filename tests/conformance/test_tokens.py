@@ -76,8 +76,8 @@ def test_doubled_braces_are_refused() -> None:
 def test_git_folder_is_written_but_not_asserted() -> None:
     """A path in .git may be written, and not asserted."""
     assert path_fault(".git/HEAD") == ""
-    assert path_fault(".git/HEAD", git=False).startswith("must not lie in .git")
-    assert path_fault(".git", git=False).startswith("must not lie in .git")
+    assert path_fault(".git/HEAD", git=False).startswith("must not be in .git")
+    assert path_fault(".git", git=False).startswith("must not be in .git")
 
 
 def test_project_root_is_replaced_in_every_string() -> None:

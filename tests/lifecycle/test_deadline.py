@@ -135,7 +135,7 @@ def test_payload_of_too_many_values_is_not_parsed(project: Project) -> None:
     stdin = told("Write", agent_name="architect", tool_input=[[]] * 300_000)
     answer = hook(project, "pre_tool_use", stdin)
     assert answer["decision"] == "deny"
-    assert "has more values than are read" in answer["warnings"][0]
+    assert "has too many values" in answer["warnings"][0]
 
 
 def test_only_the_first_answer_is_written() -> None:
