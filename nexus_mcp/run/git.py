@@ -1,4 +1,4 @@
-"""Run git for the executor, without hooks of the repository and without variables that lead to another repository."""
+"""Run git for the executor: by default without hooks, and never with variables that lead to another repository."""
 
 from __future__ import annotations
 
