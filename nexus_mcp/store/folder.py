@@ -77,8 +77,7 @@ class Folder:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
                 _share(child.descriptor, above, _allowed(above))
-            # The process that created it may have died before it synced the name; no process writes into the folder
-            # before that sync.
+            # Its creator may have died before it synced the name; no process writes into the folder before that sync.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
@@ -147,8 +146,7 @@ class Folder:
         """Open the file `name` and return a descriptor. Raise PathRefused, StorageError, OSError.
 
         With O_CREAT an absent file is created. `wanted` determines its permissions: the stat of a file with the same
-        permissions, or a Copy, which limits them; None means the default permissions. An existing file keeps its
-        permissions.
+        ones, or a Copy, which limits them; None means the default. An existing file keeps its permissions.
         """
         if not flags & os.O_CREAT:
             return self.open_as(name, flags, 0)
@@ -281,8 +279,7 @@ _no_atime = [getattr(os, "O_NOATIME", 0)]
 
 def open_at(name: str, flags: int, within: int | None = None, mode: int = 0) -> int:
     """Open the file or folder `name` in the folder with the descriptor `within`. Raise OSError."""
-    # O_NOATIME is not combined with O_CREAT: on CIFS a new file may belong to another user, and would stay after the
-    # call failed.
+    # Not with O_CREAT: on CIFS a new file may belong to another user, and would stay although the call failed.
     undated = 0 if flags & os.O_CREAT else _no_atime[0]  # read once: another thread may set it to 0 meanwhile
     try:
         return os.open(name, flags | undated, mode, dir_fd=within)
@@ -349,9 +346,7 @@ def bits_of(info: os.stat_result) -> int:
 
 
 def bits_for(info: os.stat_result, group: int) -> int:
-    """Return the permission bits for a copy that belongs to `group`; if that is not the file's group, it gets the bits
-    of "others".
-    """
+    """Return the bits for a copy that belongs to `group`; a group other than the file's gets the bits of "others"."""
     bits = bits_of(info)
     return bits if group == info.st_gid else bits & ~_GROUP | (bits << 3) & _GROUP
 
