@@ -114,7 +114,7 @@ def test_server_that_cannot_start_ends_the_demo(
     out, err = capsys.readouterr()
     assert code == 1
     assert err == f"nexus-mcp: {sys.executable} does not work as an MCP server: it exited with code 0.\n"
-    assert "is removed again" in out
+    assert "is deleted" in out
     assert set(Path(tempfile.gettempdir()).glob("nexus-demo-*")) == before
 
 

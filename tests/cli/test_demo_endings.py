@@ -76,7 +76,7 @@ def test_signal_sets_exit_code_and_removes_project(temporary: Path, number: int,
     process.send_signal(number)
     out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, err, list(temporary.iterdir())) == (code, b"", [])
-    assert b"is removed again" in out
+    assert b"is deleted" in out
 
 
 @pytest.mark.parametrize("argv", PRINTING, ids=" ".join)
