@@ -63,7 +63,7 @@ def test_only_env_files_are_read(tmp_path: Path) -> None:
     assert found.text("sk_live_51Habcdefgh") == "sk_live_51Habcdefgh"
 
 
-def test_what_the_run_reads_back_stays(tmp_path: Path) -> None:
+def test_text_that_the_run_reads_back_stays(tmp_path: Path) -> None:
     """Paths, commits and ids of events are not changed, nor is the path that a variable such as AUTH_DIR holds."""
     found = Redactor({"MY_TOKEN": "worktrees", "AUTH_DIR": str(tmp_path), "GIT_AUTHOR_NAME": "Jane Roe Doe"})
     made = ev.WorktreeMade(path="/x/worktrees/1-1", branch="worktrees", fence=1)
