@@ -63,7 +63,7 @@ def test_demo_ends_with_the_lines_to_mount(piped: Ran) -> None:
 
 def test_demo_removes_the_project(piped: Ran, temporary: Path) -> None:
     """The temporary project is removed, and the output names its path."""
-    assert re.search(rf"{re.escape(str(temporary))}/nexus-demo-\w+ is removed", piped.out)
+    assert re.search(rf"{re.escape(str(temporary))}/nexus-demo-\w+ is deleted", piped.out)
     assert list(temporary.iterdir()) == []
 
 
