@@ -92,9 +92,7 @@ def mismatch(expected: Any, seen: Any) -> str:
 
 
 def shown(value: Any, limit: int = 80) -> str:
-    """Return the value as JSON in one line, truncated after `limit` characters and safe to print, whatever the target
-    sent.
-    """
+    """Return the value as JSON in one line, truncated after `limit` characters, and escaped for printing."""
     text = "missing" if value is MISSING else json.dumps(cut_value(value, 4 * limit), ensure_ascii=False)
     if NOT_SHOWN in text:
         return NOT_SHOWN

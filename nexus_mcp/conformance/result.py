@@ -146,9 +146,9 @@ class FixtureResult:
 class RunResult:
     """The result of a whole run. `target` is the target as the user named it, `server` the name and version it reports.
 
-    `left` lists the paths in the folder of the run that could not be deleted. `level` is the level of the run, ""
-    where nobody chose one; `is_selection`: not all fixtures of that level were chosen. `other_tools` are the
-    first tools of the target that no fixture knows, by the target's names, shortened.
+    `left` lists the paths in the folder of the run that could not be deleted. `level` is the level of the run, "" if
+    none was chosen. `is_selection` is true if not all fixtures of that level were chosen. `other_tools` are the first
+    tools of the target that no fixture knows, by the target's names, shortened.
     """
 
     target: str

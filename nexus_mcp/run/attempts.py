@@ -115,7 +115,9 @@ class Attempts:
         return Facts(is_work=is_work, may_edit=self.may_edit, has_reviewers=bool(self.reviewers(record)))
 
     def _has_inherited(self, record: AttemptRecord) -> bool:
-        """Return whether the attempt began with changes that nobody judged, so that it may have nothing to add."""
+        """Return whether the attempt began with changes that no check or reviewer has judged, so that it may add
+        nothing.
+        """
         for before in reversed(self.run.state.task(self.id).attempts[:-1]):
             outcome = before.attempt.outcome
             if outcome is None or outcome.category not in UNJUDGED or before.commit != record.base:

@@ -114,8 +114,8 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)
     except BaseException:
-        # Whatever failed, a full disk or the executor's own end, no process may go on unseen. A second cancellation,
-        # by the engine at its end, must not leave it half ended.
+        # After any failure, such as a full disk or the executor's own end, no process may go on unseen. A second
+        # cancellation, by the engine at its end, must not leave it half ended.
         ending = asyncio.ensure_future(process.end())
         while not ending.done():
             with suppress(asyncio.CancelledError):

@@ -1,4 +1,6 @@
-"""Take the verdict file of a reviewer out of a worktree. Whatever else has its name is removed, and never read."""
+"""Take the verdict file of a reviewer out of a worktree. A folder, link or special file with its name is removed, and
+never read.
+"""
 
 from __future__ import annotations
 
