@@ -15,9 +15,9 @@ from nexus_mcp.store.atomic import read_up_to
 
 
 def take(folder: str, message: str) -> tuple[verdict.Verdict | None, str]:
-    """Return (the verdict of a review, None without one; what is wrong with its file, "" for nothing).
+    """Return (the verdict of a review, None without one; the fault of its file, "" for none).
 
-    The file in the worktree, which is removed, goes before the last message.
+    The file in the worktree, which is then removed, has precedence over the last message.
     """
     fault = ""
     for name in VERDICT_FILES:
@@ -32,7 +32,7 @@ def take(folder: str, message: str) -> tuple[verdict.Verdict | None, str]:
 
 
 def remove(folder: str) -> None:
-    """Remove what has the name of a verdict file in a worktree."""
+    """Remove every verdict file from a worktree, also a folder or link with such a name."""
     for name in VERDICT_FILES:
         path = os.path.join(folder, name)
         if os.path.isdir(path) and not os.path.islink(path):
