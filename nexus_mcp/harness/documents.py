@@ -10,9 +10,12 @@ from nexus_mcp.harness.jsonc import Unreadable
 from nexus_mcp.harness.toml_document import TomlDocument, table_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from nexus_mcp.harness.definition import Site, Spliced
+    from nexus_mcp.harness.files import Found
+
+    Entries = list[tuple[str, Any]]
 
 Document = JsonDocument | TomlDocument
 
@@ -62,8 +65,88 @@ def remove_empty(document: Document, made: Collection[str]) -> None:
         return
     for pointer in sorted((one for one in made if one), key=len, reverse=True):
         parts = tuple(pointer.split("/")[1:])
-        if document.get(parts) in ({}, []):
+        if document.get(parts) in ({}, []) and not document.has_comment(parts):
             document.remove(parts)
+
+
+def find_entries(document: Document, pointers: Iterable[str], index_of: Callable[[Any, str], int]) -> Entries:
+    """Return the pointers with their present values, in the order of the file.
+
+    `index_of` returns which item of an array a pointer stands for, -1 for none.
+    """
+    found = []
+    for pointer in pointers:
+        parts, is_item = pointer_of(pointer)
+        value = document.get(parts)
+        if is_item:
+            at = index_of(value, pointer)
+            value = value[at] if at >= 0 else None
+        if value is not None:
+            places, holder = [], document.value
+            for name in parts:
+                places.append([*holder].index(name))
+                holder = holder[name]
+            found.append((places, pointer, value))
+    return [(pointer, value) for _, pointer, value in sorted(found, key=lambda one: one[0])]
+
+
+def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entries, made: Collection[str]) -> str:
+    """Return `text` with the blanks that the file had before the installation.
+
+    `text` is the file `found` without our entries. `before` are the bytes of the file then, `entries` the pointers and
+    values of ours, in the order of the file. If a removal from the file as it was installed does not lead back to these
+    bytes, the difference is put right here.
+    """
+    if before is None:
+        return text
+    path = found.path
+    try:
+        old = before.decode()
+        gap = "\r\n" if "\r\n" in old else "\n"
+        if path.endswith(".toml") and all(
+            one.startswith(f"{old}{gap}#") for one in ((found.data or b"").decode(), text)
+        ):
+            # The empty line that we put before our table is above a comment that the user put before it.
+            return old + text[len(old + gap) :]
+        document = open_document(path, before)
+        for pointer, value in entries:
+            parts, is_item = pointer_of(pointer)
+            document.append(parts, value) if is_item and isinstance(document, JsonDocument) else document.set(
+                parts, value
+            )
+        document = open_document(path, document.finish().encode())
+        for pointer, _ in reversed(entries):
+            parts, is_item = pointer_of(pointer)
+            if is_item and isinstance(document, JsonDocument):
+                document.remove_item(parts, len(document.get(parts)) - 1)
+            else:
+                document.remove(parts)
+        remove_empty(document, made)
+        fixed = _moved(document.finish(), old, text)
+        return fixed if open_document(path, fixed.encode()).value == open_document(path, text.encode()).value else text
+    except (ValueError, TypeError, KeyError, IndexError):  # the file was installed in another way
+        return text
+
+
+def _moved(left: str, old: str, text: str) -> str:
+    """Return `text` with the difference between `left` and `old`, if it is one of blanks, at the same place."""
+    start = _common(left, old)
+    end = _common(left[start:][::-1], old[start:][::-1])
+    head, tail = left[:start], left[len(left) - end :]
+    gone, new = left[start : len(left) - end], old[start : len(old) - end]
+    if new.strip() or gone.strip() not in ("", "{}"):
+        return text
+    if text.startswith(head + gone + tail[:1]):
+        return f"{head}{new}{text[len(head + gone) :]}"
+    if text.endswith(head[-1:] + gone + tail):
+        return f"{text[: len(text) - len(gone + tail)]}{new}{tail}"
+    return text
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def is_empty(document: Document, text: str) -> bool:

@@ -102,6 +102,18 @@ class JsonDocument:
         self._delete(container, [item.key for item in container.items].index(path[-1]))
         del self.get(path[:-1])[path[-1]]
 
+    def has_comment(self, path: Path, index: int = -1) -> bool:
+        """Return whether a comment is inside of the value at the path, or of an item of the array there."""
+        container = self._container(path if index >= 0 else path[:-1])
+        item = container.items[index] if index >= 0 else container.item(path[-1])
+        if item is None:
+            return False
+        try:
+            json.loads(self._text[item.value : item.end])
+        except ValueError:  # a comment, or a comma at the end
+            return True
+        return False
+
     def remove_item(self, path: Path, index: int) -> None:
         """Remove an item of the array at the path."""
         self._delete(self._container(path), index)

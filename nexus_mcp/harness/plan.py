@@ -18,12 +18,14 @@ from nexus_mcp.harness.definition import (
 )
 from nexus_mcp.harness.documents import (
     Document,
+    find_entries,
     is_empty,
     lines_to_paste,
     open_document,
     put_back,
     remove_empty,
     replaced,
+    with_blanks_of,
 )
 from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
 from nexus_mcp.harness.jsonc import Unreadable
@@ -36,12 +38,6 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.files import Found
 
     Befores = dict[str, tuple[str, bytes | None]]
-
-_OF_ENTRY = (
-    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force to replace it; "
-    "uninstall brings it back."
-)
-_OF_STATUS_LINE = "is another program's. Remove it first, or add --force to replace it; uninstall brings it back."
 
 
 class State(NamedTuple):
@@ -195,7 +191,7 @@ class _Work:
                 self._take_quietly(before, path, pointer)
             remove_empty(document, self._record.made.get(self._site.key(path), ()))
             self._set_before(path, found, before)
-            self._change(found, document)
+            self._change(found, document, document.finish())
             for pointer in gone:
                 self._record.forget_entry(key, pointer)
         except InstallRefused as error:
@@ -294,12 +290,15 @@ class _Work:
                     State(row["part"], path, pointer, OBSOLETE) for row, pointer in zip(rows, pointers, strict=True)
                 ]
             elif found.data is not None and (before is None or found.data != before[1]):
-                document = open_document(path, found.data)
+                document, rows_of = open_document(path, found.data), dict(zip(pointers, rows, strict=True))
                 old = replaced(path, pointers, before)
+                entries = find_entries(document, pointers, lambda items, one: self._index(items, rows_of[one]))
                 for pointer in pointers:
                     self._take(document, path, pointer, found, old.get(pointer))
-                remove_empty(document, self._record.made.get(self._site.key(path), ()))
-                self._change(found, document, may_remove=WHOLE_FILE in self._record.made.get(key, ()))
+                made = self._record.made.get(key, ())
+                remove_empty(document, made)
+                text = with_blanks_of(found, document.finish(), before and before[1], entries, made)
+                self._change(found, document, text, may_remove=WHOLE_FILE in made)
         except InstallRefused as error:
             self._faults += error.faults
         except (Unreadable, Unsuitable) as error:
@@ -311,7 +310,7 @@ class _Work:
         """Return the state of a row and add it to the plan; return None if the state stops the installation."""
         known = self._record.entry(self._site.key(row.path), row.key)
         state = states.entry_state(current, row, known, self._recognizes)
-        step = _OF_STATUS_LINE if row.part == STATUS_LINE else _OF_ENTRY
+        step = states.OF_STATUS_LINE if row.part == STATUS_LINE else states.OF_ENTRY
         if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.shown(row.path)}", step):
             return None
         self._states.append(State(row.part, row.path, row.key, state))
@@ -364,11 +363,14 @@ class _Work:
             if is_edited and found.data is not None:
                 self._copies[path] = found.data
             assert isinstance(document, JsonDocument)
+            if document.has_comment(parts, index) and found.data is not None:
+                self._copies[path] = found.data
             document.remove_item(parts, index)
         elif marks.value_digest(current) not in hashes(known) and self._refuses(EDITED, what):
             return
         else:
-            if marks.value_digest(current) not in hashes(known) and found.data is not None:
+            is_edited = marks.value_digest(current) not in hashes(known) or document.has_comment(parts)
+            if is_edited and found.data is not None:
                 self._copies[path] = found.data
             put_back(document, parts, former)
         self._states.append(State(known["part"], path, pointer, OBSOLETE))
@@ -412,8 +414,7 @@ class _Work:
         is_made = WHOLE_FILE in self._record.made.get(self._site.key(path), ())
         self._befores[path] = None if is_made and is_empty(before, text) else text.encode()
 
-    def _change(self, found: Found, document: Document, *, may_remove: bool = False) -> None:
-        text = document.finish()
+    def _change(self, found: Found, document: Document, text: str, *, may_remove: bool = False) -> None:
         data: bytes | None = text.encode()
         if may_remove and is_empty(document, text):
             data = None
@@ -426,7 +427,7 @@ class _Work:
         if not self._is_report:
             files.check_replaceable(found)
 
-    def _refuses(self, state: str, what: str, step: str = _OF_ENTRY) -> bool:
+    def _refuses(self, state: str, what: str, step: str = states.OF_ENTRY) -> bool:
         """Return whether a row of this state stops the installation; then add the reason with the next step to the
         faults.
         """

@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 )
 _NAN = math.nan
 """The one object for every nan in a text: tables compare as equal only if they hold the same nan object."""
+_BREAK = re.compile(r"\r?\n")
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -108,6 +109,11 @@ class TomlDocument:
                 break
             del holder[key]
 
+    def has_comment(self, path: Path) -> bool:
+        """Return whether a comment is among the lines of the table at the path, or of the tables below it."""
+        texts = (self._text[one.start : one.end] for one in self._sections(path))
+        return any(token[0].startswith("#") for text in texts for token in _TOKEN.finditer(text))
+
     def _sections(self, path: Path) -> list[_Section]:
         """Return the tables at and below the path. Raise Unsuitable if the table at the path has no header."""
         found = [one for one in _scan(self._text) if one.path[: len(path)] == path]
@@ -128,14 +134,15 @@ class TomlDocument:
             raise Unsuitable(f"has {'.'.join(path[:-1])} as an inline table or with dotted keys") from None
 
     def _cut(self, section: _Section) -> None:
+        # A file may have line breaks of both kinds, so each one is looked at.
         text, start, end = self._text, section.start, section.end
-        blank = f"{self._newline}{self._newline}"
-        if text.startswith(self._newline, end):
-            end += len(self._newline)
-            if text[:start].endswith(blank) or text[:start] == self._newline:
-                start -= len(self._newline)
+        above = start - _break_before(text, start)
+        blank = above - _break_before(text, above)  # the end of the line above an empty line
+        if after := _BREAK.match(text, end):
+            end = after.end()
+            start = above if blank < above else start
         elif end == len(text):  # the file has no newline at its end
-            start -= 2 * len(self._newline) if text[:start].endswith(blank) else len(self._newline) * (start > 0)
+            start = blank
         self._text = text[:start] + text[end:]
 
 
@@ -180,6 +187,11 @@ def _parse(text: str) -> dict[str, Any]:
 def _float(text: str) -> float:
     value = float(text)
     return _NAN if math.isnan(value) else value
+
+
+def _break_before(text: str, at: int) -> int:
+    """Return the length of the line break that ends at `at`; 0 without one."""
+    return 2 if text.endswith("\r\n", 0, at) else int(text.endswith("\n", 0, at))
 
 
 def _has(value: Any, path: list[str]) -> bool:
