@@ -115,7 +115,7 @@ class App:
     ) -> None:
         self.workspace = workspace
         self._outside = outside
-        self._hook_name = prefix + _HOOK if has_hook_tool else ""
+        self.hook_name = prefix + _HOOK if has_hook_tool else ""
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": __version__}
         self.instructions = _INSTRUCTIONS.format(p=prefix)
         self._store = Store(workspace, now)
@@ -129,11 +129,22 @@ class App:
         """Return the tools' MCP definitions, in table order."""
         if self._definitions is None:
             self._definitions = definitions(TOOLS, self._prefix)
-            if self._hook_name:
+            if self.hook_name:
                 from nexus_mcp.server import hook_tool
 
                 self._definitions.append(hook_tool.definition(self._prefix))
         return self._definitions
+
+    def large_hook_arguments(self, head: bytes) -> dict[str, Any] | None:
+        """Return arguments that deny a tool, if `head` begins a call of our hook before a tool use that was too long.
+
+        None for any other call, and without a hook tool.
+        """
+        if not self.hook_name:
+            return None
+        from nexus_mcp.server import hook_tool
+
+        return hook_tool.too_large(self.hook_name, head)
 
     def stop(self) -> None:
         """Make calls that wait for the lock give up without writing. Callable from any thread."""
@@ -169,7 +180,7 @@ class App:
 
     def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
         """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`."""
-        if name == self._hook_name != "":
+        if name == self.hook_name != "":
             return self._call_hook(arguments or {})
         tool = self._table.get(name)
         if tool is None:

@@ -25,7 +25,8 @@ _NO_DATA = object()
 class Fault(Exception):
     """One JSON-RPC error. `id` is the request's, or None if unknown.
 
-    Clients show `message` to the model, so it is made inert (quoting.py); `data` is for the client.
+    Clients show `message` to the model, so it is made inert (quoting.py); `data` is for the client. `head` is the
+    beginning of a line that was too long to be read.
     """
 
     def __init__(self, code: int, message: str, id: Id = None, data: Any = _NO_DATA) -> None:
@@ -34,6 +35,7 @@ class Fault(Exception):
         self.message = inert(message)
         self.id = id
         self.data = data
+        self.head = b""
 
     def of(self, id: Id) -> Fault:
         """Return the same fault with this request id."""

@@ -28,6 +28,8 @@ NATIVE = {
 """The events, each with its names in Claude Code and Codex."""
 FIELDS = ("hook_event_name", *dialect.NAMES, "is_interrupt", "stop_hook_active", "last_assistant_message")
 """Fields of a native payload that may be arguments."""
+_BEFORE = "pre_tool_use"
+_TOO_LARGE = "The input is larger than the server reads."
 _FLAGS = {"true": True, "false": False}
 _GATE = "gate"
 _FAILED = "error"
@@ -59,6 +61,18 @@ def definition(prefix: str) -> Json:
     }
 
 
+def too_large(name: str, head: bytes) -> Json | None:
+    """Return arguments in place of those that were too long to be read, None if `head` begins another call.
+
+    A model cannot forge the names in `head`: in the texts of its input each quotation mark is escaped.
+    """
+    plain = head.translate(None, b" \t\r\n")
+    event = _BEFORE.encode()
+    if b'"name":"%b"' % name.encode() in plain and b'"event":"%b"' % event in plain:
+        return {"event": _BEFORE, "payload": _TOO_LARGE}
+    return None
+
+
 def answer(workspace: Workspace, arguments: Json) -> Json:
     """Return the answer to an event in the form of its payload; {} for a native event without a decision or text.
 
@@ -78,7 +92,8 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     if payload is not None and native is None:
         return answer_event(event, payload, own)
     if payload is None:
-        found = answer_failure(event, "The payload is no JSON object.", own, None, is_whole=False, host=host)
+        problem = _TOO_LARGE if arguments.get("payload") == _TOO_LARGE else "The payload is no JSON object."
+        found = answer_failure(event, problem, own, None, is_whole=False, host=host)
         return dialect.render(NATIVE[event][0], found)
     _clean(payload)
     if native not in NATIVE[event]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.stopping import Stop
 
 MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
+_HEAD = 4096  # bytes of a line that is too long, which tell what it asked for
 
 
 class Lines:
@@ -113,6 +114,7 @@ class _Skipped:
 
     def __init__(self, head: bytes) -> None:
         self._recover: Any = None
+        self._begin = head[:_HEAD]
         try:
             from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
 
@@ -133,7 +135,10 @@ class _Skipped:
         id = None
         if self._recover is not None:
             id = self._recover.id_in_tail(self._head, self._tail, whole=self._nesting.is_whole())
-        return Fault(INVALID_REQUEST, f"Invalid Request: a message takes at most {limit} bytes; send less at once", id)
+        problem = f"Invalid Request: a message takes at most {limit} bytes; send less at once"
+        fault = Fault(INVALID_REQUEST, problem, id)
+        fault.head = self._begin
+        return fault
 
 
 _CHUNK = 65536

@@ -131,6 +131,20 @@ class Connection:
             self._modern = message.method != "initialize" and _is_enveloped(message.params)
         return self._modern_request(message) if self._modern else self._legacy_request(message)
 
+    def large_hook(self, fault: Fault) -> Call | None:
+        """Return the call of our hook in a line that was too long to be read, None for any other line.
+
+        An error instead of an answer would let the tool run that the hook is to judge.
+        """
+        if fault.id is None or not (self._open or self._modern):
+            return None
+        arguments = self._app.large_hook_arguments(fault.head)
+        if arguments is None:
+            return None
+        return Call(
+            fault.id, self._app.hook_name, arguments, self._client_name, self._stamped if self._modern else dict
+        )
+
     def _legacy_request(self, message: Message) -> dict[str, Any] | Call | ReadRequest | SubscriptionRequest:
         id, method, params = message.id, message.method, message.params or {}
         if method != "initialize" and _is_enveloped(params):

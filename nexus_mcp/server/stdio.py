@@ -144,6 +144,9 @@ class _Session:
     def _take(self, line: bytes | Fault) -> None:
         message: Message | None = None
         try:
+            if isinstance(line, Fault) and (call := self._connection.large_hook(line)):
+                self._add(call, 0)
+                return
             message = _raise(line) if isinstance(line, Fault) else parse(line)
             if message is None:
                 return

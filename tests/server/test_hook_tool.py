@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -134,3 +136,32 @@ def test_gate_of_the_installation_decides(hooked: App) -> None:
     answer = hooked.call("hook", {"event": "pre_tool_use", "payload": NATIVE_EDIT, "gate": "never"}).result
     assert answer["isError"]
     assert set(NATIVE) == {"pre_tool_use", "post_tool_use", "turn_end"}
+
+
+@pytest.mark.parametrize(("event", "size", "outcome"), [("pre_tool_use", 5, "deny"), ("post_tool_use", 5, "error")])
+@pytest.mark.parametrize("is_modern", [False, True])
+def test_tool_use_too_large_to_be_read_is_denied(
+    project: Project, event: str, size: int, outcome: str, *, is_modern: bool
+) -> None:
+    """An input of more than 4 MiB is denied, because an error would let the tool run; other events get the error."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    envelope = {"_meta": meta} if is_modern else {}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    opening = {"method": "tools/list", "params": envelope} if is_modern else {"method": "initialize", "params": hello}
+    arguments = {"event": event, "tool_name": "Write", "tool_input": json.dumps({"content": "x" * (size << 20)})}
+    call = {"method": "tools/call", "params": {"name": "hook", "arguments": arguments, **envelope}}
+    lines = [json.dumps({**one, "jsonrpc": "2.0", "id": number}) for number, one in enumerate((opening, call))]
+    command = [sys.executable, "-m", "nexus_mcp", "serve", "--harness-id", "claude-code", "--hook-tool"]
+    text = "".join(f"{one}\n" for one in lines)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=project.root, check=True)
+    answer = next(one for one in map(json.loads, done.stdout.splitlines()) if one["id"] == 1)
+    if outcome == "error":
+        assert answer["error"]["code"] == -32600
+        return
+    found = json.loads(answer["result"]["content"][0]["text"])["hookSpecificOutput"]
+    assert found["permissionDecision"] == "deny"
+    assert "The input is larger than the server reads." in found["permissionDecisionReason"]
+    assert ("resultType" in answer["result"]) == is_modern

@@ -75,6 +75,9 @@ class FakeApp:
     def tools(self) -> list[dict[str, Any]]:
         return [DEFINITION]
 
+    def large_hook_arguments(self, _: bytes) -> None:
+        """Return None: there is no hook tool."""
+
     def warm_up(self, _: Callable[[], bool]) -> bool:
         self.events.append("warm up")
         return True
