@@ -1,6 +1,7 @@
 """Make the agents and skills of a nexus-core package the project's own.
 
-The files are checked together with those of the project before any is written, and no existing file is changed. No
+The files are checked together with those of the project before any is written, and no existing file is changed. An
+entry with a fault is left out, and the others are imported. No
 restriction is lost: an agent with a restriction that has no counterpart here is left out. A change of a shipped agent
 is imported nevertheless, because the shipped restrictions stay.
 """
@@ -17,6 +18,7 @@ from nexus_mcp.store.replacement import retry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from nexus_mcp.catalog.foreign_package import ForeignEntry, Package
@@ -37,21 +39,29 @@ class Import:
     """The files that a package becomes in a project.
 
     `files` maps the path of a file below .nexus/ to its content; `entries` lists the entries with files; `unmapped`
-    lists (path in the package, the missing names or the reason why it is left out).
+    lists (path in the package, the missing names or the reason why it is left out). `unusable` lists
+    (path, fault) of what has a fault and is left out.
     """
 
-    __slots__ = ("entries", "files", "unmapped")
+    __slots__ = ("entries", "files", "unmapped", "unusable")
 
     def __init__(self) -> None:
         self.entries: list[str] = []
         self.files: dict[str, bytes] = {}
         self.unmapped: list[tuple[str, str]] = []
+        self.unusable: list[tuple[str, str]] = []
+
+    def leave_out(self, path: str, faults: list[str]) -> None:
+        """Leave out an entry for these faults."""
+        self.entries.remove(path)
+        self.files = {name: data for name, data in self.files.items() if not name.startswith(f"{path}/")}
+        self.unusable.append((path, "; ".join(faults)))
 
 
 def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[str]]) -> Import:
     """Return the files for a package. `own` has the ids of the project's agents and skills."""
     found = Import()
-    found.unmapped += package.left
+    found.unusable += package.left
     vocabulary = shipped["vocabulary"]
     metas = {}
     for entry in package.entries:
@@ -78,9 +88,9 @@ def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[s
 def carry_out(store: Store, found: Import, shipped: dict[str, Any], *, dry_run: bool = False) -> list[dict[str, str]]:
     """Write the files; return [{"path", "result"}] of the entries.
 
-    `result`: CREATED (CREATES with `dry_run`), UNCHANGED, or KEPT for an entry whose existing files differ. Raise
-    CatalogError with nothing written if the project's catalog could not be used with them; PathRefused, StorageError,
-    NotConfirmed. A later call completes an interrupted one.
+    `result`: CREATED (CREATES with `dry_run`), UNCHANGED, or KEPT for an entry whose existing files differ. An entry
+    with a fault is left out. Raise CatalogError with nothing written for a fault of the project; PathRefused,
+    StorageError, NotConfirmed. A later call completes an interrupted one.
     """
     with store.nexus() as nexus:
         results = _results(nexus, found)
@@ -131,12 +141,34 @@ def _results(nexus: Folder | None, found: Import) -> dict[str, str]:
 
 
 def _check(source: Own | None, found: Import, results: dict[str, str], shipped: dict[str, Any]) -> None:
-    """Raise CatalogError if the project's catalog could not be used with the new files."""
-    new = {name: data for name, data in found.files.items() if results[name.rpartition("/")[0]] == CREATES}
-    try:
-        own_value(_Over(source, new), shipped)
-    except CatalogError as error:
-        raise CatalogError(error.faults, next_step="The import would cause this; nothing was changed.") from error
+    """Leave out the entries with which the project's catalog could not be used.
+
+    Raise CatalogError for a fault of another file.
+    """
+    while True:
+        new = {name: data for name, data in found.files.items() if results[name.rpartition("/")[0]] == CREATES}
+        try:
+            own_value(_Over(source, new), shipped)
+        except CatalogError as error:
+            faults = _faults_by_entry(error.faults, {name.rpartition("/")[0] for name in new})
+            if not faults:  # another entry, or a limit for all of them
+                step = "The import would cause this; nothing was changed."
+                raise CatalogError(error.faults, next_step=step) from error
+            for path, lines in faults.items():
+                found.leave_out(path, lines)
+                del results[path]
+            continue
+        return
+
+
+def _faults_by_entry(faults: Sequence[str], paths: set[str]) -> dict[str, list[str]]:
+    """Return path → the faults of a new entry."""
+    found: dict[str, list[str]] = {}
+    for fault in faults:
+        path = "/".join(fault.removeprefix(".nexus/").split("/")[:2])
+        if path in paths and fault.startswith(f".nexus/{path}/"):
+            found.setdefault(path, []).append(fault)
+    return found
 
 
 class _Over:

@@ -42,18 +42,22 @@ def run(values: Values) -> int:
     found = imports.plan_import(package, shipped, own)
     with defer_interrupt(store.stop):
         done = imports.carry_out(store, found, shipped, dry_run=DRY_RUN.name in values)
+    code = exits.FAILED if found.unusable else exits.OK
     if JSON.name in values:
-        unmapped = [{"source": source, "what": what} for source, what in found.unmapped]
+        unmapped = [{"source": source, "what": what} for source, what in (*found.unusable, *found.unmapped)]
         print_json({"name": package.name, "version": package.version, "entries": done, "unmapped": unmapped})
-        return exits.OK
+        return code
     for step in done:
         print(inert(_WORDS[step["result"]].format(step["path"])))
+    for source, what in found.unusable:
+        print(inert(f"left out: {source}: {what}"))
     for source, what in found.unmapped:
         print(inert(f"not mapped: {source}: {what}"))
     count = sum(step["result"] in ("created", "creates") for step in done)
     word = "would be made" if DRY_RUN.name in values else "made"
-    print(f"{count_noun(count, 'entry').replace('entrys', 'entries')} {word}, {len(found.unmapped)} not mapped.")
-    return exits.OK
+    made = f"{count_noun(count, 'entry').replace('entrys', 'entries')} {word}"
+    print(f"{made}, {len(found.unmapped)} not mapped, {len(found.unusable)} left out.")
+    return code
 
 
 IMPORT = Command(
@@ -62,8 +66,8 @@ IMPORT = Command(
     "Copies the agents and skills of a nexus-core package into .nexus/agents and\n"
     ".nexus/skills, with its macros as our placeholders. The digests of its\n"
     "manifest are checked. No existing file is changed. Names without a counterpart\n"
-    "are listed. Exit code 1: the package or the result has a fault, and nothing\n"
-    "was written.",
+    "are listed. Exit code 1: an entry has a fault and was left out, or the package\n"
+    "or the project has one and nothing was written.",
     (DRY_RUN, JSON, PROJECT),
     run,
     argument=DIR,

@@ -72,7 +72,7 @@ def test_package_becomes_the_projects_own(project: Project, package: Path) -> No
         "not mapped: agents/gardener: the field task\n"
         "not mapped: skills/prune: the tag [prune]\n"
         "not mapped: vocabulary/tags: the word prune\n"
-        "2 entries made, 3 not mapped.\n",
+        "2 entries made, 3 not mapped, 0 left out.\n",
         "",
     )
     catalog = load(str(project.root))
@@ -103,7 +103,7 @@ def test_dry_run_writes_nothing(project: Project, package: Path) -> None:
     """A dry run prints the files that an import would create."""
     ran = nexus("catalog", "import", str(package), "--dry-run", cwd=project.root)
     assert ran.out.startswith("would begin .nexus/agents/gardener\n")
-    assert ran.out.endswith("\n2 entries would be made, 3 not mapped.\n")
+    assert ran.out.endswith("\n2 entries would be made, 3 not mapped, 0 left out.\n")
     assert not (project.nexus / "agents").exists()
 
 
@@ -174,10 +174,26 @@ def test_entry_that_cannot_be_used_is_left_out(
     """The reason is listed; above all no agent is allowed more than in its package."""
     write(package, files)
     ran = nexus("catalog", "import", str(package), cwd=project.root)
-    assert ran.code == 0
+    assert ran.code == (1 if f"left out: agents/gardener: {told}" in ran.out else 0)
     assert told in ran.out
     assert not (project.nexus / "agents/gardener").exists()
     assert (project.nexus / "skills/prune").exists()
+
+
+@pytest.mark.parametrize("option", ["", "--dry-run"])
+def test_entry_that_the_project_could_not_use_is_left_out(project: Project, package: Path, option: str) -> None:
+    """The others are imported, the reason is named, and the exit code is 1."""
+    (package / "manifest.json").unlink()
+    write(package, {"agents/Gardener_/meta.yml": AGENT.replace("id: gardener", "id: Gardener_")})
+    write(package, {"agents/Gardener_/body.md": BODY})
+    before = project.snapshot()
+    ran = nexus("catalog", "import", str(package), *filter(None, [option]), cwd=project.root)
+    assert (ran.code, ran.err) == (1, "")
+    assert "left out: agents/Gardener_: .nexus/agents/Gardener_/" in ran.out
+    assert ran.out.endswith(" 1 left out.\n")
+    assert not (project.nexus / "agents/Gardener_").exists()
+    assert (project.snapshot() == before) == bool(option)
+    assert (project.nexus / "skills/prune/body.md").exists() != bool(option)
 
 
 def test_shipped_agent_keeps_its_restrictions(project: Project, tmp_path: Path) -> None:
@@ -228,5 +244,6 @@ def test_links_are_not_followed(project: Project, package: Path) -> None:
     (package / "skills/prune/body.md").unlink()
     (package / "skills/prune/body.md").symlink_to(secret)
     ran = nexus("catalog", "import", str(package), cwd=project.root)
-    assert "not mapped: skills/prune: " in ran.out
+    assert "left out: skills/prune: " in ran.out
+    assert ran.code == 1
     assert not (project.nexus / "skills").exists()
