@@ -1,29 +1,35 @@
 """Find another running agent that has edited a file, because two agents that edit one file may undo each other's work.
 
-An agent holds a file if the tool log has its edit of the file and the tracker has it as running. It holds the file for
-at most LEASE_S after its last edit: an agent whose end was never reported must not hold a file for ever.
+An agent holds a file if the tool log has its edit of the file and the tracker of its harness has it as running. All
+harnesses write the same log, so the trackers of the other harnesses are read too. An agent holds a file for at most
+LEASE_S after its last edit: an agent whose end was never reported must not hold a file for ever.
 """
 
 from __future__ import annotations
 
 import os
 
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.lifecycle.nexus_files import inside
 from nexus_mcp.lifecycle.settings import settings_of
 from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.store.harness_files import TRACKER
+from nexus_mcp.workspace import check_harness_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from nexus_mcp.lifecycle.definition import EventContext
+    from nexus_mcp.store.folder import Folder
 
 OFF, WARN, BLOCK = "off", "warn", "block"
 LEASE_S = 1800
 """A running agent holds a file for this number of seconds after its last edit of the file."""
 _RUNNING = "running"
 _PATH = 200
+_HARNESSES = 5
+"""Other harnesses whose trackers are read, at most."""
 
 
 def lease_mode(ctx: EventContext) -> str:
@@ -58,28 +64,63 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
         agent, file = line.get("agent_id"), line.get("file")
         if isinstance(agent, str) and agent in names and isinstance(file, str) and file in wanted:
             at = line.get("timestamp")
-            if isinstance(at, str) and since <= at <= until and _is_edit(ctx, line):
-                name = quoted_name(names[agent] or agent)
-                return f"{name} is at work and has edited {quoted(wanted[file], _PATH)}."
+            name, harness = names[agent]
+            if isinstance(at, str) and since <= at <= until and _is_edit(ctx, line, harness):
+                where = "" if harness == ctx.harness_id else f" in {harness}"
+                return f"{quoted_name(name or agent)} is at work{where} and has edited {quoted(wanted[file], _PATH)}."
     return ""
 
 
-def _running(ctx: EventContext, agent_id: str) -> dict[str, str]:
-    """Return id → name of the running agents with another id. The log has only agent ids, so agents with the same id in
-    other sessions do not count.
+def _running(ctx: EventContext, agent_id: str) -> dict[str, tuple[str, str]]:
+    """Return id → (name, harness) of the running agents with another id. The log has only agent ids, so agents with
+    the same id in other sessions do not count.
     """
     from nexus_mcp.store.agents import read
 
-    try:
-        records = read(ctx.store, ctx.harness_id).records
-    except NexusError:  # the fault is reported when the agent is identified
-        return {}
-    found: dict[str, str] = {}
-    for entry in records.entries:
-        other = entry.get("agent_id")
-        if entry.get("status") == _RUNNING and isinstance(other, str) and other != agent_id:
-            found[other] = next(iter(records.names_of(entry)), "")
+    found: dict[str, tuple[str, str]] = {}
+    for harness in (ctx.harness_id, *_other_harnesses(ctx)):
+        try:
+            records = read(ctx.store, harness).records
+        except NexusError:  # the fault is reported when an agent of that harness is identified
+            continue
+        for entry in records.entries:
+            other = entry.get("agent_id")
+            if entry.get("status") == _RUNNING and isinstance(other, str) and other != agent_id:
+                found.setdefault(other, (next(iter(records.names_of(entry)), ""), harness))
     return found
+
+
+def _other_harnesses(ctx: EventContext) -> list[str]:
+    """Return the ids of other harnesses that have a tracker, at most _HARNESSES."""
+    found: list[str] = []
+    try:
+        with ctx.store.state() as state:
+            names = [] if state is None else sorted(filter(_is_harness, state.names()))
+            for name in names:
+                if state is not None and name != ctx.harness_id and len(found) < _HARNESSES:
+                    found += [name] if _has_tracker(state, name) else []
+    except NexusError:
+        return found
+    return found
+
+
+def _has_tracker(state: Folder, name: str) -> bool:
+    """Return whether the folder of a harness has a tracker; False for anything else of this name."""
+    try:
+        own = state.child(name)
+        if own is None:
+            return False
+        with own:
+            return own.check_plain(TRACKER)
+    except NexusError:
+        return False
+
+
+def _is_harness(name: str) -> bool:
+    try:
+        return bool(check_harness_id(name))
+    except UsageError:
+        return False
 
 
 def _log(ctx: EventContext) -> list[dict[str, object]]:
@@ -92,12 +133,12 @@ def _log(ctx: EventContext) -> list[dict[str, object]]:
     return [] if log is None else log[0]
 
 
-def _is_edit(ctx: EventContext, line: dict[str, object]) -> bool:
-    """Return whether a line of the tool log is a successful edit."""
+def _is_edit(ctx: EventContext, line: dict[str, object], harness: str) -> bool:
+    """Return whether a line of the tool log is about a successful edit in a harness."""
     from nexus_mcp.catalog.tool_files import came_to_nothing, is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of
 
-    known, tool = catalog_of(ctx).maps.get(ctx.harness_id), str(line.get("tool", ""))
+    known, tool = catalog_of(ctx).maps.get(harness), str(line.get("tool", ""))
     if came_to_nothing(str(line.get("status", ""))):
         return False
     return known is None or (is_edit(known, tool) and not only_reads(known, tool))

@@ -101,3 +101,34 @@ def test_copies_in_worktrees_are_other_files(project: Project, tell: Teller) -> 
     edit(there, "a1", "post_tool_use")
     assert edit(there, "a2")["decision"] == "block"
     assert '"file":".claude/worktrees/one/src/a.py"' in (project.state / "tool-log.jsonl").read_text().replace(" ", "")
+
+
+def codex_edit(project: Project, clock: Clock, agent: str, event: str) -> dict[str, Any]:
+    """Let an agent of Codex edit src/a.py with a patch."""
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-a\n+b\n*** End Patch"
+    tell = Teller(project.root, clock, harness_id="codex")
+    tell("subagent_spawn", session_id="c", agent_id=agent, agent_name="engineer")
+    fields = {"tool": "apply_patch", "tool_input": {"command": patch}}
+    return tell(event, session_id="c", agent_id=agent, **fields)
+
+
+@pytest.mark.requirement("gates.leases")
+def test_agents_of_two_harnesses_see_the_edits_of_each_other(project: Project, tell: Teller, clock: Clock) -> None:
+    """An edit by an agent of another harness counts while that agent runs, in both directions."""
+    (warning,) = codex_edit(project, clock, "c1", "pre_tool_use")["warnings"]
+    assert "engineer is at work in claude-code and has edited" in warning
+    tell("subagent_complete", session_id="s", agent_id="a1")
+    assert codex_edit(project, clock, "c1", "post_tool_use")["warnings"] == []
+    (warning,) = edit(tell, "a2")["warnings"]
+    assert "engineer is at work in codex and has edited" in warning
+    Teller(project.root, clock, harness_id="codex")("subagent_complete", session_id="c", agent_id="c1")
+    assert edit(tell, "a2")["warnings"] == []
+
+
+def test_unusable_tracker_of_another_harness_is_passed_over(project: Project, tell: Teller) -> None:
+    """A file or a link in the place of a folder, and a malformed tracker, hide no other agent."""
+    (project.nexus / "state/aaa").write_text("x")
+    (project.nexus / "state/bbb").symlink_to("/")
+    project.put("state/ccc/agent-tracker.json", "{")
+    (warning,) = edit(tell, "a2")["warnings"]
+    assert "engineer is at work and has edited" in warning
