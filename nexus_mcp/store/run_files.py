@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from nexus_mcp.errors import StateError, StorageError
+from nexus_mcp.program import command
 from nexus_mcp.store.folder import close_fd, reason
 
 try:
@@ -32,7 +33,6 @@ STATUS_LIMIT = 4 << 20
 """Largest status file that is read, in bytes."""
 RUNNING, CRASHED = "running", "crashed"
 _HELD = 4096
-_NEXT = "nexus-mcp run status shows the run by its log."
 
 
 class Holder(NamedTuple):
@@ -109,23 +109,27 @@ def read_status(state: Folder, run: str) -> dict[str, Any] | None:
     try:
         value = decode(data, shown)
     except StateError as error:
-        raise StateError(shown, error.problem, where=error.where, next_step=_NEXT) from None
+        raise StateError(shown, error.problem, where=error.where, next_step=_next_step()) from None
     if found := schemas.faults(schemas.load("run/status"), value):
-        raise StateError(shown, found[0].message, where=found[0].pointer, next_step=_NEXT)
+        raise StateError(shown, found[0].message, where=found[0].pointer, next_step=_next_step())
     if value["run"]["status"] == RUNNING and not is_at_work(state, run):
         value["run"].update(status=CRASHED, crashedAt=value["updatedAt"])
     return value  # type: ignore[no-any-return]
 
 
+def _next_step() -> str:
+    return f"{command('run status')} shows the run by its log."
+
+
 def _status_file(state: Folder, run: str) -> tuple[bytes | None, str]:
     shown = state.show(f"{RUNS}/{run}/{STATUS}")
     with ExitStack() as stack:
-        folder: Folder | None = state
+        folder = state
         for name in (RUNS, run):
-            folder = folder.child(name)
-            if folder is None:
+            inner = folder.child(name)
+            if inner is None:
                 return None, shown
-            stack.enter_context(folder)
+            folder = stack.enter_context(inner)
         return folder.read(STATUS, STATUS_LIMIT), shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp.program import command
 from nexus_mcp.server.resources.definition import JSON, Entry, Missing, Refused, Resource, as_json, info
 from nexus_mcp.store.poller import EACH
 from nexus_mcp.store.run_files import RUNS, STATUS, is_run_id, read_status, run_ids
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.resources.definition import Content, ReadContext, Values
 
-_NONE = "this project has no run; nexus-mcp run begins one"
 _ID = "id"
 
 
@@ -34,13 +34,13 @@ def read(ctx: ReadContext, values: Values) -> list[Content]:
     with ctx.store.state() as state:
         ids = [] if state is None else run_ids(state)
         if state is None or not ids:
-            raise Missing(_NONE)
+            raise Missing(f"this project has no run; {command('run')} begins one")
         name = values.get(_ID, ids[-1])
         if name not in ids:
             raise Missing(f"there is no run {name}; the newest one is {ids[-1]}")
         found = read_status(state, name)
     if found is None:
-        raise Missing(f"{name} has no status yet; nexus-mcp run status shows it by its log")
+        raise Missing(f"{name} has no status yet; {command('run status')} shows it by its log")
     return as_json(found)
 
 

@@ -83,7 +83,8 @@ def work(piece: Piece) -> Tally:
     tally.counts[_WHOLE if not was_killed else _CUTS if kind in _TORN else _KILLS] += 1
     if was_killed and kind in _TORN:
         _cut(ground, kind)
-    tally.failures += _goes_on(ground, begins=1 + was_killed)
+    is_over = ground.state().ended is not None  # then there is nothing to go on with
+    tally.failures += _goes_on(ground, begins=1 if is_over else 2)
     return tally
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.program import command
 from tests.server.app_requests import Asker
 from tests.support import Project
 
 GOLDEN = Path(__file__).parents[2] / "run" / "golden"
 OLD, NEW = "run-2026-01-01T00-00-00-000Z", "run-2026-01-02T00-00-00-000Z"
-NONE = (-32602, "Resource not found: this project has no run; nexus-mcp run begins one")
+NONE = (-32602, f"Resource not found: this project has no run; {command('run')} begins one")
 
 
 def status(run: str, name: str = "running", **more: Any) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def test_a_malformed_status_file_is_named_not_shown(ask: Asker, project: Project
     code, message = ask.refused("resources/read", uri="nexus://run")
     assert code == -32603
     assert f".nexus/state/runs/{NEW}/status.json" in message
-    assert "nexus-mcp run status shows the run by its log." in message
+    assert "run status shows the run by its log." in message
 
 
 def test_a_link_is_not_followed(ask: Asker, project: Project, tmp_path: Path) -> None:
