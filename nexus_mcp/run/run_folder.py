@@ -79,7 +79,7 @@ class RunLock:
             ) from None
 
     def _is_taken(self) -> bool:
-        """Take the lock and return True; False if another process keeps it. Who looks at it holds it for a moment."""
+        """Take the lock and return True; False if another process keeps it. A reader holds it for a moment."""
         for left in reversed(range(_TRIES)):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

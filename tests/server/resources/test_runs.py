@@ -115,8 +115,5 @@ def test_runs_are_listed_and_completed(ask: Asker, project: Project) -> None:
     put(project, NEW, status(NEW))
     found = [entry for entry in ask("resources/list")["resources"] if "/run" in entry["uri"]]
     assert [entry["uri"] for entry in found] == ["nexus://run", f"nexus://run/{OLD}", f"nexus://run/{NEW}"]
-    asked = {
-        "ref": {"type": "ref/resource", "uri": "nexus://run/{id}"},
-        "argument": {"name": "id", "value": "run-2026"},
-    }
-    assert ask("completion/complete", **asked)["completion"]["values"] == [NEW, OLD]
+    ref, argument = {"type": "ref/resource", "uri": "nexus://run/{id}"}, {"name": "id", "value": "run-2026"}
+    assert ask("completion/complete", ref=ref, argument=argument)["completion"]["values"] == [NEW, OLD]
