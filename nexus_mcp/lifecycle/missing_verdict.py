@@ -31,7 +31,7 @@ def warn_missing(ctx: EventContext, name: str, began: str, message: str) -> None
 
 
 def _has_verdict(message: str) -> bool:
-    """Return whether a line of the message begins with the word verdict, as our testers and reviewers are asked to."""
+    """Return whether a line of the message begins with the word verdict: the form in the texts of our agents."""
     heads = (line.lstrip("*#_` \t{\"'").casefold() for line in message.splitlines())
     return any(head.startswith(_WORD) and ":" in head for head in heads) or '"approved"' in message
 

@@ -115,9 +115,7 @@ class Attempts:
         return Facts(is_work=is_work, may_edit=self.may_edit, has_reviewers=bool(self.reviewers(record)))
 
     def _has_inherited(self, record: AttemptRecord) -> bool:
-        """Return whether the attempt began with changes that no check or reviewer has judged, so that it may add
-        nothing.
-        """
+        """Return whether the attempt began with changes that are not judged yet, so that it may have nothing to add."""
         for before in reversed(self.run.state.task(self.id).attempts[:-1]):
             outcome = before.attempt.outcome
             if outcome is None or outcome.category not in UNJUDGED or before.commit != record.base:
