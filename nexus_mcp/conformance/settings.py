@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LONGEST = 86_400
 """Seconds of a time limit: the clocks of the system and of the event loop accept no more."""
+NOT_LOOKED_AT = "not looked at yet:"
+"""The beginning of a reason that nobody has written; it is accepted, and counted."""
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -236,16 +238,23 @@ def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
     Raise HarnessFault with a line for each fault: a missing file, invalid YAML, no mapping, a duplicate key, a value
     that is blank or not a text.
     """
-    import yaml
-
     try:
         with open(path, encoding="utf-8") as file:
-            # Compose nodes instead of loading values, because nodes have line numbers and keep duplicate keys.
-            root = yaml.compose(file, Loader=yaml.SafeLoader)
+            text = file.read()
     except OSError as error:
         raise HarnessFault([f"{path}: could not be read: {error.strerror}"]) from error
     except UnicodeDecodeError as error:
         raise HarnessFault([f"{path}: is not UTF-8: byte {error.start + 1}"]) from error
+    return parse_mapping(path, text, key, value)
+
+
+def parse_mapping(path: str, text: str, key: str, value: str) -> dict[str, Entry]:
+    """Return the mapping of a YAML text; otherwise like `read_mapping`."""
+    import yaml
+
+    try:
+        # Compose the nodes instead of loading values: nodes know their lines, and keep duplicate keys.
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise HarnessFault([f"{path}{line}: is not YAML: {error.problem}"]) from error

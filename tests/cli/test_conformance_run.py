@@ -17,6 +17,7 @@ from tests.cli.support import COMMAND, LIMIT, Ran, environment, nexus, nexus_on_
 from tests.forked_commands import warm
 
 SERVE = shlex.join((*COMMAND, "serve"))
+SELECTION = "; level robust (selection)"
 HOOK = shlex.join((*COMMAND, "hook", "{type}"))
 
 
@@ -73,7 +74,7 @@ def test_own_tools_are_tested_in_memory(folder: Path) -> None:
     """Without a target our own tools are tested in memory; fixtures that need a process are counted with the reason."""
     ran = nexus("conformance", "run", "--fixtures", "good.json", cwd=folder)
     assert (ran.code, ran.err) == (0, "")
-    assert last(ran) == "1 passed, 0 failed, 1 not run (1 needs --event-command); level robust (selection)"
+    assert last(ran) == f"1 passed, 0 failed, 1 not run (1 needs --event-command){SELECTION}"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_own_tools_are_tested_in_memory(folder: Path) -> None:
 def test_every_fixture_runs_with_an_event_command(folder: Path, options: list[str]) -> None:
     """With an event command all of it is run, in memory and against a process, with a prefix and without."""
     ran = run(folder, "good.json", "--event-command", HOOK, *options)
-    assert (ran.code, ran.err, last(ran)) == (0, "", "2 passed, 0 failed; level robust (selection)")
+    assert (ran.code, ran.err, last(ran)) == (0, "", f"2 passed, 0 failed{SELECTION}")
 
 
 def test_tool_map_renames_a_tool(folder: Path) -> None:
@@ -97,7 +98,7 @@ def test_tool_map_renames_a_tool(folder: Path) -> None:
     ran = run(
         folder, "mixed.json", "--only", "add_good", "--server", f"{SERVE} --tool-prefix nx_", "--tool-map", "names.yml"
     )
-    assert (ran.code, ran.err, last(ran)) == (0, "", "1 passed, 0 failed; level robust (selection)")
+    assert (ran.code, ran.err, last(ran)) == (0, "", f"1 passed, 0 failed{SELECTION}")
 
 
 def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
@@ -106,7 +107,7 @@ def test_failure_shows_expected_and_seen_values(folder: Path) -> None:
     assert (ran.code, ran.err) == (1, "")
     assert "✗ add_bad mixed.json" in ran.out
     assert ["answer", "$.task.id", "7", "1"] in [line.split() for line in ran.out.splitlines()]
-    assert last(ran) == "1 passed, 1 failed; level robust (selection)"
+    assert last(ran) == f"1 passed, 1 failed{SELECTION}"
 
 
 def test_terminal_output_ends_with_the_counts(folder: Path) -> None:
@@ -119,11 +120,11 @@ def test_terminal_output_ends_with_the_counts(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "code", "line"),
     [
-        ("known.yml", 0, "1 passed, 0 failed, 1 expected failure; level robust (selection)"),
+        ("known.yml", 0, f"1 passed, 0 failed, 1 expected failure{SELECTION}"),
         (
             "healed.yml",
             1,
-            "0 passed, 0 failed, 1 expected failure, 1 expected to fail but passed; level robust (selection)",
+            f"0 passed, 0 failed, 1 expected failure, 1 expected to fail but passed{SELECTION}",
         ),
     ],
 )
@@ -145,7 +146,7 @@ def test_each_report_is_written_in_its_format(folder: Path) -> None:
     assert result["totals"] == {"passed": 1, "failed": 1, "not_run": 0, "expected_failures": 0, "healed": 0}
     assert ET.fromstring((folder / "junit.xml").read_text()).attrib["failures"] == "1"
     assert '<article id="f-add_bad"' in (folder / "report.html").read_text()
-    assert json.loads((folder / "badge.json").read_text())["message"] == "1/2 passed; level robust (selection)"
+    assert json.loads((folder / "badge.json").read_text())["message"] == f"1/2 passed{SELECTION}"
 
 
 def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
@@ -153,7 +154,7 @@ def test_report_that_cannot_be_written_exits_with_2(folder: Path) -> None:
     (folder / "out").mkdir()
     script = f"rmdir {shlex.quote(str(folder / 'out'))}; exec {SERVE}"
     ran = run(folder, "mixed.json", "--report", "out/result.json", "--server", shlex.join(("sh", "-c", script)))
-    assert (ran.code, last(ran)) == (2, "1 passed, 1 failed; level robust (selection)")
+    assert (ran.code, last(ran)) == (2, f"1 passed, 1 failed{SELECTION}")
     assert ran.err == "nexus-mcp: --report out/result.json: could not be written: No such file or directory\n"
 
 
@@ -200,3 +201,24 @@ def test_compare_without_a_server_exits_with_2(folder: Path) -> None:
         "nexus-mcp: /no/such could not be started: No such file or directory.",
         "nexus-mcp: Give the program by its absolute path, or by a name that is on the PATH.",
     ]
+
+
+def test_written_list_makes_the_next_run_pass(folder: Path) -> None:
+    """--write-expected-failures writes the failures, and the run fails; with the list the next run passes."""
+    ran = run(folder, "mixed.json", "--write-expected-failures", "new.yml")
+    assert (ran.code, last(ran)) == (1, f"1 passed, 1 failed{SELECTION}")
+    assert "written: new.yml (1 fixture, 1 cause); the next run takes it with --expected-failures new.yml" in ran.out
+    ran = run(folder, "mixed.json", "--expected-failures", "new.yml")
+    assert (ran.code, ran.out) == (
+        0,
+        f"1 passed, 0 failed, 1 expected failure (1 not looked at yet){SELECTION}\n",
+    )
+
+
+def test_list_of_failures_is_checked_before_the_run(folder: Path) -> None:
+    """A list that exists, and a list of some failures only, are refused before anything runs."""
+    ran = run(folder, "mixed.json", "--write-expected-failures", "known.yml")
+    assert (ran.code, ran.out) == (2, "")
+    assert "known.yml: the file exists." in ran.err
+    ran = run(folder, "mixed.json", "--write-expected-failures", "new.yml", "--max-failures", "1")
+    assert (ran.code, ran.out, (folder / "new.yml").exists()) == (2, "", False)

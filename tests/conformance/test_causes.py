@@ -212,6 +212,7 @@ def test_later_causes_have_a_line_each() -> None:
         (0, 0, 60.0, "0 of 100 fixtures, 0 failed"),
         (20, 5, 60.0, "25 of 100 fixtures, 5 failed, about 3 min left"),
         (90, 0, 90.0, "90 of 100 fixtures, 0 failed, about 10 s left"),
+        (100, 0, 90.0, "100 of 100 fixtures, 0 failed"),
     ],
 )
 def test_progress_in_words(passed: int, failed: int, seconds: float, line: str) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.conformance import settings
-from nexus_mcp.conformance.result import RunResult
-from nexus_mcp.errors import HarnessFault
+from nexus_mcp.conformance.report import expected
+from nexus_mcp.conformance.report.matrix import last_line
+from nexus_mcp.conformance.result import Assertion, RunResult
+from nexus_mcp.errors import HarnessFault, UsageError
 from tests.conformance import runs
 
 IDS = ["task_add_basic", "task_add_keys", "plan_start_basic"]
@@ -108,3 +110,73 @@ def test_expected_failure_that_passes_fails_the_run(run: RunResult, good: bool) 
     assert marked.good is good
     assert {result.test_id: result.expected for result in marked.results if result.expected} in ({"b": "known"}, {})
     assert settings.mark_run(marked, {}) == run
+
+
+WRITE = "--write-expected-failures"
+
+
+def failing() -> RunResult:
+    """Return a run with two causes of failures, an expected failure and a pass."""
+    wrong = Assertion("answer", passed=False, message='must be 1, is "0: #\x1b"', path="$.task.id", expected=1, seen=0)
+    return runs.run(
+        runs.failed("b", assertions=(wrong,)),
+        runs.failed("a", assertions=(wrong,)),
+        runs.failed("c", assertions=(Assertion("process", passed=False, message="died"),)),
+        runs.failed("known", expected="issue 12"),
+        runs.passed("d"),
+    )
+
+
+def test_written_list_is_accepted_as_it_is(tmp_path: Path) -> None:
+    """The list has the unexpected failures by cause, and the next run passes with it."""
+    path = tmp_path / "known.yml"
+    line = expected.write(WRITE, str(path), failing())
+    assert line.startswith(f"written: {path} (3 fixtures, 2 causes)")
+    text = path.read_text(encoding="utf-8")
+    assert (
+        text.index("# 2 fixtures: answer: $.task.id") < text.index("\na: ") < text.index("\nb: ") < text.index("\nc: ")
+    )
+    assert "\x1b" not in text
+    reasons = settings.load_expected(str(path), ["a", "b", "c", "d"])
+    assert reasons["c"] == "not looked at yet: process: died"
+    marked = settings.mark_run(failing(), {**reasons, "known": "issue 12"})
+    assert marked.good
+    assert last_line(marked) == "1 passed, 0 failed, 4 expected failures (3 not looked at yet)"
+
+
+def test_new_failures_are_added_to_the_list(tmp_path: Path) -> None:
+    """In a list that is there only new entries appear, at its end; comments and reasons stay."""
+    path = tmp_path / "known.yml"
+    path.write_text("# ours\nknown: issue 12  # soon")
+    expected.check(WRITE, str(path), str(path))
+    expected.write(WRITE, str(path), failing())
+    assert path.read_text(encoding="utf-8").startswith("# ours\nknown: issue 12  # soon\n\n# 2 fixtures: ")
+    assert set(settings.load_expected(str(path), ["a", "b", "c", "known"])) == {"a", "b", "c", "known"}
+
+
+def test_list_that_cannot_grow_stays(tmp_path: Path) -> None:
+    """A list to whose end no entry can be added is left as it is."""
+    path = tmp_path / "known.yml"
+    path.write_text("{known: issue 12}\n")
+    with pytest.raises(HarnessFault):
+        expected.write(WRITE, str(path), failing())
+    assert path.read_text(encoding="utf-8") == "{known: issue 12}\n"
+
+
+def test_run_without_failures_writes_no_list(tmp_path: Path) -> None:
+    """Where nothing failed unexpectedly, no file is written."""
+    path = tmp_path / "known.yml"
+    assert "no new entry" in expected.write(WRITE, str(path), runs.GOOD)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("other", [None, "other.yml", "missing.yml"])
+def test_file_that_is_no_list_of_the_run_is_not_overwritten(tmp_path: Path, other: str | None) -> None:
+    """A file that exists is refused before the run, unless it is the list of the run."""
+    path = tmp_path / "known.yml"
+    path.write_text("mine\n")
+    (tmp_path / "other.yml").write_text("")
+    with pytest.raises(UsageError, match=r"known\.yml: the file exists\.") as caught:
+        expected.check(WRITE, str(path), str(tmp_path / other) if other else None)
+    assert "--expected-failures" in (caught.value.next_step or "")
+    expected.check(WRITE, str(tmp_path / "new.yml"), None)

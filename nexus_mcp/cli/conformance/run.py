@@ -38,13 +38,16 @@ REPORT = Option("--report", "FILE", "junit.xml, result.json, report.html, badge.
 MAX = Option("--max-failures", "N", "stop after N failures; the other fixtures are not run")
 SUMMARY = Option("--summary", "", "print a line for each cause of failures, no examples")
 VERBOSE = Option("--verbose", "", "print every failure in full, not one for each cause")
+WRITE_EXPECTED = Option("--write-expected-failures", "FILE", "write the failures there, as --expected-failures reads")
 EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the reason why it fails")
+
+LISTS = (EXPECTED, WRITE_EXPECTED)
 
 
 def run(values: Values) -> int:
     """Run the fixtures; return 0 when the run passes, else 1. Raise UsageError and HarnessFault (exit code 2)."""
     from nexus_mcp.conformance.processes.starting import check_platform
-    from nexus_mcp.conformance.report import files
+    from nexus_mcp.conformance.report import expected, files
 
     check_platform("conformance run")
     check(values)
@@ -53,6 +56,10 @@ def run(values: Values) -> int:
     max_failures = parse_count(values[MAX.name], MAX.name) if MAX.name in values else None
     if SUMMARY.name in values and VERBOSE.name in values:
         raise UsageError("--summary and --verbose exclude each other.")
+    if WRITE_EXPECTED.name in values:
+        if MAX.name in values:
+            raise UsageError(f"{WRITE_EXPECTED.name} needs all failures: leave {MAX.name} out.")
+        expected.check(WRITE_EXPECTED.name, values[WRITE_EXPECTED.name], values.get(EXPECTED.name))
     fixtures = suite(values)
     chosen = selected(values, fixtures)
     reasons = _expected(values, fixtures)
@@ -107,14 +114,19 @@ def _list(fixtures: list[Fixture]) -> int:
 
 
 def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
-    """Write the reports and return the faults; a report that cannot be written does not stop the other reports."""
-    from nexus_mcp.conformance.report import files
+    """Write the reports and the list of failures; return the faults. One that cannot be written stops no other."""
+    from nexus_mcp.conformance.report import expected, files
 
     faults = []
     for path in values.lists[REPORT.name]:
         try:
             files.write(REPORT.name, path, files.kind(path)(found))
             screen.line(f"written: {path}", "dim")
+        except HarnessFault as fault:
+            faults += fault.faults
+    if WRITE_EXPECTED.name in values:
+        try:
+            screen.line(expected.write(WRITE_EXPECTED.name, values[WRITE_EXPECTED.name], found))
         except HarnessFault as fault:
             faults += fault.faults
     return faults
@@ -127,11 +139,15 @@ COMMAND = Command(
     "Without --server and --url the target is nexus-mcp itself, in memory.\n"
     "Exit code 0: all passed; 1: one failed, or an expected failure passed;\n"
     "2: the server could not be judged.",
-    (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, MAX, SUMMARY, VERBOSE, REPORT, EXPECTED),
+    (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, MAX, SUMMARY, VERBOSE, REPORT, *LISTS),
     run,
     examples=(
         ("nexus-mcp conformance run", "run the suite against this nexus-mcp"),
         ("nexus-mcp conformance run --server 'node server.js' --tool-prefix nx_", "run it against another server"),
+        (
+            "nexus-mcp conformance run --server 'node server.js' --write-expected-failures known.yml",
+            "list what fails today",
+        ),
         ("nexus-mcp conformance run --only 'plan_*' --report result.json", "run some fixtures, and write a report"),
     ),
 )

@@ -62,6 +62,7 @@ NAMED = 6
 """Further fixtures of a cause that are named."""
 SUMMARY, NORMAL, VERBOSE = "summary", "normal", "verbose"
 """How much of a run is shown: a line for each cause; with an example for each; every failure in full."""
+EXPECTED = "failed as expected"
 INTERVAL_S = 60.0
 """Seconds between two lines about the progress when the output is not a terminal."""
 
@@ -114,7 +115,7 @@ class Screen:
         self._began = time.monotonic()
         console = make_console(file, terminal=terminal, width=width)
         self._console = console
-        self._counts = {PASSED: 0, FAILED: 0, NOT_RUN: 0}
+        self._counts = {PASSED: 0, FAILED: 0, EXPECTED: 0, NOT_RUN: 0}
         self._running: dict[str, None] = {}
         self._shown: set[Hashable] = set()
         self._interval_s = interval_s
@@ -158,7 +159,8 @@ class Screen:
     def ended(self, result: FixtureResult) -> None:
         """Show the result of a fixture, in which an expected failure is already marked."""
         self._running.pop(result.test_id, None)
-        self._counts[result.status] += 1
+        is_known = result.status == FAILED and result.expected
+        self._counts[EXPECTED if is_known else result.status] += 1
         line = "" if self._quiet or not self._is_new(result) else _alarm(result)
         if line:
             self.line(line, "red")
@@ -272,7 +274,7 @@ def progress_line(counts: dict[str, int], total: int, seconds: float) -> str:
     """Return "120 of 740 fixtures, 3 failed, about 2 min left"; without a time before the first fixture has ended."""
     done = sum(counts.values())
     parts = [f"{done} of {total} fixtures", f"{counts[FAILED]} failed"]
-    if done:
+    if 0 < done < total:
         left = seconds / done * (total - done)
         parts.append(f"about {round(left / 60)} min left" if left >= 90 else f"about {round(left)} s left")
     return ", ".join(parts)
