@@ -13,7 +13,7 @@ from typing import Any
 from nexus_mcp.conformance import jsonpath, stopping
 from nexus_mcp.conformance.document import Unparsable, count_values, parse_file
 from nexus_mcp.conformance.evidence import record_assertion
-from nexus_mcp.conformance.failures import Reply
+from nexus_mcp.conformance.failures import Reply, explain_text
 from nexus_mcp.conformance.fixture import WHOLE_TEXT, Asserts
 from nexus_mcp.conformance.limits import LARGEST, VALUES
 from nexus_mcp.conformance.matchers import mismatch, shown
@@ -30,8 +30,7 @@ def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assert
         message = f"the text block differs from structuredContent: {shown(reply.text, 200)}"
         found.append(record_assertion("answer", message, step, seen=reply.text))
     if asserts.return_value and reply.payload is None:
-        message = f"the answer has no JSON payload{': ' + shown(reply.message) if reply.message else ''}"
-        found.append(record_assertion("answer", message, step, path="$", seen=MISSING))
+        found.append(record_assertion("answer", describe_no_payload(reply), step, seen=reply.text))
     elif asserts.return_value:
         found += _values(asserts.return_value, reply.payload, kind="answer", step=step, file="")
     return found + _result_checks(asserts, reply, step)
@@ -62,19 +61,20 @@ def file_checks(asserts: Asserts, read: Callable[[str], bytes | None], step: str
 
 def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
     message_shown = shown(reply.message, 200)
+    why = f" ({explain_text(reply)})" if reply.is_error and explain_text(reply) else ""
     if asserts.error or asserts.error_contains is not None:
         message = "" if reply.failed else "the call must fail, but it succeeded"
         found = [record_assertion("error", message, step, expected=True, seen=reply.failed)]
         if asserts.error_contains is not None and reply.failed:
             has = asserts.error_contains in reply.message
             message = (
-                "" if has else f"the message must contain {shown(asserts.error_contains, 200)}, is {message_shown}"
+                "" if has else f"the message must contain {shown(asserts.error_contains, 200)}, is {message_shown}{why}"
             )
             found.append(record_assertion("error", message, step, expected=asserts.error_contains, seen=reply.message))
         return found
     if asserts.error is None and (not reply.failed or asserts_error_path(asserts)):
         return []
-    message = f"the call must not fail: {message_shown}" if reply.failed else ""
+    message = f"the call must not fail: {message_shown}{why}" if reply.failed else ""
     return [record_assertion("error", message, step, expected=False, seen=reply.failed)]
 
 
@@ -84,9 +84,17 @@ def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]
     """
     if asserts.result and reply.result is None:
         message = f"the answer is not the result of a call{': ' + shown(reply.message) if reply.message else ''}"
-        return [record_assertion("answer", message, step, path="$", seen=MISSING)]
+        return [record_assertion("answer", message, step)]
     found = _values(asserts.result or {}, reply.result, kind="answer", step=step, file="")
     return [one if one.passed else replace(one, message=f"in the whole result: {one.message}") for one in found]
+
+
+def describe_no_payload(reply: Reply) -> str:
+    """Return the fault of an answer without a payload, with the text that it has and an explanation."""
+    if not reply.message:
+        return "the answer has no JSON payload: it has neither structuredContent nor a text"
+    why = explain_text(reply)
+    return f"the answer has no JSON payload: {shown(reply.message, 200)}{f' ({why})' if why else ''}"
 
 
 def asserts_error_path(asserts: Asserts) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,14 @@ _LOOKED_AT = 1 << 16
 class TargetFailure(Exception):
     """The target did not answer, or broke a rule.
 
-    `subject` begins a sentence, and the message of the exception is the rest of it.
+    `subject` begins a sentence, and the message of the exception is the rest of it. `stderr` is the end of the
+    target's stderr, "" when it is unknown.
     """
 
-    def __init__(self, did: str, subject: str = "the target") -> None:
+    def __init__(self, did: str, subject: str = "the target", stderr: str = "") -> None:
         super().__init__(did)
         self.subject = subject
+        self.stderr = stderr
 
     @property
     def sentence(self) -> str:
@@ -57,6 +60,57 @@ def first_line(text: str, limit: int = 300) -> str:
 def last_line(text: str) -> str:
     """Return the last line that is not blank, printable and cut as by `first_line`."""
     return first_line("\n".join(reversed(text[-_LOOKED_AT:].splitlines())))
+
+
+_ERROR = re.compile(
+    r"\s*(?:(?:[Uu]ncaught|[Cc]aused by:?)\s+)?(?:[\w.$:]*(?:Error|Exception|Exit)\b(?!\s*$)"
+    r"|(?:[Ee]rror|ERROR|[Ff]atal(?: error)?|FATAL|panic|Exception in thread .*)[:!\[]"
+    r"|npm (?:ERR!|error)|thread '.*' panicked)"
+    r"|.*(?:\bnot found$|[Cc]annot (?:find|open|load) )"
+)
+"""The beginning of a line that names an error, in what Python, Node.js, Go, Rust, Java, npm and a shell print."""
+
+
+def error_line(stderr: str) -> str:
+    """Return the first line of a stderr that names an error, as `first_line` returns it; "" without one."""
+    lines = stderr[-_LOOKED_AT:].splitlines()
+    return first_line(next((line for line in lines if _ERROR.match(line[: _SHOWN * 5])), ""))
+
+
+def last_lines(stderr: str, number: int = 10) -> list[str]:
+    """Return the last lines of a stderr that are not blank, each cut as by `first_line`."""
+    lines = [line for line in stderr[-_LOOKED_AT:].splitlines() if line.strip()]
+    return [first_line(line) for line in lines[-number:]]
+
+
+def quote_stderr(stderr: str) -> str:
+    """Return ` (its stderr: "…")` with the line that names an error, else with the last line; "" without a line."""
+    named = error_line(stderr)
+    if named:
+        return f' (its stderr: "{named}")'
+    words = last_line(stderr)
+    return f' (the end of its stderr: "{words}")' if words else ""
+
+
+_SDK_ERRORS = (
+    (re.compile(r"(?:MCP error -32602: )?Input validation error: "), "an SDK checked the arguments before the tool"),
+    (re.compile(r"(?:MCP error -32602: )?(?:Tool \S+ not found|Unknown tool: )"), "an SDK does not know the tool"),
+    (re.compile(r"Error executing tool \S+: .*validation error"), "an SDK checked the arguments before the tool"),
+    (re.compile(r"Error executing tool \S+"), "the tool raised an error, which its SDK caught"),
+    (re.compile(r'(?:invalid params: )?validating "?arguments"?: '), "an SDK checked the arguments before the tool"),
+    (re.compile(r"\[\s*\{\s*\"(?:code|expected)\": "), "a schema library's error is the message"),
+)
+"""How texts of errors begin that a server's SDK wrote and not the server, and what happened."""
+
+
+def explain_text(reply: Reply) -> str:
+    """Return what is wrong with a result that has a text without JSON, as a clause; "" for any other reply."""
+    if reply.result is None or reply.payload is not None or not reply.text:
+        return ""
+    if not reply.is_error:
+        return "a success has structuredContent, and its JSON as the text"
+    happened = next((what for begins, what in _SDK_ERRORS if begins.match(reply.text[:_LOOKED_AT])), "")
+    return f'{happened}{": " * bool(happened)}an error has {{"error": "<message>"}} in both places'
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.evidence import Space, cut_result
-from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, first_line, unwrap_group
+from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout, first_line, last_lines, unwrap_group
 from nexus_mcp.conformance.fixture import Parallel
 from nexus_mcp.conformance.limits import AT_ONCE, RUN_EVIDENCE
 from nexus_mcp.conformance.processes import killing
@@ -337,7 +337,10 @@ async def _connect(target: Target, place: Place) -> Session:
             # An old server may exit after a request that it does not know.
             return await target.open(place)
     except TargetFailure as failure:
-        raise HarnessFault([f"The server did not become ready: it {failure}."], next_step=_hint(target)) from failure
+        lines = last_lines(failure.stderr)
+        end = ["The end of its stderr:", *(f"  {line}" for line in lines)] if len(lines) > 1 else []
+        problem = f"The server did not become ready: it {failure}."
+        raise HarnessFault([problem, *end], next_step=_hint(target)) from failure
     except OSError as error:
         problem = f"The server could not be started: {target.command[0]}: {error.strerror}."
         raise HarnessFault([problem], next_step=_hint(target) or NAME_PROGRAM_HINT) from error

@@ -144,20 +144,20 @@ def test_protocol_error_has_no_result() -> None:
     """A protocol error has no result: no assertion on it holds, not even a null."""
     found = answer_checks(Asserts(result={"$.isError": None}, error=True), PROTOCOL)
     message = 'the answer is not the result of a call: "Unknown tool: x"'
-    assert found[1:] == [Assertion("answer", False, message, path="$", seen=MISSING)]
+    assert found[1:] == [Assertion("answer", False, message)]
 
 
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
         (Reply(text="no JSON"), 'the answer has no JSON payload: "no JSON"'),
-        (Reply(), "the answer has no JSON payload"),
+        (Reply(), "the answer has no JSON payload: it has neither structuredContent nor a text"),
     ],
 )
 def test_missing_payload_matches_nothing(reply: Reply, message: str) -> None:
     """Without a payload nothing matches, not even a null."""
     found = answer_checks(Asserts(return_value={"$.a": None, "$.b": None}), reply)
-    assert found == [Assertion("answer", False, message, path="$", seen=MISSING)]
+    assert found == [Assertion("answer", False, message, seen=reply.text)]
 
 
 def test_answer_that_breaks_its_own_schema_fails() -> None:

@@ -27,7 +27,7 @@ from nexus_mcp.conformance.failures import (
     TargetTimeout,
     describe_garbage,
     first_line,
-    last_line,
+    quote_stderr,
     unwrap_group,
 )
 from nexus_mcp.conformance.limits import VALUES
@@ -252,7 +252,7 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
 
 
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
-    """Connect to the source of a target and return the session. Raise TargetFailure, with the last line of stderr."""
+    """Connect to the source of a target and return the session. Raise TargetFailure, with a line of stderr."""
     transport = source if isinstance(source, PipeTransport) else None
     remote = source if isinstance(source, HttpTransport) else None
     try:
@@ -265,9 +265,8 @@ async def open_session(source: Any, manner: Manner, options: TargetOptions) -> S
         transport.process.kill()
         if not isinstance(error, TargetFailure) or isinstance(error, TargetTimeout):
             raise
-        words = last_line(transport.process.stderr)
-        suffix = f' (the end of its stderr: "{words}")' if words else ""
-        raise TargetFailure((transport.process.fault or str(error)) + suffix) from None
+        stderr = transport.process.stderr
+        raise TargetFailure((transport.process.fault or str(error)) + quote_stderr(stderr), stderr=stderr) from None
     return Session(connection, options, transport, remote)
 
 

@@ -25,6 +25,9 @@ TITLE = 160
 """Characters of a title."""
 _LOOKED_AT = 2000
 _ITEMS = 5
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|…)')
+EXPLAINED = ("in both places)", "as the text)")
+"""The ends of explanations of failures.explain_text, as messages have them."""
 _PATTERN = 60
 LIST_TOOLS = "list_tools"
 _TOOL = re.compile(r"^\$\.[a-z0-9_]+")
@@ -101,6 +104,10 @@ def key_of(assertion: Assertion) -> Hashable:
     """Return what is equal for two failed assertions of the same cause."""
     where = (assertion.kind, general(assertion.file), general(assertion.path))
     if not assertion.path:
+        message, _, why = assertion.message[:_LOOKED_AT].rpartition(" (")
+        if why.endswith(EXPLAINED):
+            # The wording of an SDK differs from call to call.
+            return (*where, _QUOTED.sub('""', message), why)
         return (*where, general(assertion.message))
     if assertion.seen is MISSING:
         return (*where, "missing")

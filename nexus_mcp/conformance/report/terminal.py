@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from nexus_mcp.conformance.failures import last_lines
 from nexus_mcp.conformance.fixture import CORE
 from nexus_mcp.conformance.report.causes import causes, key_of
 from nexus_mcp.conformance.report.matrix import assertions, last_line, missing_tools_note
@@ -258,6 +259,9 @@ class Screen:
                 self._indented(Text(in_words(assertion, LONGEST * 2)))
         if len(failed) > MOST:
             self._indented(Text(f"… and {len(failed) - MOST} more; --report report.html has them all", style="dim"))
+        if result.stderr and failed and failed[0].kind == "process":
+            lines = [one_line(line, LONGEST) for line in last_lines(result.stderr)]
+            self._indented(Text("\n".join(["the end of its stderr:", *(f"  {line}" for line in lines)]), style="dim"))
         exchange = _exchange_of(result, failed[0]) if failed else None
         if exchange is not None:
             answer = one_line(exchange.error, LONGEST) or shown(exchange.answer, LONGEST)

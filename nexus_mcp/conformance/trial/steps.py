@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.conformance.document import Unparsable, count_values, parse
 from nexus_mcp.conformance.evidence import record_exchange
-from nexus_mcp.conformance.failures import Reply, TargetFailure, last_line
+from nexus_mcp.conformance.failures import Reply, TargetFailure, error_line, last_line
 from nexus_mcp.conformance.fixture import RUN, Action, Event, Kill, ListTools, Parallel, Restart, Run, Step, WriteFile
 from nexus_mcp.conformance.limits import VALUES
 from nexus_mcp.conformance.processes.process import Allowance, ServerProcess
@@ -319,7 +319,7 @@ def _reply(stdout: bytes, stderr: str, code: int, seconds: float) -> Reply:
         payload = None
     if code == 0:
         return Reply(payload, text, seconds=seconds)
-    message = last_line(stderr) or f"exit code {code}"
+    message = error_line(stderr) or last_line(stderr) or f"exit code {code}"
     return Reply(payload, message, is_error=True, seconds=seconds)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.checks import answer_checks, asserts_error_path, file_checks
-from nexus_mcp.conformance.failures import TargetFailure
+from nexus_mcp.conformance.failures import TargetFailure, error_line
 from nexus_mcp.conformance.fixture import Action, Asserts, Event, Kill, ListTools, Parallel, Run, WriteFile
 from nexus_mcp.conformance.processes import killing
 from nexus_mcp.conformance.processes.helper import Budget, budget
@@ -86,7 +86,11 @@ class Trial:
             await in_thread(self._check_strays)
             self.assertions.append(Assertion("process", passed=True))
         except TargetFailure as failure:
-            self.assertions.append(Assertion("process", passed=False, message=failure.sentence, step=label))
+            self.steps.kill()
+            # The failure of a start has a line of stderr already.
+            named = "" if failure.stderr else error_line(self.steps.stderr)
+            message = failure.sentence + (f' (its stderr: "{named}")' if named else "")
+            self.assertions.append(Assertion("process", passed=False, message=message, step=label))
         finally:
             self.steps.kill()
             if self._fixture.needs_run:
