@@ -173,6 +173,7 @@ FAILED   id_1 (0.12 s): answer: step 1, answer: $.task.id must be 1, is 0
     answer: {"task": {"id": 0}}
     also: id_10, id_11, id_12, id_2, id_3, id_4 and 5 more
 
+What a fixture sends and expects: nexus-mcp conformance explain FIXTURE
 0 passed, 12 failed; level full
 """
     )

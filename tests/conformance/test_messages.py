@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_server_that_cannot_start_shows_its_error_and_its_last_lines(tmp_path: P
     assert (title, lines[-1], len(lines)) == ("The end of its stderr:", "  Node.js v20.20.2", 9)
 
 
-RESULT = {"content": []}
+RESULT: dict[str, Any] = {"content": []}
 
 
 @pytest.mark.parametrize(

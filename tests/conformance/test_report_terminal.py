@@ -56,11 +56,15 @@ FAILED   killed (0.12 s): process: no answer in 10 s
   ✗ killed tools/task_close.json
     The fact that killed checks.
     process: no answer in 10 s
+    the end of its stderr:
+      a warning
+      and another
     sent: task_close {"topic": "T"}
     answer: {"created": true}
 
 task_add_healed passed, but is expected to fail (was slow once): remove the entry
 
+What a fixture sends and expects: nexus-mcp conformance explain FIXTURE
 2 passed, 2 failed, 3 not run (2 need --event-command, 1 needs a process), 1 expected failure, \
 1 expected to fail but passed"""
     )

@@ -203,6 +203,8 @@ class Screen:
         """Print the counts, and before them notes about cut evidence of failures, missing tools and undeleted files."""
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
+        if run.unexpected and self._detail != SUMMARY:
+            self.line("What a fixture sends and expects: nexus-mcp conformance explain FIXTURE", "dim")
         if missing := missing_tools_note(run):
             self.line(missing, "yellow")
         for line in format_leftovers(run.left):

@@ -1,0 +1,157 @@
+"""Explain a fixture to the author of a server: its fact, what it sends, what it expects and how to run it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.conformance.fixture import (
+    CORE,
+    WHOLE_TEXT,
+    Action,
+    Event,
+    Kill,
+    ListTools,
+    Parallel,
+    Restart,
+    WriteFile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nexus_mcp.conformance.fixture import Asserts, Fixture, Special, StateFiles, Step
+
+VALUE = 2000
+"""Characters of a value that are shown."""
+
+
+def explain(fixture: Fixture) -> str:
+    """Return the explanation of a fixture, in lines of plain text."""
+    kinds = [f"level {fixture.level}", *([f"group {fixture.group}"] if fixture.group != CORE else [])]
+    lines = [fixture.test_id, f"  {fixture.description}", "", f"{', '.join(kinds)}; {fixture.source}"]
+    lines += _needs(fixture)
+    if why := fixture.covers.get("description"):
+        lines.append(f"Covers: {why}")
+    lines += ["", "Before:", *(f"  {line}" for line in _precondition(fixture))]
+    for number, step in enumerate(fixture.steps, 1):
+        lines += ["", *_step(step, "" if fixture.single else f"Step {number}: ")]
+    after = list(_asserts(fixture.postcondition))
+    if after:
+        lines += ["", "Afterwards:", *(f"  {line}" for line in after)]
+    lines += [
+        "",
+        "In every fixture: a call fails only where an error is expected, the text block is the JSON of",
+        "structuredContent, and no file outside .nexus/ changes.",
+        "",
+        f'Run it alone: nexus-mcp conformance run --server "…" --only {fixture.test_id}',
+    ]
+    return "\n".join(lines)
+
+
+def _needs(fixture: Fixture) -> Iterator[str]:
+    if fixture.repeat > 1:
+        yield f"Runs {fixture.repeat} times, each time in a new project."
+    if fixture.needs_events:
+        yield "Needs --event-command."
+    if fixture.needs_process:
+        yield "Needs a server that the runner starts (--server)."
+
+
+def _precondition(fixture: Fixture) -> Iterator[str]:
+    yield "an empty git repository, branch main" if fixture.git else "an empty folder in no git repository"
+    for path, value in fixture.state_files.items():
+        if value is None:
+            yield f"{path} does not exist"
+        else:
+            yield f"{path} has {_json(value)}"
+    for path, special in fixture.files.items():
+        yield f"{path} is {_special(special)}"
+
+
+def _special(special: Special) -> str:
+    if special.symlink is not None:
+        return f"a link to {special.symlink}"
+    return "an empty folder" if special.content is None else f"a file with {_bytes(special.content)}"
+
+
+def _bytes(content: bytes) -> str:
+    try:
+        return _json(content.decode())
+    except UnicodeDecodeError:
+        return f"{len(content)} bytes that are no UTF-8"
+
+
+def _step(step: Step, label: str) -> Iterator[str]:
+    do = step.do
+    times = f", {step.times} times" if step.times > 1 else ""
+    yield f"{label}{_request(do)}{times}{f' ({step.description})' if step.description else ''}"
+    if isinstance(do, Parallel):
+        for number, lane in enumerate(do.lanes, 1):
+            for inner in lane:
+                yield from (f"  {line}" for line in _step(inner, f"server {number}: "))
+    yield from (f"  {line}" for line in _asserts(step.asserts))
+
+
+def _request(do: Any) -> str:
+    if isinstance(do, Action):
+        return f"call {do.tool} {_json(do.params)}"
+    if isinstance(do, Event):
+        return f"event {do.type} {_json(do.params)}{f' ({do.description})' if do.description else ''}"
+    if isinstance(do, ListTools):
+        return f"look at the list of tools: {', '.join(do.tools)}"
+    if isinstance(do, Kill):
+        again = "; without an answer the call is repeated" if do.retry else ""
+        return f"{_request(do.action)}, and kill the server within {do.within_ms:g} ms{again}"
+    if isinstance(do, Restart):
+        return "end the server by closing its stdin, and start it again"
+    if isinstance(do, WriteFile):
+        if do.symlink is not None:
+            return f"another program makes {do.path} a link to {do.symlink}"
+        return (
+            f"another program deletes {do.path}"
+            if do.content is None
+            else f"another program writes {do.path}: {_bytes(do.content)}"
+        )
+    if isinstance(do, Parallel):
+        return f"{len(do.lanes)} servers at once"
+    raise TypeError(f"no words for a step of type {type(do).__name__}")
+
+
+def _asserts(asserts: Asserts) -> Iterator[str]:
+    if asserts.error_contains is not None:
+        yield f"the answer is an error, and its message has {_json(asserts.error_contains)}"
+    elif asserts.error is not None:
+        yield "the answer is an error" if asserts.error else "the answer is no error"
+    yield from (f"answer: {path} {_expected(value)}" for path, value in (asserts.return_value or {}).items())
+    yield from (f"whole result: {path} {_expected(value)}" for path, value in (asserts.result or {}).items())
+    yield from _files(asserts.state_files)
+    if asserts.unchanged is True:
+        yield "no file has changed"
+    elif asserts.unchanged:
+        yield f"unchanged: {', '.join(asserts.unchanged)}"
+
+
+def _files(files: StateFiles) -> Iterator[str]:
+    for path, wanted in files.items():
+        if not wanted:
+            yield f"{path} {'does not exist' if wanted is None else 'exists'}"
+        for query, value in (wanted or {}).items():
+            yield f"{path}: {'its text' if query == WHOLE_TEXT else query} {_expected(value)}"
+
+
+def _expected(value: Any) -> str:
+    """Return an expected value in words."""
+    if not isinstance(value, dict):
+        return f"is {_json(value)}{' or missing' if value is None else ''}"
+    parts = [f"is of type {value['type']}"] if "type" in value else []
+    words = {"min": "is at least", "max": "is at most", "minLength": "has a length of at least", "pattern": "matches"}
+    parts += [f"{text} {_json(value[name])}" for name, text in words.items() if name in value]
+    if "keys" in value:
+        parts.append(f"has exactly the keys {', '.join(value['keys']) or '(none)'}")
+    return " and ".join(parts)
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE else f"{text[:VALUE]}… ({len(text):,} characters in all)"

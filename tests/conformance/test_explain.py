@@ -1,0 +1,130 @@
+"""`conformance explain`: a fixture in words."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from nexus_mcp.conformance.authoring.explain import explain
+from nexus_mcp.conformance.loading import load
+from tests.cli.support import nexus
+from tests.conformance.support import made
+
+ADD: dict[str, Any] = {"action": {"tool": "task_add", "params": {"title": "T"}}}
+
+
+def test_every_fixture_can_be_explained() -> None:
+    """The explanation of each packaged fixture has its id, its fact, and every tool and event that it uses."""
+    for fixture in load():
+        text = explain(fixture)
+        assert text.startswith(f"{fixture.test_id}\n  {fixture.description}\n")
+        assert [name for name in fixture.tools if name not in text] == []
+        assert f"--only {fixture.test_id}" in text
+
+
+def test_single_call_is_explained() -> None:
+    """The files before, the call, and all that has to hold afterwards are there, each in a line."""
+    fixture = made(
+        ADD,
+        level="basic",
+        covers={"description": "The first id."},
+        precondition={
+            "state_files": {".nexus/state/plan.json": None, ".nexus/history.json": {"cycles": []}},
+            "files": {
+                "a": "x",
+                "b": {"symlink": "a"},
+                "c": {"directory": True},
+                "d": {"base64": base64.b64encode(b"\xff").decode()},
+            },
+            "git": False,
+        },
+        postcondition={
+            "return_value": {
+                "$.task.id": 1,
+                "$.gone": None,
+                "$": {"keys": ["task"]},
+                "$.n": {"type": "number", "min": 2},
+            },
+            "state_files": {"x.json": None, "y.json": {}, "z.json": {"text": "{}\n", "$.a": {"keys": []}}},
+            "unchanged": ["w.json"],
+        },
+    )
+    assert explain(fixture).splitlines() == [
+        "made",
+        "  Made by a test.",
+        "",
+        "level basic; made.json",
+        "Covers: The first id.",
+        "",
+        "Before:",
+        "  an empty folder in no git repository",
+        "  .nexus/state/plan.json does not exist",
+        '  .nexus/history.json has {"cycles": []}',
+        '  a is a file with "x"',
+        "  b is a link to a",
+        "  c is an empty folder",
+        "  d is a file with 1 bytes that are no UTF-8",
+        "",
+        'call task_add {"title": "T"}',
+        "",
+        "Afterwards:",
+        "  answer: $.task.id is 1",
+        "  answer: $.gone is null or missing",
+        "  answer: $ has exactly the keys task",
+        "  answer: $.n is of type number and is at least 2",
+        "  x.json does not exist",
+        "  y.json exists",
+        '  z.json: its text is "{}\\n"',
+        "  z.json: $.a has exactly the keys (none)",
+        "  unchanged: w.json",
+        "",
+        "In every fixture: a call fails only where an error is expected, the text block is the JSON of",
+        "structuredContent, and no file outside .nexus/ changes.",
+        "",
+        'Run it alone: nexus-mcp conformance run --server "…" --only made',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ({**ADD, "times": 3, "description": "Again."}, 'Step 1: call task_add {"title": "T"}, 3 times (Again.)'),
+        ({**ADD, "assert_error": "no"}, '  the answer is an error, and its message has "no"'),
+        ({**ADD, "assert_error": True}, "  the answer is an error"),
+        ({**ADD, "assert_unchanged": True}, "  no file has changed"),
+        ({**ADD, "assert_result": {"$.isError": True}}, "  whole result: $.isError is true"),
+        ({"event": {"type": "spawn", "description": "It starts."}}, "Step 1: event spawn {} (It starts.)"),
+        ({"list_tools": ["a", "b"]}, "Step 1: look at the list of tools: a, b"),
+        ({"restart": True}, "Step 1: end the server by closing its stdin, and start it again"),
+        ({"write_file": {"path": "a", "text": "x"}}, 'Step 1: another program writes a: "x"'),
+        ({"write_file": {"path": "a", "symlink": "b"}}, "Step 1: another program makes a a link to b"),
+        ({"write_file": {"path": "a", "absent": True}}, "Step 1: another program deletes a"),
+        (
+            {"kill": {**ADD, "seed": 1, "retry": True}},
+            'Step 1: call task_add {"title": "T"}, and kill the server within 20 ms; without an answer the call is '
+            "repeated",
+        ),
+        ({"parallel": [[ADD], [ADD]]}, '  server 2: call task_add {"title": "T"}'),
+    ],
+)
+def test_each_kind_of_step_has_its_words(step: dict[str, Any], line: str) -> None:
+    """Each kind of step, and each kind of assertion, has a line."""
+    assert line in explain(made(step, {"restart": True})).splitlines()
+
+
+def test_long_values_are_shortened() -> None:
+    """A value of thousands of characters is cut."""
+    long = {"action": {"tool": "task_add", "params": {"title": "x" * 5000}}}
+    assert len(explain(made(long))) < 3000
+
+
+def test_command_explains_a_fixture_and_suggests_ids() -> None:
+    """The command prints the explanation; for an unknown id it names a similar one."""
+    ran = nexus("conformance", "explain", "task_add_starts_numbering_at_1")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("task_add_starts_numbering_at_1\n  In a list without tasks the first id is 1.\n")
+    ran = nexus("conformance", "explain", "task_add_starts_numbering_at_2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean task_add_starts_numbering_at_1?" in ran.err
