@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # As in conformance.fixture, which takes longer to import than a command line may take.
 LEVELS = ("basic", "full", "robust")
 
-TOOL_MAP = Option("--tool-map", "FILE", "YAML: the contract's name of a tool, its name here")
+TOOL_MAP = Option("--tool-map", "FILE", "YAML: a tool's name in the contract, here")
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
 PROJECT_ENV = Option("--project-env", "NAME", "variable for the project (NEXUS_PROJECT_ROOT)")
 EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
@@ -34,8 +34,8 @@ RUN_TIMEOUT = Option("--run-timeout", "SECONDS", "time limit of a run (default: 
 TIMEOUT = Option("--timeout", "SECONDS", "time limit of a call (default: 10)")
 START_TIMEOUT = Option("--start-timeout", "SECONDS", "time limit of a start (default: 30)")
 FIXTURES = Option("--fixtures", "PATH", "a file or a folder; may be repeated", many=True)
-ONLY = Option("--only", "GLOB", "run fixtures whose id matches; may be repeated", many=True)
-TOOL = Option("--tool", "NAME", "run fixtures that call this tool; may be repeated", many=True)
+ONLY = Option("--only", "GLOB", "run fixtures whose id matches; repeatable", many=True)
+TOOL = Option("--tool", "NAME", "run fixtures that call this tool; repeatable", many=True)
 LEVEL = Option("--level", "LEVEL", "basic, full or robust (default)", LEVELS)
 ALL_TOOLS = Option("--require-all-tools", "", "fail fixtures of tools that the server lacks")
 JOBS = Option("--jobs", "N", "fixtures at once (default: one per core)", short="-j")
@@ -56,7 +56,7 @@ ASKING = (
 SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
 SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin and stdout")
-URL = Option("--url", "URL", "a server over streamable HTTP; needs --project")
+URL = Option("--url", "URL", "a server over streamable HTTP, with --project")
 SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.report.terminal import Screen
     from nexus_mcp.conformance.result import RunResult
 
-LIST = Option("--list", "", "list the fixtures and their tools; run nothing")
-REPORT = Option("--report", "FILE", "junit.xml, result.json, report.html, badge.json", many=True)
-MAX = Option("--max-failures", "N", "stop after N failures; the other fixtures are not run")
-SUMMARY = Option("--summary", "", "print a line for each cause of failures, no examples")
-VERBOSE = Option("--verbose", "", "print every failure in full, not one for each cause")
-WRITE_EXPECTED = Option("--write-expected-failures", "FILE", "write the failures there, as --expected-failures reads")
-EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, the reason why it fails")
+LIST = Option("--list", "", "list fixtures and their tools; run nothing")
+REPORT = Option("--report", "FILE", ".xml (JUnit), .html, .json or badge.json", many=True)
+MAX = Option("--max-failures", "N", "stop after N failures")
+SUMMARY = Option("--summary", "", "print a line for each cause of failures")
+VERBOSE = Option("--verbose", "", "print every failure in full")
+WRITE_EXPECTED = Option("--write-expected-failures", "FILE", "write such a file of the failures")
+EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, why it fails")
 
 LISTS = (EXPECTED, WRITE_EXPECTED)
 
@@ -145,7 +145,7 @@ COMMAND = Command(
         ("nexus-mcp conformance run", "run the suite against this nexus-mcp"),
         ("nexus-mcp conformance run --server 'node server.js' --tool-prefix nx_", "run it against another server"),
         (
-            "nexus-mcp conformance run --server 'node server.js' --write-expected-failures known.yml",
+            "nexus-mcp conformance run --write-expected-failures known.yml",
             "list what fails today",
         ),
         ("nexus-mcp conformance run --only 'plan_*' --report result.json", "run some fixtures, and write a report"),
