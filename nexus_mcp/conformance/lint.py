@@ -14,6 +14,7 @@ from nexus_mcp.conformance.authoring.claims import (
     all_asserts,
     answers,
     asserted_parameters,
+    claimed_field,
     fields_of,
     parameters,
     state_schemas,
@@ -132,7 +133,7 @@ def _faults(fixture: Fixture) -> Iterator[tuple[str, str]]:
     for name, fields in fixture.covers.get("state_schemas", {}).items():
         for index, field in enumerate(fields):
             known = fields_of(name)
-            if field not in known:
+            if claimed_field(name, field) is None:
                 yield (
                     f"/covers/state_schemas/{escape(name)}/{index}",
                     f"{field} is not in it{suggestion_or_known(field, known)}",
@@ -179,7 +180,8 @@ def _gaps(fixture: Fixture) -> Iterator[Gap]:
 
 def _state_claims(fixture: Fixture) -> list[str]:
     claims = fixture.covers.get("state_schemas", {})
-    return [f"{name} {field}" for name, fields in claims.items() for field in fields]
+    named = [claimed_field(name, field) or (name, field) for name, fields in claims.items() for field in fields]
+    return [f"{name} {field}" for name, field in dict.fromkeys(named)]
 
 
 def _answer_claims(fixture: Fixture) -> list[str]:

@@ -32,9 +32,9 @@ def lane(**members: Any) -> dict[str, Any]:
         (raw(postcondition={"unchanged": True}), []),
         (raw(postcondition={"state_files": {"a": None}}), []),
         (stepped({**CALL, "assert_unchanged": ["a"]}), []),
-        (raw(covers={"state_schemas": {"plan.schema.json": ["topic", "tpic", "issues[]", "zzz"]}}), [
+        (raw(covers={"state_schemas": {"plan.schema.json": ["topic", "tpic", "issuez[]", "zzz"]}}), [
             "/covers/state_schemas/plan.schema.json/1: tpic is not in it; did you mean topic?",
-            "/covers/state_schemas/plan.schema.json/2: issues[] is not in it; did you mean issues or issues[].id?",
+            "/covers/state_schemas/plan.schema.json/2: issuez[] is not in it; did you mean issues or issues[].id?",
             "/covers/state_schemas/plan.schema.json/3: zzz is not in it; known: schema_version, id, topic, issues"
             ", issues[].id, issues[].title, issues[].status, issues[].decision, issues[].how_agents, "
             "issues[].how_summary, issues[].how_agent_ids, research_summary, created_at",

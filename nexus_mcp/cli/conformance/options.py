@@ -27,7 +27,7 @@ LEVELS = ("basic", "full", "robust")
 
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: a tool's name in the contract, here")
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
-PROJECT_ENV = Option("--project-env", "NAME", "variable for the project (NEXUS_PROJECT_ROOT)")
+PROJECT_ENV = Option("--project-env", "NAME", "for the project (NEXUS_PROJECT_ROOT)")
 EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
 RUN_COMMAND = Option("--run-command", "CMD", "works through the tasks; {status}: its status file")
 RUN_TIMEOUT = Option("--run-timeout", "SECONDS", "time limit of a run (default: 120)")
@@ -55,8 +55,8 @@ ASKING = (
 )
 SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
-SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin and stdout")
-URL = Option("--url", "URL", "a server over streamable HTTP, with --project")
+SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin, stdout")
+URL = Option("--url", "URL", "a server over HTTP; needs --project")
 SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 

@@ -55,6 +55,35 @@ def fields_of(schema_file: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(field for field, _ in _places(schema_file) if field and not field.endswith("]")))
 
 
+@functools.cache
+def claimed_field(schema_file: str, name: str) -> Field | None:
+    """Return the field that an entry of `covers` names, None when the schema has none.
+
+    The published format spells some fields otherwise: without `[]` before those of a file that is an array, with `[]`
+    after an array of scalars, and from the file that refers to another one: `cycles[].plan.topic` of the history.
+    """
+    if name in fields_of(schema_file):
+        return schema_file, name
+    plain = name.removesuffix("[]")
+    segments: list[str | int] = []
+    for part in plain.split("."):
+        field = part.rstrip("[]")
+        segments += [field] * bool(field) + [0] * part.count("[]")
+    starts = [(schema_file, "", _read(schema_file))]
+    for way in (tuple(segments), (0, *segments)):
+        passed = _walk(starts, way, nothing=False)
+        found = [(file, field) for file, field, _ in passed if field in fields_of(file)]
+        # Every segment of the way has a place, so the last one is that of the whole name.
+        if len(passed) >= len(way) and found and _ends_like(found[-1][1], plain):
+            return found[-1]
+    return None
+
+
+def _ends_like(field: str, name: str) -> bool:
+    """Return whether a field ends with the last part of the name."""
+    return field.rpartition(".")[2].replace("[]", "") == name.rpartition(".")[2].replace("[]", "")
+
+
 def schema_of(path: str) -> str:
     """Return the name of the schema for the file at this path from the project root, "" if there is none."""
     folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
