@@ -26,7 +26,7 @@ from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.sessions import Place, Result, run_session
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.stages import Stage, next_stage
-from nexus_mcp.run.worktrees import LeaseLost, read_lease, write_lease
+from nexus_mcp.run.worktrees import LeaseLost, left_out_pathspec, read_lease, write_lease
 from nexus_mcp.store.folder import Folder
 
 _PHASES: dict[str, ev.Phase] = {"worktree": "setup", "checks": "verify", "review": "review", "judge": "verify"}
@@ -157,6 +157,8 @@ class Attempts:
     async def _advise(self, record: AttemptRecord) -> None:
         stage = Stage("session", "advisor", agent=routing.advisor(self.owner or ""))
         result = await self._started(record, self._request(record, stage, ""))
+        if await self._is_touched(record):
+            await self._set_aside(record, stage.agent)
         self._emit(ev.Collected(last_message=result.last_message[-_ADVICE_SHOWN:]))
 
     async def _session(self, record: AttemptRecord, stage: Stage) -> None:
@@ -281,16 +283,13 @@ class Attempts:
         """Let an agent judge the work. A review without a verdict is repeated once, and so is one whose agent changed
         files or used a tool that it may not use.
         """
-        repository = self.run.repository
         diff = await Git(record.worktree).out("diff", "--stat", record.base, record.commit)
         for _ in range(2):
             verdict_files.remove(record.worktree)  # the owner may have written one
             request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
             result = await self._started(record, request)
             found, fault = verdict_files.take(record.worktree, result.last_message)
-            is_dirty = await Git(record.worktree).out("status", "--porcelain")
-            head = await repository.head_of(record.worktree)
-            if is_dirty or head != record.commit:
+            if await self._is_touched(record):
                 await self._set_aside(record, stage.agent)
                 found, fault = None, "It changed files, which are on a branch of their own."
             elif result.forbidden:
@@ -304,12 +303,21 @@ class Attempts:
         if found_json is not None:
             self._write("verdict.json", found_json)
 
+    async def _is_touched(self, record: AttemptRecord) -> bool:
+        """Return whether an agent that only judges changed the files or the branch of the attempt."""
+        left_out = [left_out_pathspec(link) for link in self.run.config.link]
+        is_dirty = await Git(record.worktree).out("status", "--porcelain", "--", ":/", *left_out)
+        head = await self.run.repository.head_of(record.worktree)
+        return bool(is_dirty) or head != (record.commit or record.base)
+
     async def _set_aside(self, record: AttemptRecord, agent: str) -> None:
-        """Commit a reviewer's changes to a separate branch, and reset the worktree to the commit of the attempt."""
+        """Commit the changes of an agent that only judges to a separate branch, and reset the worktree to the commit of
+        the attempt.
+        """
         repository = self.run.repository
         commit, _ = await repository.collect(record.worktree, self._message(f"changes of {agent}"), hooks=False)
         await repository.git.run("update-ref", f"refs/heads/{record.branch}-{agent}", commit)
-        await Git(record.worktree).run("reset", "--quiet", "--hard", record.commit)
+        await Git(record.worktree).run("reset", "--quiet", "--hard", record.commit or record.base)
 
     def _request(
         self, record: AttemptRecord, stage: Stage, prompt: str, *, resume: str = "", diff: str = ""

@@ -92,7 +92,7 @@ class Repository:
         runs. Raise GitFailed.
         """
         git = Git(path, hooks=hooks)
-        left_out = [_left_out(name) for name in (*VERDICT_FILES, *links)]
+        left_out = [left_out_pathspec(name) for name in (*VERDICT_FILES, *links)]
         await git.run("add", "--all", "--", ":/", *left_out)
         code, _ = await git.run("diff", "--cached", "--quiet", check=False)
         if code:
@@ -205,7 +205,7 @@ class Repository:
         }
 
 
-def _left_out(path: str) -> str:
+def left_out_pathspec(path: str) -> str:
     """Return the pathspec that leaves out the path.
 
     As a pattern: git refuses to leave out a literal path that .gitignore has, such as a linked `.env`.

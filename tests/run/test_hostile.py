@@ -127,6 +127,26 @@ def test_a_reviewer_that_edits_changes_nothing(tmp_path: Path) -> None:
     assert git(ground.root, "show", f"nexus/{ground.run_id}/1-1-tester:f1") == "evil"
 
 
+def test_a_link_of_the_worktree_is_no_change_of_its_reviewer(tmp_path: Path) -> None:
+    """A linked file that git does not ignore is untracked in the worktree; the verdict counts all the same."""
+    ground = one(tmp_path, WORK, tester=[[{"verdict": GOOD}]])
+    (ground.root / "settings.local").write_text("x\n")
+    assert ground.run(review={"do": ["tester"]}, link=["settings.local"]).task(1).state == "completed"
+    assert len(ended(ground)) == 2
+
+
+def test_an_advisor_that_edits_changes_nothing(tmp_path: Path) -> None:
+    """The next attempt gets its advice, and not its files, which are on a branch of their own."""
+    bad, advice = [{"write": "broken", "text": "b"}], [{"write": "evil", "text": "e"}, {"say": "Remove it."}]
+    ground = one(tmp_path, bad, bad, [{"run": "rm -f broken"}, *WORK], architect=[advice])
+    tiers = [{"tier": tier, "attempts": 1} for tier in ("fast", "standard", "high")]
+    assert ground.run(tiers=tiers, mend=0).task(1).state == "completed"
+    assert "evil" not in ground.tree()
+    assert git(ground.root, "show", f"nexus/{ground.run_id}/1-3-architect:evil") == "e"
+    brief = ground.root / ".nexus/state/runs" / ground.run_id / "attempts/1-3/brief.md"
+    assert "Remove it." in brief.read_text()
+
+
 REACH = "cd $(git rev-parse --path-format=absolute --git-common-dir)/.. && "
 
 
