@@ -35,7 +35,7 @@ _LATEST = 60
 """Each run has at least as many events."""
 _TORN = ("half", "zeros", "unsynced")
 """What a power cut leaves of the last line: half of it, zeros in its place, or nothing of events without an effect."""
-_UNSYNCED = (b'"usage"', b'"session"', b'"phase"', b'"guard"')
+_UNSYNCED = (b'"usage"', b'"session"', b'"phase"', b'"guard"', b'"checkout"')
 _PATIENCE_S = 60.0
 _TASKS: list[Json] = [
     {"id": 1, "title": "One", "owner": "engineer"},
