@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nexus_mcp import schemas
 from nexus_mcp.errors import StateError
-from nexus_mcp.wording import list_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,35 +14,36 @@ if TYPE_CHECKING:
 SCHEMA = "state/agent-tracker"
 RUNNING = "running"
 COMPLETED = "completed"
+_NAMED = 5
+"""Faults that a message names."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 
 def check(value: Any, file: str) -> list[Entry]:
     """Return `value`, read from `file`. Raise StateError if it is no tracker; unknown fields are accepted."""
-    found = [f"{fault.pointer or '/'} {fault.message}" for fault in schemas.readable_faults(SCHEMA, value)]
-    if not found:
-        statuses = schemas.load(SCHEMA)["items"]["properties"]["status"]
-        for index, entry in enumerate(value):
-            if "status" in entry:
-                found += [
-                    f"{f.pointer} {f.message}" for f in schemas.faults(statuses, entry["status"], f"/{index}/status")
-                ]
+    found = _faults(value, _NAMED + 1)
     if found:
-        raise StateError(file, f"is not a valid agent-tracker file: {'; '.join(list_first(found, 5))}")
+        more = ["and more"] if len(found) > _NAMED else []
+        raise StateError(file, f"is not a valid agent-tracker file: {'; '.join([*found[:_NAMED], *more])}")
     entries: list[Entry] = value
     return entries
 
 
 def filter_usable(value: Any) -> list[Entry]:
     """Return the valid agents in `value`, without the malformed ones."""
-    entries: list[Entry] = []
-    for entry in value if isinstance(value, list) else []:
-        try:
-            entries += check([entry], "")
-        except StateError:
-            continue
-    return entries
+    entries = value if isinstance(value, list) else []
+    return [entry for entry in entries if isinstance(entry, dict) and not _faults([entry], 1)]
+
+
+def _faults(value: Any, most: int) -> list[str]:
+    """Return the first faults of a tracker, about `most` of them: a file with many must not hold up a hook."""
+    found = schemas.readable_faults(SCHEMA, value, most)
+    statuses = schemas.load(SCHEMA)["items"]["properties"]["status"]
+    for index, entry in enumerate([] if found else value):
+        if "status" in entry and len(found) < most:
+            found += schemas.faults(statuses, entry["status"], f"/{index}/status")
+    return [f"{fault.pointer or '/'} {fault.message}" for fault in found]
 
 
 def is_name(text: str) -> bool:
