@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack
-from typing import NamedTuple
 
 from nexus_mcp.errors import StateError, StorageError
 from nexus_mcp.program import command
@@ -35,14 +34,17 @@ RUNNING, CRASHED = "running", "crashed"
 _HELD = 4096
 
 
-class Holder(NamedTuple):
+class Holder:
     """The process that holds the lock, as far as it wrote it down."""
 
-    run: str
-    pid: int
-    host: str
-    since: str
-    create_time: float = 0.0
+    __slots__ = ("create_time", "host", "pid", "run", "since")
+
+    def __init__(self, run: str, pid: int, host: str, since: str, create_time: float = 0.0) -> None:
+        self.run = run
+        self.pid = pid
+        self.host = host
+        self.since = since
+        self.create_time = create_time
 
     def describe(self) -> str:
         """Return the holder for messages."""

@@ -16,8 +16,8 @@ CALL = {"action": {"tool": "task_list"}}
 KILL = {"kill": {"action": {"tool": "task_list"}, "seed": 1}}
 EVENT = {"event": {"type": "x"}}
 OUTSIDE = path_fault("../a")
-KINDS = "action, event, list_tools, restart, write_file, kill, parallel"
-NO_ANSWER = "has no answer to check: only action, event, list_tools, kill have one"
+KINDS = "action, event, list_tools, restart, write_file, kill, run, parallel"
+NO_ANSWER = "has no answer to check: only action, event, list_tools, kill, run have one"
 
 
 def wrote(**members: Any) -> dict[str, Any]:
@@ -55,7 +55,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ]),
     (raw(covers={"returns": {}}), ["/covers/returns: is not a known field; did you mean return_value?"]),
     (stepped(), ["/steps: must have a step"]),
-    (stepped({}), ["/steps/0: must have action, event, list_tools, restart, write_file, kill or parallel"]),
+    (stepped({}), ["/steps/0: must have action, event, list_tools, restart, write_file, kill, run or parallel"]),
     (stepped({**CALL, "restart": True}), [f"/steps/0: must have only one of {KINDS}; it has action and restart"]),
     (stepped({"restart": False}), ["/steps/0/restart: must be true or absent"]),
     (stepped({"restart": True, "times": 2}), ["/steps/0/times: is only for an action"]),
