@@ -170,6 +170,11 @@ class Fixture:
         return tuple(name for name in self.tools if " " not in name)
 
     @property
+    def needs_server(self) -> bool:
+        """Return whether it needs the server that the run is about."""
+        return any(not isinstance(step.do, (Event, Run, WriteFile)) for step in self.steps)
+
+    @property
     def needs_run(self) -> bool:
         """Return whether it needs a command that works through the task list."""
         return any(isinstance(step.do, Run) for step in self.steps)

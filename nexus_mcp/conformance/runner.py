@@ -142,7 +142,9 @@ class _Run:
     async def all(self, fixtures: Sequence[Fixture], jobs: int, limit: _Limit) -> RunResult:
         self._limit = limit
         began, started = datetime.now(UTC), time.perf_counter()
-        if self._target.manner is None and (not fixtures or any(fixture.requests for fixture in fixtures)):
+        if self._target.manner is None and (
+            not fixtures or not all(fixture.needs_run and not fixture.needs_server for fixture in fixtures)
+        ):
             called = [tool for fixture in fixtures for tool in fixture.called_tools]
             await _preflight(self._target, called, self._root, f"{self._mark}.start")
         # A target that serves one folder gets one fixture at a time.
