@@ -63,9 +63,10 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 def schema_of(name: str) -> dict[str, Any]:
     """Return our schema of an object."""
-    if name == "fixture":
-        return SCHEMA
-    return NAMES[name] if name in NAMES else SCHEMA["properties"][name]
+    found: dict[str, Any] = SCHEMA
+    if name != "fixture":
+        found = NAMES[name] if name in NAMES else SCHEMA["properties"][name]
+    return found
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -123,11 +124,13 @@ def told(event: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "postcondition": {"state_files": {"{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json": None}}}
 
 
+EMPTY: tuple[dict[str, Any] | None, ...] = (None, {})
+FILES: tuple[dict[str, Any] | None, ...] = (None, {}, {"$.issues.length": 2})
 FORMS = [
     *(published(postcondition={"return_value": {"$.a[0].b": value}}) for value in (*SCALARS, *MATCHERS)),
     *(published(postcondition={"state_files": {PLAN: {"$.id": value}}}) for value in (*SCALARS, *MATCHERS)),
-    *(published(postcondition={"state_files": {PLAN: value}}) for value in (None, {}, {"$.issues.length": 2})),
-    *(published(precondition={"state_files": {PLAN: value}}, postcondition={"error": True}) for value in (None, {})),
+    *(published(postcondition={"state_files": {PLAN: value}}) for value in FILES),
+    *(published(precondition={"state_files": {PLAN: value}}, postcondition={"error": True}) for value in EMPTY),
     published(precondition={"state_files": {"{STATE_ROOT}/tasks.json": {"goal": ""}}}, postcondition={"error": False}),
     published(postcondition={"error": True, "error_contains": "No"}),
     published(postcondition={"error_contains": ""}),
