@@ -41,10 +41,15 @@ PARSED = {"orjson": "the same history through orjson", "json": "the same history
 FIRST_WRITTEN = "the same files and folders written, synced, renamed"
 LOADED = "its modules loaded by bare Python"
 BARE_CROWD = "8 bare processes: lock, read, json, write, sync, rename"
-LIMITS = (PYTHON, LOADED, FIRST_WRITTEN, WRITTEN, PIPED, COPIED, READ, *PARSED.values(), ORJSON, JSON, BARE_CROWD)
+BARE_HARNESS = "8 bare workers: the harness"
+BARE_CHECKED = "8 bare workers: the harness and both checks"
+LIMITS = (
+    *(PYTHON, LOADED, FIRST_WRITTEN, WRITTEN, PIPED, COPIED, READ, *PARSED.values(), ORJSON, JSON, BARE_CROWD),
+    BARE_CHECKED,
+)
 OWN_100 = "ours at 100 cycles"
-ONE_SECOND, FIVE_MS = BOUNDS = ("one second", "5 ms")
-"""Goals in seconds: series of one fixed value."""
+ONE_SECOND, FIVE_MS, OVERHEAD, SIXTY_MB = BOUNDS = ("one second", "5 ms", "0.3 s", "60 MB")
+"""Goals in units: series of one fixed value."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,16 @@ ROWS: tuple[Row, ...] = (
     *(
         Row(f"status-line-{size}", "status", f"status --line, {size} tasks, a process", "ms", (Goal(PYTHON, 3.0),))
         for size in STATUS_SIZES
+    ),
+    Row("run-attempt", "run", "run: an attempt beside its session, 20 000 files, p95", "ms", (Goal(OVERHEAD, 1.0),)),
+    Row("run-merged", "run", "run: the same, to the end of its task with its merge", "ms"),
+    Row("run-memory", "run", "run: executor with 8 attempts, at most", "MB", (Goal(SIXTY_MB, 1.0),)),
+    Row(
+        "run-tasks",
+        "run",
+        "run: 200 tasks of 50 ms, 8 jobs",
+        "tasks/s",
+        (Goal(BARE_HARNESS, 0.7, at_least=True),),
     ),
     Row("status", "status", "status, 200 tasks, 1 000 closed, a process", "ms", (Goal(BACKLOG, 0.25),)),
 )

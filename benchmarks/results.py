@@ -28,6 +28,7 @@ _CODE = (
     "benchmarks/bare.py",
     "benchmarks/client.py",
     "benchmarks/disk.py",
+    "benchmarks/run.py",
     "benchmarks/data/*.py",
     "benchmarks/peers/*.py",
     "benchmarks/scenarios/*.py",

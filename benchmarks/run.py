@@ -1,8 +1,9 @@
 """Measure what `nexus-mcp run` adds to its harness: `python -m benchmarks.run [--files N] [--tasks N] [--jobs N]`.
 
-Three figures: the overhead of an attempt (worktree, log, commit, checks' start, merge) besides the session itself, the
-memory of the executor, and how near many short tasks come to the ideal of `tasks × session / jobs`. The harness is a
-shell command that writes a file and sleeps.
+The harness is a shell command that writes a file and sleeps. Printed as JSON: the overhead of an attempt besides its
+session (from its plan to its judgement; and to the end of its task, with the merge), the tasks per second, and the
+memory of the executor. Beside them, in the same process and before and after the run, the same number of the same
+commands, started by as many workers that do nothing else; once alone, and once with the two checks of each task.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import argparse
 import asyncio
 import json
 import os
-import resource
 import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import percentile
+from benchmarks.memory import peak
 from nexus_mcp.catalog.load import load
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import begun
@@ -31,7 +35,10 @@ from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
 
 SESSION_S = 0.05
-GOALS = {"overhead_p95_s": 0.3, "executor_mib": 60, "share_of_ideal": 0.7}
+_SCRIPT = f'echo $NEXUS_TASK > new-$NEXUS_TASK; sleep {SESSION_S}; echo \'{{"kind": "done"}}\''
+SESSION = ("/bin/sh", "-c", _SCRIPT)
+CHECK = ("/bin/sh", "-c", "true")
+_STAMP = "2026-01-01T00:00:00.000Z"
 
 
 def make(folder: Path, files: int, number: int) -> Path:
@@ -50,27 +57,37 @@ def make(folder: Path, files: int, number: int) -> Path:
         subprocess.run(["git", "config", name, value], cwd=root, check=True)
     document = task_list.empty()
     document["tasks"] = [
-        {"id": n, "title": f"Task {n}", "context": "c", "status": "pending", "deps": [], "created_at": _stamp()}
+        {"id": n, "title": f"Task {n}", "context": "c", "status": "pending", "deps": [], "created_at": _STAMP}
         for n in range(1, number + 1)
     ]
     (root / ".nexus" / "state" / "tasks.json").write_text(json.dumps(document, indent=2))
     return root
 
 
-def _stamp() -> str:
-    return "2026-01-01T00:00:00.000Z"
+def bare(folder: Path, number: int, jobs: int, commands: Sequence[Sequence[str]] = (SESSION,)) -> float:
+    """Return the seconds that `jobs` workers need for `number` times these commands, one after the other."""
+    folder.mkdir(exist_ok=True)
+    environ = {**os.environ, "NEXUS_TASK": "1"}
+
+    def work(_: int) -> None:
+        for command in commands:
+            subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(jobs) as workers:
+        list(workers.map(work, range(number)))
+    return time.monotonic() - began
 
 
 async def measure(root: Path, worktrees: Path, jobs: int) -> dict[str, Any]:
     """Run the list, and return the figures."""
-    script = f'echo $NEXUS_TASK > new-$NEXUS_TASK; sleep {SESSION_S}; echo \'{{"kind": "done"}}\''
-    template = {"command": ["/bin/sh", "-c", script], "format": "jsonl"}
+    template = {"command": list(SESSION), "format": "jsonl"}
     config = RunConfig.model_validate(
         {
             "harness": "bench",
             "drivers": {"bench": template},
             "worktrees": str(worktrees),
-            "checks": {"test": "true"},
+            "checks": {"test": CHECK[2]},
             "review": {},
             "jobs": jobs,
         }
@@ -84,44 +101,56 @@ async def measure(root: Path, worktrees: Path, jobs: int) -> dict[str, Any]:
         result = await execute(run, Front())
         took = time.monotonic() - began
         log = list(run.log.events)
+    times = _times(log)
     assert result.status == "completed", result
-    overheads = sorted(_overheads(log))
-    number = len(overheads)
     return {
-        "tasks": number,
+        "tasks": len(times),
         "jobs": jobs,
         "seconds": round(took, 2),
-        "overhead_median_s": round(statistics.median(overheads), 3),
-        "overhead_p95_s": round(overheads[min(number - 1, int(number * 0.95))], 3),
-        "executor_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-        "share_of_ideal": round(number * SESSION_S / jobs / took, 3),
+        **_overheads("judged", times),
+        **_overheads("task_done", times),
+        "executor_mb": round(peak(os.getpid()), 1),
     }
 
 
-def _overheads(log: list[ev.AnyEvent]) -> list[float]:
-    """Return for each attempt the seconds from its plan to the end of its task, without those of its session."""
+def _times(log: list[ev.AnyEvent]) -> list[dict[str, float]]:
+    """Return for each task the seconds of its events, by their types."""
     found: dict[int, dict[str, float]] = {}
     for event in log:
         if event.task is not None:
             found.setdefault(event.task, {})[event.type] = datetime.fromisoformat(event.at).timestamp()
-    return [
-        times["task_done"] - times["attempt_planned"] - (times["process_ended"] - times["process_started"])
-        for times in found.values()
+    return list(found.values())
+
+
+def _overheads(end: str, times: list[dict[str, float]]) -> dict[str, float]:
+    """Return median, 95th percentile and maximum of the milliseconds from plan to `end`, without the session."""
+    found = [
+        1000 * (one[end] - one["attempt_planned"] - (one["process_ended"] - one["process_started"])) for one in times
     ]
+    shown = {"median": statistics.median(found), "p95": percentile(found, 0.95), "max": max(found)}
+    return {f"{end}_{name}_ms": round(value, 1) for name, value in shown.items()}
 
 
 def main() -> None:
-    """Print the figures as JSON, each with its goal."""
+    """Print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--tasks", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--folder", type=Path, help="where the repository is made")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="nexus-bench-run-") as folder:
-        os.environ["XDG_STATE_HOME"] = folder
-        root = make(Path(folder), chosen.files, chosen.tasks)
-        figures = asyncio.run(measure(root, Path(folder) / "worktrees", chosen.jobs))
-    print(json.dumps({"files": chosen.files, **figures, "goals": GOALS}, indent=2))
+    number, jobs = chosen.tasks, chosen.jobs
+    with tempfile.TemporaryDirectory(prefix="nexus-bench-run-", dir=chosen.folder) as name:
+        folder = Path(name)
+        os.environ["XDG_STATE_HOME"] = name
+        root = make(folder, chosen.files, number)
+        os.sync()
+        ideal, checked = bare(folder / "a", number, jobs), bare(folder / "b", number, jobs, (SESSION, CHECK, CHECK))
+        figures = asyncio.run(measure(root, folder / "worktrees", jobs))
+        after = bare(folder / "c", number, jobs), bare(folder / "d", number, jobs, (SESSION, CHECK, CHECK))
+    figures |= {"bare_s": round((ideal + after[0]) / 2, 3), "bare_checked_s": round((checked + after[1]) / 2, 3)}
+    figures["share_of_bare"] = round(figures["bare_s"] / figures["seconds"], 3)
+    print(json.dumps({"files": chosen.files, **figures}, indent=2))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.goals import HISTORY_PARTS, PARTS
-from benchmarks.scenarios import crowd, history, hook, limits, native, start, status, tasks
+from benchmarks.scenarios import crowd, history, hook, limits, native, runs, start, status, tasks
 from benchmarks.scenarios.bench import Bench
 
 
@@ -27,6 +27,7 @@ SCENARIOS: dict[str, Scenario] = {
     "tasks": Scenario(frozenset({"tasks"}), 5, lambda bench: tasks.run(bench, count=10_000, calls=2)),
     "hook": Scenario(frozenset({"hook"}), 15, hook.run),
     "native": Scenario(frozenset({"native"}), 15, native.run),
+    "run": Scenario(frozenset({"run"}), 1, runs.run),
     "status": Scenario(frozenset({"status"}), 31, status.run),
     "limits": Scenario(frozenset(PARTS), 5, limits.run),
 }

@@ -18,6 +18,7 @@ from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
 from nexus_mcp.run.config import guards_from
 from nexus_mcp.run.drivers.definition import SessionRequest
 from nexus_mcp.run.git import Git
+from nexus_mcp.run.git_files import has_commit_hooks
 from nexus_mcp.run.judging import UNJUDGED, Facts, has_failed, judge
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.processes import end_orphan
@@ -132,7 +133,8 @@ class Attempts:
     async def _worktree(self, record: AttemptRecord) -> None:
         run, number = self.run, record.attempt.number
         repository = run.repository
-        path = await repository.add(self.id, number, record.base, run.config.link)
+        await run.log.flushed()
+        path = await run.pool.take(self.id, number, record.base, run.config.link)
         fence = run.state.seq
         lease = {"run": run.state.run, "task": self.id, "attempt": number, "fence": fence}
         write_lease(await repository.admin_of(path), lease)
@@ -179,6 +181,7 @@ class Attempts:
             place = Place(
                 *(run.driver(self._harness(record, request.role)), request, folder, self.id, record.attempt.number),
                 *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
+                flushed=run.log.flushed,
                 wrap=await self._sandbox(request),
                 redactor=run.redactor,
                 is_forbidden=self._judge_of_tools(request),
@@ -233,6 +236,8 @@ class Attempts:
         """Return whether the repository's commit hooks may run: False if they are in the worktree and the attempt
         changed them.
         """
+        if not await has_commit_hooks(self.run.repository.root):
+            return False
         git = Git(record.worktree)
         # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
         _, path = await Git(record.worktree, hooks=True).run("config", "--path", "core.hooksPath", check=False)
@@ -254,12 +259,13 @@ class Attempts:
         commit, refused = await repository.collect(
             record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks
         )
-        files = await repository.changed(before, commit)
+        files, diff = await repository.changed(before, commit)
         self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
-        code, diff = await repository.git.run("diff", "--no-color", "--binary", record.base, commit, check=False)
-        if code == 0 and len(diff) < _DIFF_LIMIT:
+        if before != record.base:
+            _, diff = await repository.changed(record.base, commit)
+        if len(diff) < _DIFF_LIMIT:
             with self._folder() as folder:
-                write_file(folder, "diff.patch", run_bytes(self.run, diff))
+                write_file(folder, "diff.patch", run_bytes(self.run, diff), is_kept=False)
 
     async def _checks(self, record: AttemptRecord) -> None:
         results = await self.check(record.worktree)
@@ -391,7 +397,8 @@ class Attempts:
     def _write(self, name: str, value: Any) -> None:
         """Write a file for people into the folder of the attempt; the log has the same facts."""
         with self._folder() as folder:
-            write_file(folder, name, run_bytes(self.run, json.dumps(value, ensure_ascii=False, indent=2)))
+            data = run_bytes(self.run, json.dumps(value, ensure_ascii=False, indent=2))
+            write_file(folder, name, data, is_kept=False)
 
     def _folder(self) -> Folder:
         """Open the folder of the attempt, created if absent."""
@@ -422,8 +429,23 @@ def _check_event(result: CheckResult, *, known: bool) -> ev.Check:
     )
 
 
-def files_of(tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str) -> dict[int, list[str]]:
-    """Map each task id to the paths of its files: those in the task's texts, and those that the extension file adds."""
-    from nexus_mcp.catalog.target_files import of_task
+class FilesOfTasks:
+    """The paths that each task is about; the texts of a task are read again only if they changed."""
 
-    return {task["id"]: [*of_task(task, root), *extension.get(task["id"], ())] for task in tasks}
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[dict[str, Any], list[str]]] = {}
+
+    def of(
+        self, tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str
+    ) -> dict[int, list[str]]:
+        """Return for each task the paths in its texts, and those that the extension file adds."""
+        from nexus_mcp.catalog.target_files import FIELDS, of_task
+
+        found = {}
+        for task in tasks:
+            texts = {name: task.get(name) for name in FIELDS}
+            known = self._known.get(task["id"])
+            if known is None or known[0] != texts:
+                known = self._known[task["id"]] = (texts, of_task(task, root))
+            found[task["id"]] = [*known[1], *extension.get(task["id"], ())]
+        return found

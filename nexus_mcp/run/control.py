@@ -31,7 +31,10 @@ def has_requests(run: Folder) -> bool:
 
 def take(run: Folder) -> Iterator[dict[str, Any]]:
     """Yield each request, oldest first, and remove it before the next one. Raise StorageError."""
-    with run.make(CONTROL)[0] as folder:
+    folder = run.child(CONTROL)
+    if folder is None:
+        return
+    with folder:
         for name in _names(folder):
             try:
                 value = json.loads(folder.read(name, _LIMIT) or b"")

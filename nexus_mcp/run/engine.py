@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run import control, routing
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.attempts import Attempts, files_of
+from nexus_mcp.run.attempts import Attempts, FilesOfTasks
 from nexus_mcp.run.checkout_guard import CheckoutChanged
+from nexus_mcp.run.child_watcher import watch_children
 from nexus_mcp.run.decide import Action, Ask, Complete, Fail, Limits, Mend, Merge, Pause, Start, Task, decide
 from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.merging import merge, take_integration
@@ -72,16 +73,19 @@ class LocalEngine:
         self._has_tests = has_tests
         self._working: dict[int, asyncio.Task[None]] = {}
         self._questions = Questions(run)
+        self._files = FilesOfTasks()
         self._is_over = False
         self._fault: BaseException | None = None
         self.status_paths: list[StatusPath] = []
         self.more_files: Callable[[], Mapping[int, Sequence[str]]] = dict
         run.listeners.append(self._listen)
+        watch_children()
 
     async def work(self) -> ev.RunStatus:
         """Work until nothing is ready and nothing runs, and return the status. Raise NexusError as the store does."""
         run = self.run
         try:
+            await run.repository.writer.open(run.repository.git)
             while True:
                 self._control()
                 self._watch_list()
@@ -89,23 +93,28 @@ class LocalEngine:
                     self._start_ready()
                 if not self._working or run.stop.is_set():
                     break
+                await run.log.flushed()
                 await asyncio.wait(self._working.values(), timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 self._reap()
                 await self._see_hand_edits()
                 self._watch_cost()
         finally:
             await self._end_all()
+            await run.pool.close()
+            await run.repository.writer.close()
         if self._fault is not None:
             raise self._fault
         return self._status()
 
     def _start_ready(self) -> None:
         run = self.run
+        if len(self._working) >= run.config.jobs:
+            return
         document = run.tasks()
         found = plan(
             document["tasks"],
             run.state,
-            files_of(document["tasks"], dict(self.more_files()), run.workspace.root),
+            self._files.of(document["tasks"], dict(self.more_files()), run.workspace.root),
             chosen=run.options.tasks,
             is_isolated=True,  # docs/decisions/0112
         )
@@ -162,7 +171,7 @@ class LocalEngine:
             case Merge():
                 await merge(attempts)
             case Complete():
-                self._complete(id_)
+                await self._complete(id_)
                 await self._clean(attempts)
                 return False
             case Pause():
@@ -228,7 +237,8 @@ class LocalEngine:
         number = attempts.record.attempt.number
         self.run.emit(ev.Mended(findings=action.findings, task=attempts.id, attempt=number))
 
-    def _complete(self, id_: int) -> None:
+    async def _complete(self, id_: int) -> None:
+        await self.run.log.flushed()
         self._set_status(id_, COMPLETED)
         self.run.emit(ev.TaskDone(task=id_))
 
@@ -236,7 +246,7 @@ class LocalEngine:
         """Remove the worktrees of a task whose work is merged; their branches stay."""
         for record in self.run.state.task(attempts.id).attempts:
             if record.worktree and (record is attempts.record or record.attempt.is_merged):
-                await self.run.repository.remove(record.worktree)
+                await self.run.pool.give_back(record.worktree)
 
     def _pause(self, id_: int, reason: str) -> None:
         self.run.emit(ev.TaskPaused(task=id_, reason=reason or "A person is needed."))
@@ -281,8 +291,9 @@ class LocalEngine:
 
     async def _see_hand_edits(self) -> None:
         """End the attempt of a task that a person completed; its work stays on its branch and is never merged."""
+        tasks = {task["id"]: task for task in self.run.tasks()["tasks"]}
         for id_, working in list(self._working.items()):
-            task = self.run.task(id_)
+            task = tasks.get(id_)
             record = self.run.state.task(id_)
             if task is not None and task["status"] == COMPLETED and record.state == "running":
                 working.cancel()
@@ -389,6 +400,6 @@ class LocalEngine:
         made = status_file(self.run.state, tasks, self.run.config, times.stamp(time.time()), feature=document["goal"])
         data = made.model_dump_json(indent=2).encode() + b"\n"
         with suppress(StorageError):  # the log is the truth; the next event writes the status again
-            write_file(self.run.folder, STATUS, data)
+            write_file(self.run.folder, STATUS, data, is_kept=False)
         for path in self.status_paths:
             path.write(data)

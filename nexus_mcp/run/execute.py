@@ -19,6 +19,7 @@ from nexus_mcp.run import final_merge, report, routing
 from nexus_mcp.run.begin import measure_baseline
 from nexus_mcp.run.checkout_guard import UNSEEN, CheckoutChanged, changed_unseen
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
+from nexus_mcp.run.child_watcher import watch_children
 from nexus_mcp.run.cleaning import drop_old_runs
 from nexus_mcp.run.engine import LocalEngine
 from nexus_mcp.run.leases import Leases
@@ -28,6 +29,7 @@ from nexus_mcp.run.run_folder import HEADER, read_json
 from nexus_mcp.run.setup import CLIENT, Run
 from nexus_mcp.run.status_path import StatusPath
 from nexus_mcp.state.oplog import By
+from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.store.folder import Folder
 
 NOT_MERGED = "not merged"
@@ -72,6 +74,7 @@ async def execute(run: Run, front: Front, *, signalled: Callable[[], bool] = boo
 
 
 async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[], bool]) -> Result:
+    watch_children()
     registry, leases = Registry(state, run), Leases(state, run)
     await registry.end_orphans()
     leases.begin()
@@ -82,7 +85,10 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
     engine.more_files = leases.files
     engine.write_status()
     async with _beating(engine):
-        return await _worked(run, front, state, engine, signalled)
+        try:
+            return await _worked(run, front, state, engine, signalled)
+        finally:
+            leases.write()
 
 
 @asynccontextmanager
@@ -107,6 +113,8 @@ async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, si
     if changed:
         run.emit(ev.Paused(reason=str(CheckoutChanged(changed, UNSEEN))))
     else:  # git and the checks would follow a changed configuration
+        left = [task for task in run.tasks()["tasks"] if task["status"] != COMPLETED]
+        await run.pool.begin(min(run.config.jobs, len(left)))
         await _unless_stopped(run, measure_baseline(run))
         front.baseline(of_checks(run.baseline, run.config))
     await user_hook(run, "on-start", {})
@@ -150,7 +158,8 @@ async def _unless_stopped(run: Run, work: Coroutine[Any, Any, None]) -> None:
 
 async def _last_checks(run: Run) -> str:
     """Return why the checks fail on the whole integration branch, "" if they pass."""
-    path = await run.repository.integration_worktree()
+    repository = run.repository
+    path = await repository.check_out(await repository.head(f"refs/heads/{repository.integration}"))
     environ = environment(tuple(run.config.strip_env))
     for name, command in run.config.active_checks().items():
         found: CheckResult = await run_check(name, command, path, environ, run.config.check_timeout_s)

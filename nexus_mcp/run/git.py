@@ -30,13 +30,18 @@ class Git:
     hooks: bool = False
 
     async def run(
-        self, *words: str, stdin: bytes | None = None, environ: Mapping[str, str] | None = None, check: bool = True
+        self,
+        *words: str,
+        stdin: bytes | None = None,
+        environ: Mapping[str, str] | None = None,
+        check: bool = True,
+        is_quiet: bool = False,
     ) -> tuple[int, str]:
-        """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0."""
-        options = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0"]
-        options += [] if self.hooks else ["-c", f"core.hooksPath={os.devnull}"]
+        """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0; with `is_quiet`
+        also if it warned of something.
+        """
         process = await asyncio.create_subprocess_exec(
-            *("git", *options, *words),
+            *("git", *options(hooks=self.hooks), *words),
             cwd=self.folder,
             env={**environment(), **(environ or {})},
             stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
@@ -51,7 +56,7 @@ class Git:
                 await process.wait()
             raise
         code = process.returncode or 0
-        if check and code:
+        if check and (code or (is_quiet and err)):
             raise GitFailed(words, code, (err or out).decode(errors="replace"))
         return code, out.decode(errors="surrogateescape")
 
@@ -62,6 +67,12 @@ class Git:
     async def names(self, *words: str) -> list[str]:
         """Return the paths that `git WORDS -z` prints. Raise GitFailed."""
         return [name for name in (await self.run(*words, "-z"))[1].split("\0") if name]
+
+
+def options(*, hooks: bool) -> list[str]:
+    """Return the options of each call of git; without `hooks` no hook of the repository runs."""
+    found = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]
+    return found if hooks else [*found, "-c", f"core.hooksPath={os.devnull}"]
 
 
 def environment() -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.setup import Run
 from nexus_mcp.store import tasks_extension
@@ -14,19 +16,29 @@ _CHANGES = (*_BEGINS, ev.Judged, ev.TaskDone, ev.TaskFailed, ev.TaskPaused, ev.T
 _ENDS = (ev.TaskDone, ev.TaskFailed, ev.TaskPaused, ev.TaskBlocked, ev.TaskSkipped)
 
 
+_WAIT_S = 0.25
+
+
 class Leases:
-    """The leases of a run, as a listener of its events."""
+    """The leases of a run, as a listener of its events. Changes that come at nearly the same time are written at once:
+    the file is for others to see, and the log has the same facts.
+    """
 
     def __init__(self, state: Folder, run: Run) -> None:
         self._state = state
         self._run = run
+        self._waiting: dict[int, dict[str, Any]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._fault: NexusError | None = None
 
     def begin(self) -> None:
         """Free all leases: this executor holds the lock, so the others are dead. Raise StateError, StorageError."""
         tasks_extension.free(self._state)
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Update the lease that the event changes. Raise StateError, StorageError."""
+        """Write what the event changes, a moment later. Raise the StateError or StorageError of an earlier write."""
+        if self._fault is not None:
+            raise self._fault
         if not isinstance(event, _CHANGES) or event.task is None:
             return
         record = self._run.state.task(event.task)
@@ -38,7 +50,24 @@ class Leases:
         elif isinstance(event, _BEGINS) and record.last is not None:
             number, fence = record.last.attempt.number, record.last.fence
             fields[tasks_extension.LEASE] = {"run": self._run.state.run, "attempt": number, "fence": fence}
-        tasks_extension.put(self._state, {event.task: fields})
+        self._waiting[event.task] = {**self._waiting.get(event.task, {}), **fields}
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_WAIT_S, self._write_later)
+
+    def write(self) -> None:
+        """Write the changes that wait. Raise StateError, StorageError."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        changes, self._waiting = self._waiting, {}
+        if changes:
+            tasks_extension.put(self._state, changes)
+
+    def _write_later(self) -> None:
+        try:
+            self.write()
+        except NexusError as error:
+            self._fault = error
 
     def files(self) -> dict[int, list[str]]:
         """Return the paths that a person added to tasks. Raise StateError, StorageError."""

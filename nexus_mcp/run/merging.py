@@ -33,9 +33,6 @@ async def merge(attempts: Attempts) -> None:
         # it.
         if old != expected and not await repository.is_merge_of(old, expected, record.commit):
             raise CheckoutChanged(["integration branch"])
-        if await repository.is_ancestor(record.commit, old):
-            emit(ev.Merged(commit=old))
-            return
         if record.phase != "merge":
             emit(ev.PhaseBegun(phase="merge"))
         new, files = await repository.merge(record.commit, _message(attempts, record))
@@ -44,14 +41,18 @@ async def merge(attempts: Attempts) -> None:
             reason = f"The merge into the integration branch conflicts in {', '.join(files[:20])}."
             emit(judged(Outcome("merge-conflict", reason)))
             return
+        if new == old:
+            emit(ev.Merged(commit=old))
+            return
         if run.config.regression == "each" and attempts.has_checks(record):
-            results = await attempts.check(await repository.integration_worktree())
+            results = await attempts.check(await repository.check_out(new))
             failing = [result for result, known in results if not result.ok and not known]
             if failing:
                 reason = "\n\n".join(f"{one.name} fails after the merge:\n{one.output}" for one in failing)
                 emit(judged(Outcome("regression", reason)))
                 return
             _ratchet(run.baseline, [result for result, _ in results])
+        await run.log.flushed()
         await repository.publish(old, new)
         emit(ev.Merged(commit=new))
 

@@ -170,3 +170,29 @@ async def end_orphan(pid: int, create_time: float, wait_s: float = TERM_WAIT_S) 
         waited += 0.05
     _signal(pid, signal.SIGKILL)
     return True
+
+
+def works_in(*folders: str) -> bool:
+    """Return whether a process of this user works in one of the folders, or was started for it by its variable."""
+    variables = {f"NEXUS_WORKTREE={folder}".encode() for folder in folders}
+    inside = tuple(os.path.join(folder, "") for folder in folders)
+    if not os.path.isdir("/proc/self"):
+        return any(_works_in(process, inside) for process in psutil.process_iter())
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.path.join(os.readlink(f"/proc/{pid}/cwd"), "").startswith(inside):
+                return True
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if not variables.isdisjoint(file.read().split(b"\0")):
+                    return True
+        except OSError:  # it ended, or belongs to another user
+            continue
+    return False
+
+
+def _works_in(process: psutil.Process, inside: Sequence[str]) -> bool:
+    try:
+        places = (process.cwd(), process.environ().get("NEXUS_WORKTREE", ""))
+    except psutil.Error:
+        return False
+    return any(os.path.join(place, "").startswith(tuple(inside)) for place in places)

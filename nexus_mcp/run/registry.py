@@ -38,7 +38,7 @@ class Registry:
         return ended
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Add a process that started, and remove one that ended. Raise StorageError."""
+        """Add a process that started, and forget one that ended: the next write leaves it out. Raise StorageError."""
         if isinstance(event, ev.ProcessStarted) and event.pid:
             record = self._run.state.task(event.task or 0).last
             row = {
@@ -54,7 +54,9 @@ class Registry:
             self._write([*self._rows, row])
         elif isinstance(event, ev.ProcessEnded):
             about = (event.task, event.attempt)
-            self._write([row for row in self._rows if (row["task"], row["attempt"]) != about])
+            self._rows = [row for row in self._rows if (row["task"], row["attempt"]) != about]
+        elif isinstance(event, ev.RunEnded):
+            self._write([])
 
     def _write(self, kept: list[dict[str, Any]]) -> None:
         self._rows = kept

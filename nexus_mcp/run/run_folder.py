@@ -6,9 +6,11 @@ prompts, transcripts and diffs.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,8 +36,13 @@ LOG_LIMIT = 256 << 20
 _SMALL = 16 << 20
 _TRIES, _PAUSE = 10, 0.02
 _SHOWN = 40
-_UNSYNCED = frozenset(("usage", "session", "phase", "guard", "checkout"))
-"""Events that describe no effect: a power cut may take them, up to the next event that is synced."""
+_LATER = frozenset(
+    (
+        *("usage", "session", "phase", "guard", "task_ready", "worktree_made", "process_ended", "collected", "check"),
+        *("checkout", "verdict", "attempt_planned", "process_started", "judged", "merged", "task_done"),
+    )
+)
+"""Events that are on disk only after `flushed`: before the effect that they announce, and soon in any case."""
 
 
 class RunBusy(NexusError):
@@ -111,7 +118,9 @@ class RunLock:
 
 
 class EventLog:
-    """The log of one run, open to append. `append` returns when the event is on disk, unless it describes no effect."""
+    """The log of one run, open to append. `append` returns when the event is in the file, and for most events on disk;
+    `flushed` returns when all of them are on disk.
+    """
 
     def __init__(self, folder: Folder) -> None:
         """Open the log in the folder of the run. Raise StorageError, PathRefused."""
@@ -119,6 +128,9 @@ class EventLog:
         self.events, self.torn = read_log(folder)
         self.unknown = unknown_types(folder) if self.torn else []
         self._seq = self.events[-1].seq if self.events else 0
+        self._synced = self._seq
+        self._syncing: asyncio.Future[None] | None = None
+        self._in_use = threading.Lock()  # held while a thread syncs the file
         self._is_torn = False  # a write failed, so the file may end within a line
         try:
             self._fd = folder.open(LOG, os.O_RDWR | os.O_APPEND | os.O_CREAT, PRIVATE)
@@ -137,17 +149,37 @@ class EventLog:
             # Behind a torn line the event could not be read, although it was acknowledged: it gets a new line.
             atomic.write_all(self._fd, b"\n" * self._is_torn + render(made))
             self._is_torn = False
-            if getattr(made, "type", "") not in _UNSYNCED:
-                os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+            if getattr(made, "type", "") not in _LATER:
+                self._sync()
         except OSError as error:
             self._is_torn = True
             raise LogLost(self._shown, reason(error)) from error
         self.events.append(made)  # type: ignore[arg-type]
         return made  # type: ignore[return-value]
 
+    async def flushed(self) -> None:
+        """Return when each event so far is on disk. Calls at the same time share one sync. Raise LogLost."""
+        wanted = self._seq
+        while self._synced < wanted:
+            if self._syncing is None or self._syncing.done():
+                self._syncing = asyncio.ensure_future(asyncio.to_thread(self._sync))
+            try:
+                await asyncio.shield(self._syncing)
+            except OSError as error:
+                raise LogLost(self._shown, reason(error)) from error
+
+    def _sync(self) -> None:
+        """Sync the file. Raise OSError."""
+        with self._in_use:
+            upto = self._seq
+            os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+            self._synced = max(self._synced, upto)
+
     def close(self) -> None:
         """Close the file."""
-        close_fd(self._fd)
+        with self._in_use:
+            close_fd(self._fd)
+            self._fd = -1
 
     def __enter__(self) -> Self:
         return self
@@ -202,16 +234,19 @@ def run_folder(state: Folder, run: str, *, create: bool = False) -> Iterator[Fol
             yield folder
 
 
-def write_json(folder: Folder, name: str, value: Any) -> None:
-    """Write a small JSON file, whole or not at all. Raise StorageError."""
+def write_json(folder: Folder, name: str, value: Any, *, is_kept: bool = True) -> None:
+    """Write a small JSON file, whole or not at all; `is_kept` is as in `write_file`. Raise StorageError."""
     data = (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "backslashreplace")
-    write_file(folder, name, data)
+    write_file(folder, name, data, is_kept=is_kept)
 
 
-def write_file(folder: Folder, name: str, data: bytes) -> None:
-    """Write a small private file, whole or not at all. Raise StorageError."""
+def write_file(folder: Folder, name: str, data: bytes, *, is_kept: bool = True) -> None:
+    """Write a small private file, whole or not at all. Raise StorageError.
+
+    A power cut may take a file that is not `is_kept`: one for people, which says what the log has, too.
+    """
     try:
-        atomic.replace(folder, name, [data], mode=PRIVATE, confirmed=False)
+        atomic.replace(folder, name, [data], mode=PRIVATE, confirmed=False, synced=is_kept)
     except OSError as error:
         raise StorageError(folder.show(name), "write", reason(error)) from error
 

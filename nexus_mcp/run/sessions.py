@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -60,8 +60,8 @@ class Result:
 class Place:
     """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for.
 
-    `wrap` puts the words of the command into a sandbox; `redactor` keeps secrets out of what is written. `is_forbidden`
-    returns whether the agent may not use a tool.
+    `flushed` returns when the events are on disk. `wrap` puts the words of the command into a sandbox; `redactor` keeps
+    secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool.
     """
 
     driver: Driver
@@ -72,6 +72,7 @@ class Place:
     guards: Guards
     timeout_s: float
     environ: dict[str, str]
+    flushed: Callable[[], Awaitable[None]]
     wrap: Callable[[Sequence[str]], tuple[str, ...]] = tuple
     redactor: Redactor = field(default_factory=Redactor)
     is_forbidden: Callable[[str], bool] = lambda _: False
@@ -90,12 +91,14 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     except OSError as error:
         raise StorageError(place.request.scratch, "write", reason(error)) from error
     words = place.redactor.value(list(command.words))
-    write_json(place.folder, "command.json", {"words": words, "files": sorted(command.files)})
+    shown = {"words": words, "files": sorted(command.files)}
+    write_json(place.folder, "command.json", shown, is_kept=False)
 
     def tell(event: ev.Event) -> None:
         emit(event.model_copy(update={"task": place.task, "attempt": place.attempt}))
 
-    write_file(place.folder, "brief.md", place.redactor.data(place.request.prompt.encode("utf-8", "backslashreplace")))
+    brief = place.redactor.data(place.request.prompt.encode("utf-8", "backslashreplace"))
+    write_file(place.folder, "brief.md", brief, is_kept=False)
     environ = {**place.environ, **command.environ}
     role, agent = place.request.role, place.request.agent
     try:
@@ -108,6 +111,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     try:
         tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
         following = _Following(place, tell)
+        await place.flushed()
         process.release()
         feeding = asyncio.create_task(process.feed(command.stdin))
         await _follow(process, following, stop)
@@ -128,7 +132,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     result.forbidden = following.forbidden_tools()
     result.code, result.signal = await process.wait()
     message = place.redactor.text(result.last_message)
-    write_file(place.folder, "last_message.md", message.encode("utf-8", "backslashreplace"))
+    write_file(place.folder, "last_message.md", message.encode("utf-8", "backslashreplace"), is_kept=bool(message))
     failure = place.driver.failure(result.code, f"{result.error}\n{result.stderr}") if result.code != 0 else None
     tell(
         ev.ProcessEnded(

@@ -14,6 +14,7 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig, Strategy
 from nexus_mcp.run.drivers import driver
+from nexus_mcp.run.pool import Pool
 from nexus_mcp.run.projection import RunRecord, apply, project
 from nexus_mcp.run.redaction import Redactor
 
@@ -74,11 +75,13 @@ class Run:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     merging: asyncio.Lock = field(default_factory=asyncio.Lock)
     redactor: Redactor = field(init=False)
+    pool: Pool = field(init=False)
     state: RunRecord = field(init=False)
 
     def __post_init__(self) -> None:
         self.redactor = Redactor(root=self.workspace.root, links=self.config.link)
         self.state = project(self.log.events)
+        self.pool = Pool(self.repository)
 
     def emit(self, event: ev.Event) -> ev.AnyEvent:
         """Add an event to the log, without secrets, and to the state. Raise StorageError; then nothing has changed."""

@@ -6,34 +6,41 @@ Each attempt has the branch `nexus/<run>/<task>-<n>` in a worktree of its own; a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.run.commits import commit_index, merged, plain_head
 from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_files import RUN_REFS, folders, has_commit_hooks, staged
+from nexus_mcp.run.git_writer import Writer
 
 LEASE = "nexus-lease"
 VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
-_ZERO = "0" * 40
 _ESCAPE = "\\"
-_FOLDERS: dict[str, tuple[str, str]] = {}
-"""Checkout -> (git's common folder, git's folder of this checkout). They never change, and asking git each time would
-start a process.
-"""
+_VERSION: list[tuple[int, ...]] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The user's repository at `root`, and the folder `worktrees` for those of the run `run`."""
+    """The user's repository at `root`, and the folder `worktrees` for those of the run `run`.
+
+    `one_by_one` is held while a worktree is added or pruned: git reads those of all then, and fails over one that is
+    half made.
+    """
 
     root: str
     run: str
     worktrees: str
+    one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+    writer: Writer = field(default_factory=Writer, compare=False)
 
     @property
     def git(self) -> Git:
@@ -55,6 +62,9 @@ class Repository:
 
     async def head(self, ref: str) -> str:
         """Return the commit of a ref, "" if there is none."""
+        found = (await folders(self.root)).ref(ref) if ref.startswith(RUN_REFS) else None
+        if found is not None:
+            return found
         code, out = await self.git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", check=False)
         return out.strip() if code == 0 else ""
 
@@ -66,15 +76,24 @@ class Repository:
         """
         path, branch = self.path(f"{task}-{attempt}"), self.branch(task, attempt)
         if not os.path.exists(os.path.join(path, ".git")):
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            await self.git.run("worktree", "prune")
             if await self.head(f"refs/heads/{branch}"):
-                await self.git.run("worktree", "add", "--quiet", "--force", path, branch)
+                await self.add_worktree("--force", path, branch)
             else:
-                await self.git.run("worktree", "add", "--quiet", "-b", branch, path, base)
+                await self.add_worktree("-b", branch, path, base)
+        self.link_all(path, links)
+        return path
+
+    async def add_worktree(self, *words: str) -> None:
+        """Call `git worktree add WORDS`. Raise GitFailed."""
+        os.makedirs(self.path(""), mode=0o700, exist_ok=True)
+        async with self.one_by_one:
+            await self.git.run("worktree", "prune")
+            await self.git.run("worktree", "add", "--quiet", *words)
+
+    def link_all(self, path: str, links: Sequence[str]) -> None:
+        """Give a worktree symbolic links to paths of the user's checkout, if they exist there. Raise OSError."""
         for link in links:
             self._link(path, link)
-        return path
 
     def _link(self, path: str, link: str) -> None:
         target, place = os.path.join(self.root, link), os.path.join(path, link)
@@ -94,18 +113,23 @@ class Repository:
         git = Git(path, hooks=hooks)
         left_out = [left_out_pathspec(name) for name in (*VERDICT_FILES, *links)]
         await git.run("add", "--all", "--", ":/", *left_out)
+        if not hooks or not await has_commit_hooks(self.root):
+            ref, head = plain_head(await self.admin_of(path), await folders(self.root))
+            if ref:
+                return await commit_index(Git(path), self.writer, ref, head, message), ""
+        return await self._commit(git, message)
+
+    async def _commit(self, git: Git, message: str) -> tuple[str, str]:
+        """Commit what is in the index by `git commit`: with hooks, and with the parents of a merge that is under way.
+
+        Return as `collect`.
+        """
         code, _ = await git.run("diff", "--cached", "--quiet", check=False)
         if code:
+            no_hooks = () if git.hooks else ("--no-verify",)
+            words = ("commit", "--quiet", "--no-gpg-sign", *no_hooks, "-F", "-")
             try:
-                await git.run(
-                    "commit",
-                    "--quiet",
-                    "--no-gpg-sign",
-                    *([] if hooks else ["--no-verify"]),
-                    "-F",
-                    "-",
-                    stdin=message.encode(),
-                )
+                await git.run(*words, stdin=message.encode())
             except GitFailed as error:
                 if is_full(error):
                     raise
@@ -114,28 +138,37 @@ class Repository:
 
     async def admin_of(self, path: str) -> str:
         """Return the folder of git for a worktree. Raise GitFailed."""
-        return await Git(path).out("rev-parse", "--absolute-git-dir")
+        return await self._own_admin(path) or await Git(path).out("rev-parse", "--absolute-git-dir")
 
     async def head_of(self, path: str) -> str:
         """Return the commit that is checked out in a worktree. Raise GitFailed."""
         return await Git(path).out("rev-parse", "HEAD")
 
-    async def changed(self, base: str, commit: str) -> list[str]:
-        """Return the paths that differ between two commits. Raise GitFailed."""
-        return await self.git.names("diff", "--name-only", "--no-renames", base, commit)
+    async def changed(self, base: str, commit: str) -> tuple[list[str], str]:
+        """Return (the paths that differ between two commits, the patch). Raise GitFailed."""
+        if base == commit:
+            return [], ""
+        words = ("diff", "--no-color", "--no-ext-diff", "--no-renames", "--raw", "--patch", "--binary", "-z")
+        _, out = await self.git.run(*words, base, commit)
+        # Each row is `:modes ids status NUL path NUL`; an empty one separates them from the patch.
+        rows, _, patch = out.partition("\0\0")
+        return rows.split("\0")[1::2], patch
 
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
-        """Merge the commit into the integration branch's worktree, detached; return (the new commit, []).
+        """Merge the commit into the integration branch; return (the new commit, []), or ("", the files in conflict).
 
-        If there are conflicts, change nothing and return ("", the files in conflict). The branch itself is not moved
-        yet: `publish` does that, after the checks. Raise GitFailed.
+        The new commit is the head of the branch if that has the commit already. Nothing is checked out, and the branch
+        is not moved yet: `check_out` and `publish` do that, with the checks between them. Raise GitFailed.
         """
-        path = await self.integration_worktree()
-        git = Git(path)
         head = await self.head(f"refs/heads/{self.integration}")
-        await git.run("reset", "--quiet", "--hard", head)
-        code, _ = await git.run("merge-base", "--is-ancestor", commit, head, check=False)
-        if code == 0:
+        if await _can_merge_trees():
+            return await merged(Git(await self.integration_worktree()), self.writer, head, commit, message)
+        return await self._merge_checked_out(head, commit, message)
+
+    async def _merge_checked_out(self, head: str, commit: str, message: str) -> tuple[str, list[str]]:
+        """Merge as `merge` with a git that can only do so in a worktree."""
+        git = Git(await self.check_out(head))
+        if await self.is_ancestor(commit, head):
             return head, []
         code, _ = await git.run("merge", "--no-ff", "--no-verify", "--quiet", "-m", message, commit, check=False)
         if code:
@@ -145,9 +178,18 @@ class Repository:
             return "", files or ["(the merge failed without a conflict)"]
         return await git.out("rev-parse", "HEAD"), []
 
+    async def check_out(self, commit: str) -> str:
+        """Bring the integration worktree to a commit, and return its folder. What checks changed there is reverted.
+
+        Raise GitFailed.
+        """
+        path = await self.integration_worktree()
+        await Git(path).run("reset", "--quiet", "--hard", commit)
+        return path
+
     async def publish(self, old: str, new: str) -> None:
         """Move the integration branch from `old` to `new`. Raise GitFailed if it is elsewhere."""
-        await self.git.run("update-ref", f"refs/heads/{self.integration}", new, old or _ZERO)
+        await self.writer.move(self.git, f"refs/heads/{self.integration}", new, old or "0" * len(new))
 
     async def integration_worktree(self, links: Sequence[str] = ()) -> str:
         """Make the integration worktree at the integration branch, detached, and return its folder. Raise GitFailed.
@@ -156,11 +198,8 @@ class Repository:
         """
         path = self.path("integration")
         if not os.path.exists(os.path.join(path, ".git")):
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            await self.git.run("worktree", "prune")
-            await self.git.run("worktree", "add", "--quiet", "--force", "--detach", path, self.integration)
-        for link in links:
-            self._link(path, link)
+            await self.add_worktree("--force", "--detach", path, self.integration)
+        self.link_all(path, links)
         return path
 
     async def is_merge_of(self, commit: str, first: str, second: str) -> bool:
@@ -173,10 +212,27 @@ class Repository:
 
     async def remove(self, path: str) -> None:
         """Remove a worktree whose work is committed; its branch stays. Raise GitFailed."""
-        await self.git.run("worktree", "remove", "--force", path, check=False)
-        if os.path.isdir(path) and path.startswith(os.path.join(self.worktrees, self.run, "")):
-            shutil.rmtree(path, ignore_errors=True)
-        await self.git.run("worktree", "prune")
+        is_ours = path.startswith(os.path.join(self.worktrees, self.run, ""))
+        admin = await self._own_admin(path) if is_ours else ""
+        if admin:
+            # git would look at each file first.
+            await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+            async with self.one_by_one:
+                await asyncio.to_thread(shutil.rmtree, admin, ignore_errors=True)
+        if not admin or os.path.lexists(path):
+            async with self.one_by_one:
+                await self.git.run("worktree", "remove", "--force", path, check=False)
+                if os.path.isdir(path) and is_ours:
+                    shutil.rmtree(path, ignore_errors=True)
+                await self.git.run("worktree", "prune")
+
+    async def _own_admin(self, path: str) -> str:
+        """Return the folder of git of a worktree of this run if its files say so, "" otherwise."""
+        common = os.path.join((await folders(self.root)).common, "worktrees", "")
+        admin = _gitdir(path)
+        is_below = os.path.dirname(admin) == os.path.dirname(common)
+        is_plain = is_below and not os.path.islink(admin) and not os.path.exists(os.path.join(admin, "locked"))
+        return admin if is_plain and _leads_to(admin, path) else ""
 
     async def is_ancestor(self, commit: str, of: str) -> bool:
         """Return whether a commit is part of another one's history."""
@@ -190,18 +246,19 @@ class Repository:
 
         Refs below refs/heads/nexus/ are left out.
         """
-        refs = await self.git.out("for-each-ref", "--format=%(refname) %(objectname)")
-        if self.root not in _FOLDERS:
-            words = (await self.git.out("rev-parse", "--git-common-dir", "--git-dir")).split("\n")
-            _FOLDERS[self.root] = (os.path.join(self.root, words[0]), os.path.join(self.root, words[1]))
-        common, own = _FOLDERS[self.root]
+        found = await folders(self.root)
+        if found.has_ref_files:
+            refs = "\n".join(f"{name} {value}" for name, value in sorted(found.refs().items()))
+        else:
+            lines = (await self.git.out("for-each-ref", "--format=%(refname) %(objectname)")).split("\n")
+            refs = "\n".join(line for line in lines if not line.startswith(RUN_REFS))
         return {
-            "refs": "\n".join(line for line in refs.split("\n") if not line.startswith("refs/heads/nexus/")),
-            "HEAD": _text(os.path.join(own, "HEAD")),
-            "index": await self.git.out("ls-files", "--stage"),
-            "config": _text(os.path.join(common, "config")),
-            "hooks": _listing(os.path.join(common, "hooks")),
-            "info": _listing(os.path.join(common, "info")),
+            "refs": refs,
+            "HEAD": _text(os.path.join(found.own, "HEAD")),
+            "index": await staged(self.root),
+            "config": _text(os.path.join(found.common, "config")),
+            "hooks": _listing(os.path.join(found.common, "hooks")),
+            "info": _listing(os.path.join(found.common, "info")),
         }
 
 
@@ -243,6 +300,24 @@ def read_lease(admin: str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+async def _can_merge_trees() -> bool:
+    """Return whether git merges without a worktree: since 2.38."""
+    if not _VERSION:
+        words = (await Git("/").out("--version")).split()
+        _VERSION.append(tuple(int(part) for part in re.findall(r"\d+", words[2])[:2]))
+    return _VERSION[0] >= (2, 38)
+
+
+def _gitdir(path: str) -> str:
+    """Return the folder of git that a worktree names, "" if it names none."""
+    word, _, folder = _text(os.path.join(path, ".git")).partition(": ")
+    return folder.removesuffix("\n") if word == "gitdir" and not os.path.islink(os.path.join(path, ".git")) else ""
+
+
+def _leads_to(admin: str, path: str) -> bool:
+    return _text(os.path.join(admin, "gitdir")) == os.path.join(path, ".git") + "\n"
 
 
 def _text(path: str) -> str:

@@ -201,18 +201,19 @@ def replace(
     *,
     mode: os.stat_result | Copy | None = None,
     confirmed: bool = True,
+    synced: bool = True,
 ) -> None:
     """Replace the file `name` by a file that consists of `parts`.
 
-    The change is durable when this returns. If `confirmed` is false, the caller has to sync the folder before the
-    response is sent.
+    The change is durable when this returns; without `synced` a power cut may leave an empty file. If `confirmed` is
+    false, the caller has to sync the folder before the response is sent.
 
     Raise OSError with the old file untouched, Unsynced after the rename, PathRefused if the target is a link or a
     folder. A failed fsync is never repeated on the same descriptor: the second one may report success for pages that
     were dropped.
     """
     there = folder.plain(name)  # refuses a link or a folder
-    temporary = prepare(folder, parts, there if mode is None else mode)
+    temporary = prepare(folder, parts, there if mode is None else mode, synced=synced)
     try:
         if check is not None:
             check()
@@ -291,8 +292,10 @@ def prepare(
     folder: Folder,
     parts: Iterable[bytes | Callable[[int], None]],
     mode: os.stat_result | Copy | None = None,
+    *,
+    synced: bool = True,
 ) -> str:
-    """Write `parts` to a new temporary file, sync it, and return its name. Leaves nothing behind on failure.
+    """Write `parts` to a new temporary file, sync it if `synced`, and return its name. A failure leaves nothing behind.
 
     A part is bytes, or a function that is called with the descriptor and writes bytes to it. `mode` determines the
     permissions of the new file: the stat of a file with the same permissions, or a Copy (folder.py), which limits them;
@@ -307,7 +310,8 @@ def prepare(
                     part(fd)
                 else:
                     write_all(fd, part)
-            _sync(fd)
+            if synced:
+                _sync(fd)
         finally:
             os.close(fd)
     except BaseException:

@@ -35,7 +35,11 @@ _LATEST = 60
 """Each run has at least as many events."""
 _TORN = ("half", "zeros", "unsynced")
 """What a power cut leaves of the last line: half of it, zeros in its place, or nothing of events without an effect."""
-_UNSYNCED = (b'"usage"', b'"session"', b'"phase"', b'"guard"', b'"checkout"')
+_UNSYNCED = (
+    *(b'"usage"', b'"session"', b'"phase"', b'"guard"', b'"checkout"', b'"task_ready"', b'"worktree_made"'),
+    *(b'"process_ended"', b'"collected"', b'"check"', b'"verdict"', b'"task_done"'),
+)
+"""Events that announce no effect: a power cut may take them, also several."""
 _PATIENCE_S = 60.0
 _TASKS: list[Json] = [
     {"id": 1, "title": "One", "owner": "engineer"},

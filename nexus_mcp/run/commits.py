@@ -1,0 +1,90 @@
+"""Commit and merge by git's plumbing: few processes, and no look at files that nobody changed.
+
+`git commit` and `git merge` look at each file of the tree again and write the index; in a tree of 20 000 files that is
+most of what an attempt costs. Where a hook of the repository has to run, or a merge is under way, they are used anyway.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_files import RUN_REFS, Folders
+from nexus_mcp.run.git_writer import Writer
+
+_UNDER_WAY = (
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+)
+_MOST_TREES = 4096
+_CONFLICT = 1
+_trees: dict[str, str] = {}
+"""Commit -> its tree; a commit never changes."""
+
+
+async def tree_of(git: Git, commit: str) -> str:
+    """Return the tree of a commit. Raise GitFailed."""
+    if commit not in _trees:
+        _remember(commit, await git.out("rev-parse", f"{commit}^{{tree}}"))
+    return _trees[commit]
+
+
+def plain_head(admin: str, folders: Folders) -> tuple[str, str]:
+    """Return (branch ref, its commit) of a worktree of a run in which nothing is under way; ("", "") of any other.
+
+    `admin` is its folder of git.
+    """
+    try:
+        with open(os.path.join(admin, "HEAD"), encoding="ascii") as file:
+            ref = file.read(4096).removeprefix("ref: ").strip()
+    except (OSError, ValueError):
+        return "", ""
+    commit = folders.ref(ref) if ref.startswith(RUN_REFS) else ""
+    if not commit or any(os.path.lexists(os.path.join(admin, name)) for name in _UNDER_WAY):
+        return "", ""
+    return ref, commit
+
+
+async def commit_index(git: Git, writer: Writer, ref: str, head: str, message: str) -> str:
+    """Commit the index of a worktree on its branch, unless nothing differs; return the commit. Raise GitFailed."""
+    tree = await git.out("write-tree")
+    if tree == await tree_of(git, head):
+        return head
+    commit = await writer.commit(git, tree, [head], message)
+    _remember(commit, tree)
+    await writer.move(git, ref, commit, head)
+    return commit
+
+
+async def merged(git: Git, writer: Writer, head: str, commit: str, message: str) -> tuple[str, list[str]]:
+    """Merge a commit into another one without a checkout; return (the new commit, []), or ("", files in conflict).
+
+    `head` itself is returned if it has the commit already. Attributes are those in the folder of `git`.
+    Raise GitFailed.
+    """
+    words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit)
+    code, out = await git.run(*words, check=False)
+    if code not in (0, _CONFLICT):
+        raise GitFailed(words, code, out or "git merge-tree failed")
+    tree, *files = [part for part in out.split("\0") if part]
+    if code == _CONFLICT:
+        return "", list(dict.fromkeys(files)) or ["(the merge failed without a conflict)"]
+    # Only a merge that changes nothing can be one of a commit that is there already.
+    if tree == await tree_of(git, head):
+        known, _ = await git.run("merge-base", "--is-ancestor", commit, head, check=False)
+        if known == 0:
+            return head, []
+    made = await writer.commit(git, tree, [head, commit], message)
+    _remember(made, tree)
+    return made, []
+
+
+def _remember(commit: str, tree: str) -> None:
+    if len(_trees) >= _MOST_TREES:
+        _trees.clear()
+    _trees[commit] = tree

@@ -1,0 +1,135 @@
+"""Read refs, hooks and the index of a repository from its files: a process of git for each look would cost more.
+
+Only what git documents of its files is used, and only where refs are files: elsewhere the callers ask git.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+
+from nexus_mcp.run.git import Git
+
+COMMIT_HOOKS = (
+    *("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
+    *("post-index-change", "reference-transaction"),
+)
+"""Hooks that `git commit` runs."""
+RUN_REFS = "refs/heads/nexus/"
+_HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SMALL = 4096
+_SETTLED_S = 0.1
+"""A file that changed less than this ago may change again within one tick of the file system's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of git: `common` to all worktrees, and the `own` one of the user's checkout."""
+
+    common: str
+    own: str
+
+    @property
+    def has_ref_files(self) -> bool:
+        """Return whether refs are files, and no table."""
+        return not os.path.isdir(os.path.join(self.common, "reftable"))
+
+    def ref(self, name: str) -> str | None:
+        """Return the commit of a ref, "" if there is none; None if only git can tell."""
+        if not self.has_ref_files or ".." in name:
+            return None
+        found = _read(os.path.join(self.common, name)).strip()
+        if not found:
+            found = _packed(_read(os.path.join(self.common, "packed-refs"), limit=-1)).get(name, "")
+        return found if not found or _HEX.fullmatch(found) else None
+
+    def refs(self) -> dict[str, str]:
+        """Return all refs with their values, without those of runs; a symbolic one has the name of its target."""
+        found = _packed(_read(os.path.join(self.common, "packed-refs"), limit=-1))
+        for folder in dict.fromkeys((self.common, self.own)):
+            for path in _files(os.path.join(folder, "refs")):
+                found[os.path.relpath(path, folder)] = _read(path).strip()
+        return {name: value for name, value in found.items() if not name.startswith(RUN_REFS)}
+
+
+_FOLDERS: dict[str, Folders] = {}
+_HOOKS: dict[str, tuple[tuple[object, ...], str]] = {}
+_INDEXES: dict[str, tuple[tuple[int, ...], str]] = {}
+
+
+async def folders(root: str) -> Folders:
+    """Return the folders of git of a checkout; they stay. Raise GitFailed."""
+    if root not in _FOLDERS:
+        common, own = (await Git(root).out("rev-parse", "--git-common-dir", "--git-dir")).split("\n")
+        _FOLDERS[root] = Folders(os.path.join(root, common), os.path.join(root, own))
+    return _FOLDERS[root]
+
+
+async def has_commit_hooks(root: str) -> bool:
+    """Return whether a commit in the repository would run a hook of it. Raise GitFailed."""
+    found = await folders(root)
+    home = os.path.expanduser("~")
+    configs = (os.path.join(found.common, "config"), os.path.join(home, ".gitconfig"), f"{home}/.config/git/config")
+    stamp = tuple(signature(path) for path in configs)
+    if _HOOKS.get(root, ((), ""))[0] != stamp:
+        path = await Git(root, hooks=True).out("rev-parse", "--git-path", "hooks")
+        _HOOKS[root] = (stamp, os.path.join(root, path))
+    folder = _HOOKS[root][1]
+    # A folder within the tree may have other hooks in the worktree of an attempt.
+    is_tracked = not folder.startswith(os.path.join(found.common, ""))
+    return is_tracked or any(os.access(os.path.join(folder, name), os.X_OK) for name in COMMIT_HOOKS)
+
+
+async def staged(root: str) -> str:
+    """Return the entries of the index of a checkout, as text. Raise GitFailed.
+
+    They are read again only if the file of the index changed.
+    """
+    path = os.path.join((await folders(root)).own, "index")
+    before = signature(path)
+    if before and _INDEXES.get(root, ((), ""))[0] == before:
+        return _INDEXES[root][1]
+    found = await Git(root).out("ls-files", "--stage")
+    is_settled = bool(before) and time.time_ns() - max(before[-2:]) > _SETTLED_S * 1e9
+    if is_settled and signature(path) == before:
+        _INDEXES[root] = (before, found)
+    return found
+
+
+def signature(path: str) -> tuple[int, ...]:
+    """Return what changes with each change of a file: inode, size and both times; () without the file."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return ()
+    return (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def _packed(text: str) -> dict[str, str]:
+    rows = (line.partition(" ") for line in text.split("\n") if line and line[0] not in "#^")
+    return {name: value for value, _, name in rows}
+
+
+def _files(folder: str) -> list[str]:
+    """Return the files in a folder and those below it, without those of runs."""
+    found: list[str] = []
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return []
+    for entry in entries:
+        if not entry.is_dir(follow_symlinks=False):
+            found += [] if entry.name.endswith(".lock") else [entry.path]
+        elif not entry.path.endswith(RUN_REFS[:-1]):
+            found += _files(entry.path)
+    return found
+
+
+def _read(path: str, limit: int = _SMALL) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(limit)
+    except OSError:
+        return ""

@@ -1,0 +1,132 @@
+"""Write commits and refs of a run by two processes of git that stay: starting one for each costs more than its work.
+
+While nothing was opened, and wherever a process that stays cannot do it, git is started for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from nexus_mcp.run.git import Git, GitFailed, environment, options
+
+_DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
+_LIMIT = 1 << 20
+
+
+class Writer:
+    """Makes commits and moves refs in one repository."""
+
+    def __init__(self) -> None:
+        self._git: Git | None = None
+        self._objects = _Process("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
+        self._refs = _Process("update-ref", "--stdin")
+        self._idents: tuple[str, str] | None = None
+        self._path = ""
+
+    async def open(self, git: Git) -> None:
+        """Let processes stay from now on, until `close`; not without a name for commits, or with dates set for them."""
+        if self._git is not None or any(os.environ.get(name) for name in _DATES):
+            return
+        try:
+            idents = await git.out("var", "GIT_AUTHOR_IDENT"), await git.out("var", "GIT_COMMITTER_IDENT")
+        except GitFailed:
+            return
+        self._idents = idents
+        descriptor, self._path = tempfile.mkstemp(prefix="nexus-commit-")
+        os.close(descriptor)
+        self._git = git
+
+    async def close(self) -> None:
+        """End the processes."""
+        self._git = None
+        await self._objects.end()
+        await self._refs.end()
+        if self._path:
+            with suppress(OSError):
+                os.unlink(self._path)
+            self._path = ""
+
+    async def commit(self, git: Git, tree: str, parents: Sequence[str], message: str) -> str:
+        """Make a commit, and return it; no ref moves. Raise GitFailed."""
+        text = "\n".join(line.rstrip() for line in message.strip().split("\n")) + "\n"
+        if self._git is None or self._idents is None:
+            words = [word for parent in parents for word in ("-p", parent)]
+            _, out = await git.run("commit-tree", tree, *words, "-F", "-", stdin=text.encode("utf-8", "replace"))
+            return out.strip()
+        author, committer = (_now(ident) for ident in self._idents)
+        rows = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+        rows += [f"author {author}", f"committer {committer}", "", text]
+        async with self._objects.lock:  # one path for all
+            with open(self._path, "wb") as file:
+                file.write("\n".join(rows).encode("utf-8", "surrogateescape"))
+            return (await self._objects.ask(self._git, f"{self._path}\n", 1))[0]
+
+    async def move(self, git: Git, ref: str, new: str, old: str) -> None:
+        """Move a ref from one commit to another; zeros stand for no ref. Raise GitFailed if it is elsewhere."""
+        if self._git is None:
+            await git.run("update-ref", ref, new, old)
+            return
+        async with self._refs.lock:
+            await self._refs.ask(self._git, f"start\nupdate {ref} {new} {old}\nprepare\ncommit\n", 3)
+
+
+class _Process:
+    """A process of git that answers requests, one at a time; a new one is started after one that failed."""
+
+    def __init__(self, *words: str) -> None:
+        self.lock = asyncio.Lock()
+        self._words = words
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def ask(self, git: Git, request: str, lines: int) -> list[str]:
+        """Return so many lines of answer to a request. The caller holds `lock`. Raise GitFailed."""
+        if self._process is None:
+            self._process = await asyncio.create_subprocess_exec(
+                *("git", *options(hooks=False), *self._words),
+                cwd=git.folder,
+                env=environment(),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=_LIMIT,
+                start_new_session=True,
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(request.encode("utf-8", "surrogateescape"))
+            found = [await process.stdout.readline() for _ in range(lines)]
+        except BaseException:
+            await self.end()
+            raise
+        if not all(line.endswith(b"\n") for line in found):
+            assert process.stderr is not None
+            error = await process.stderr.read(_LIMIT)
+            code = await process.wait()
+            await self.end()
+            raise GitFailed(self._words, code, error.decode(errors="replace"))
+        return [line.decode(errors="replace").strip() for line in found]
+
+    async def end(self) -> None:
+        """End the process, if there is one: it has answered, or its request was given up."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+
+
+def _now(ident: str) -> str:
+    """Return the name and address of an answer of `git var` with the present time, in the zone of the answer."""
+    who, _, zone = ident.rpartition(" ")
+    return f"{who.rpartition(' ')[0]} {int(time.time())} {zone}"

@@ -1,0 +1,281 @@
+"""Keep the worktrees of a run: made ahead, and used again by later attempts once their work is merged.
+
+Making a worktree writes each file of the repository; using one again writes the files that differ. An attempt sees
+nothing of the one before it: tracked files are compared with an index that only the executor uses, everything else is
+removed, and the folder of git is emptied. Where any of that is in doubt, the worktree is removed and another one made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.git_files import folders
+from nexus_mcp.run.processes import works_in
+from nexus_mcp.run.worktrees import LEASE, Repository
+
+FREE = "free-"
+"""Names of worktrees that no attempt has begin with this."""
+_INDEX = "nexus-index"
+_STAY = frozenset(("HEAD", "commondir", "gitdir", "refs", _INDEX))
+_GO = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "AUTO_MERGE", "index", "logs", LEASE)
+"""Files in the folder of git of a worktree that the next attempt does not get; with others it is not used again."""
+_SETTINGS = r"^(core\.(sparsecheckout|splitindex)|extensions\.(worktreeconfig|refstorage|relativeworktrees))$"
+
+
+@dataclass(slots=True)
+class _Worktree:
+    """A worktree of the pool. `admin` is its folder of git, `common` the file there that leads to the repository's.
+
+    `digest` is that of the executor's index, which says how the files were when an attempt got them; `commit` is the
+    one that the files are at while no attempt has them.
+    """
+
+    path: str
+    admin: str
+    common: str
+    digest: str = ""
+    commit: str = ""
+
+
+class Pool:
+    """The worktrees of one run that attempts have had, or will have."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._ready: asyncio.Queue[_Worktree | BaseException] = asyncio.Queue()
+        self._at_work: set[asyncio.Task[None]] = set()
+        self._lent: dict[str, _Worktree] = {}
+        self._waiting = 0
+        self._number = 0
+        self._is_usable: bool | None = None
+        self._is_closed = False
+
+    async def begin(self, count: int) -> None:
+        """Remove what an executor before this one left in its pool, and begin to make `count` worktrees.
+
+        Raise GitFailed.
+        """
+        self._is_closed = False
+        await self._remove_free()
+        if await self._can_share():
+            for _ in range(count - self._ready.qsize() - len(self._at_work)):
+                self._start(self._make())
+
+    async def take(self, task: int, attempt: int, base: str, links: Sequence[str] = ()) -> str:
+        """Return the folder of a worktree for an attempt, on its branch at the commit `base`. Raise GitFailed.
+
+        A worktree that an interrupted call left is used as it is. `links` are as in `Repository.add`.
+        """
+        repository = self._repository
+        path, branch = repository.path(f"{task}-{attempt}"), repository.branch(task, attempt)
+        if os.path.exists(os.path.join(path, ".git")) or not await self._can_share():
+            return await repository.add(task, attempt, base, links)
+        found = await self._free()
+        if await repository.head(f"refs/heads/{branch}"):  # of an interrupted call
+            await self._check_out(found, "--ignore-other-worktrees", branch)
+        else:
+            await self._switch(found, branch, base)
+        _move(found, path)
+        self._lent[path] = found
+        repository.link_all(path, links)
+        return path
+
+    async def give_back(self, path: str) -> None:
+        """Take back the worktree of an attempt whose work is merged: for another one, or to remove it."""
+        found = self._lent.pop(path, None)
+        if found is not None and not self._is_closed:
+            with suppress(OSError):
+                _move(found, self._free_path())
+                self._start(self._recycle(found, path))
+                return
+        await self._repository.remove(path)
+
+    async def close(self) -> None:
+        """Remove the worktrees that no attempt has."""
+        self._is_closed = True
+        for working in self._at_work:
+            working.cancel()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
+        while not self._ready.empty():
+            self._ready.get_nowait()
+        with suppress(NexusError, OSError):  # `run clean` removes what is left
+            await self._remove_free()
+
+    async def _can_share(self) -> bool:
+        """Return whether worktrees can be used again here. Raise GitFailed."""
+        if self._is_usable is None:
+            git = self._repository.git
+            _, out = await git.run("config", "--get-regexp", _SETTINGS, check=False)
+            has_settings = any(not line.endswith(" false") for line in out.split("\n") if line)
+            self._is_usable = not has_settings and (await folders(self._repository.root)).has_ref_files
+        return self._is_usable
+
+    async def _free(self) -> _Worktree:
+        self._waiting += 1
+        try:
+            self._make_missing()
+            found = await self._ready.get()
+        finally:
+            self._waiting -= 1
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _make_missing(self) -> None:
+        for _ in range(self._waiting - self._ready.qsize() - len(self._at_work)):
+            self._start(self._make())
+
+    def _start(self, work: Coroutine[Any, Any, _Worktree | None]) -> None:
+        working = asyncio.create_task(self._carry_out(work))
+        self._at_work.add(working)
+        working.add_done_callback(self._ended)
+
+    def _ended(self, working: asyncio.Task[None]) -> None:
+        self._at_work.discard(working)
+        if not self._is_closed:
+            self._make_missing()
+
+    async def _carry_out(self, work: Coroutine[Any, Any, _Worktree | None]) -> None:
+        try:
+            found: _Worktree | BaseException | None = await work
+        except (NexusError, OSError) as error:
+            found = error
+        if found is not None:
+            self._ready.put_nowait(found)
+
+    def _free_path(self) -> str:
+        self._number += 1
+        return self._repository.path(f"{FREE}{self._number}")
+
+    async def _make(self) -> _Worktree:
+        repository, path = self._repository, self._free_path()
+        commit = await repository.head(f"refs/heads/{repository.integration}")
+        await repository.add_worktree("--detach", "--no-checkout", path, commit)
+        admin = await repository.admin_of(path)
+        found = _Worktree(path, admin, _text(os.path.join(admin, "commondir")))
+        await self._detach(found, commit)
+        return found
+
+    async def _recycle(self, found: _Worktree, before: str) -> _Worktree | None:
+        """Return the worktree as if it was new; None if it was removed, because something may be left in it."""
+        repository = self._repository
+        try:
+            if await asyncio.to_thread(_is_fit, found, before):
+                commit = await repository.head(f"refs/heads/{repository.integration}")
+                await self._detach(found, commit)
+                await self._git(found, "clean", "-q", "-f", "-f", "-d", "-x")
+                return found
+        except (NexusError, OSError):
+            pass
+        await repository.remove(found.path)
+        return None
+
+    async def _switch(self, found: _Worktree, branch: str, base: str) -> None:
+        """Begin a branch at `base` in a worktree that nobody has: only the files that differ are looked at.
+
+        Raise GitFailed.
+        """
+        if found.commit != base:
+            await self._git(found, "read-tree", "-m", "-u", found.commit, base)
+            _copy_index(found)
+        repository = self._repository
+        await repository.writer.move(repository.git, f"refs/heads/{branch}", base, "0" * len(base))
+        _write(os.path.join(found.admin, "HEAD"), f"ref: refs/heads/{branch}")
+
+    async def _check_out(self, found: _Worktree, *words: str) -> None:
+        """Check out, whatever is in the worktree, and give it a copy of the executor's index. Raise GitFailed."""
+        await self._git(found, "checkout", "--quiet", "--force", "--no-guess", *words)
+        _copy_index(found)
+
+    async def _detach(self, found: _Worktree, commit: str) -> None:
+        """Bring a worktree to a commit, without a branch, whatever is in it. Raise GitFailed."""
+        await self._check_out(found, "--detach", commit)
+        found.commit = commit
+
+    async def _git(self, found: _Worktree, *words: str) -> None:
+        index = {"GIT_INDEX_FILE": os.path.join(found.admin, _INDEX)}
+        await Git(found.path).run(*words, environ=index, is_quiet=True)
+
+    async def _remove_free(self) -> None:
+        folder = os.path.dirname(self._repository.path(FREE))
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        for name in names:
+            if name.startswith(FREE):
+                await self._repository.remove(os.path.join(folder, name))
+
+
+def _copy_index(found: _Worktree) -> None:
+    """Give a worktree a copy of the executor's index. Raise OSError."""
+    with open(os.path.join(found.admin, _INDEX), "rb") as file:
+        data = file.read()
+    found.digest = hashlib.sha256(data).hexdigest()
+    _write(os.path.join(found.admin, "index"), data)
+
+
+def _move(found: _Worktree, path: str) -> None:
+    """Rename a worktree. Raise OSError. The file that leads back to it comes first, so that no moment has none."""
+    _write(os.path.join(found.admin, "gitdir"), os.path.join(path, ".git"))
+    os.rename(found.path, path)
+    found.path = path
+
+
+def _write(path: str, content: str | bytes) -> None:
+    """Replace a file, never through a link that an attempt made. Raise OSError."""
+    temporary = f"{path}.nexus"
+    with open(temporary, "xb") as file:
+        file.write(content if isinstance(content, bytes) else os.fsencode(content) + b"\n")
+    os.replace(temporary, path)
+
+
+def _is_fit(found: _Worktree, before: str) -> bool:
+    """Return whether a worktree may be used again. A process that works in it shows its new path, or its old one."""
+    return _is_plain(found, before) and not works_in(before, found.path)
+
+
+def _is_plain(found: _Worktree, before: str) -> bool:
+    """Return whether a worktree is as git made it, apart from its files, and remove what an attempt left beside them.
+
+    `before` is the path that it had. An attempt may write into the folder of git of its worktree.
+    """
+    names = {entry.name: entry for entry in os.scandir(found.admin)}
+    if any(entry.is_symlink() for entry in names.values()) or not names.keys() <= {*_STAY, *_GO}:
+        return False
+    link = os.path.join(found.path, ".git")
+    if os.path.islink(link) or _text(link).strip() != f"gitdir: {found.admin}":
+        return False
+    if _text(os.path.join(found.admin, "commondir")) != found.common or os.path.isfile(f"{found.path}/.gitmodules"):
+        return False
+    if any(files for _, _, files in os.walk(os.path.join(found.admin, "refs"))):
+        return False
+    # Work that is on no branch is nothing to build upon.
+    head = _text(os.path.join(found.admin, "HEAD"))
+    if not head.startswith("ref: refs/heads/nexus/") or os.path.basename(head.strip()) != os.path.basename(before):
+        return False
+    with open(os.path.join(found.admin, _INDEX), "rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != found.digest:
+            return False
+    for name in _GO:
+        path = os.path.join(found.admin, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+    return True
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(1 << 16)
+    except OSError:
+        return ""
