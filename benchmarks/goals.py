@@ -151,6 +151,7 @@ ROWS: tuple[Row, ...] = (
     Row("run-attempt", "run", "run: an attempt beside its session, 20 000 files, p95", "ms", (Goal(OVERHEAD, 1.0),)),
     Row("run-merged", "run", "run: the same, to the end of its task with its merge", "ms"),
     Row("run-memory", "run", "run: executor with 8 attempts, at most", "MB", (Goal(SIXTY_MB, 1.0),)),
+    Row("run-cpu", "run", "run: processor time of a task, with harness and checks", "ms"),
     Row(
         "run-tasks",
         "run",

@@ -1,8 +1,8 @@
 """Measure what `nexus-mcp run` adds to its harness: `python -m benchmarks.run [--files N] [--tasks N] [--jobs N]`.
 
 The harness is a shell command that writes a file and sleeps. Printed as JSON: the overhead of an attempt besides its
-session (from its plan to its judgement; and to the end of its task, with the merge), the tasks per second, and the
-memory of the executor. Beside them, in the same process and before and after the run, the same number of the same
+session (from its plan to its judgement; and to the end of its task, with the merge), the tasks per second, processor
+time and memory. Beside them, in the same process and before and after the run, the same number of the same
 commands, started by as many workers that do nothing else; once alone, and once with the two checks of each task.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -77,6 +78,12 @@ def bare(folder: Path, number: int, jobs: int, commands: Sequence[Sequence[str]]
     with ThreadPoolExecutor(jobs) as workers:
         list(workers.map(work, range(number)))
     return time.monotonic() - began
+
+
+def _processor_s() -> float:
+    """Return the seconds of processor time of this process and of its children that ended."""
+    found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in found)
 
 
 async def measure(root: Path, worktrees: Path, jobs: int) -> dict[str, Any]:
@@ -145,8 +152,13 @@ def main() -> None:
         os.environ["XDG_STATE_HOME"] = name
         root = make(folder, chosen.files, number)
         os.sync()
-        ideal, checked = bare(folder / "a", number, jobs), bare(folder / "b", number, jobs, (SESSION, CHECK, CHECK))
+        ideal = bare(folder / "a", number, jobs)
+        began = _processor_s()
+        checked = bare(folder / "b", number, jobs, (SESSION, CHECK, CHECK))
+        between = _processor_s()
         figures = asyncio.run(measure(root, folder / "worktrees", jobs))
+        used = {"cpu_ms": (_processor_s() - between) / number, "bare_checked_cpu_ms": (between - began) / number}
+        figures |= {name: round(seconds * 1000, 1) for name, seconds in used.items()}
         after = bare(folder / "c", number, jobs), bare(folder / "d", number, jobs, (SESSION, CHECK, CHECK))
     figures |= {"bare_s": round((ideal + after[0]) / 2, 3), "bare_checked_s": round((checked + after[1]) / 2, 3)}
     figures["share_of_bare"] = round(figures["bare_s"] / figures["seconds"], 3)

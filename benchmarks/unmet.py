@@ -31,6 +31,11 @@ SPENT = {
     "task_add-140": _WARM,
     "task_update-140": _WARM,
     "crowd-": "the bare processes have no client; a ninth process on the same processors calls ours over pipes.",
+    "run-attempt": "an attempt waits for five processes of git, one of which looks at each file, for its check, for "
+    "the answers of two more processes, and for two syncs of the log; each is a turn of the processor.",
+    "run-tasks": "the harness is one of three processes that each task needs in any case, with the check of its work "
+    "and that of the merged tree; seven of git, the log, tasks.json (four syncs) and Python come on top. A session of "
+    "a model takes minutes, not 50 ms.",
     "clone-": "the server checks each cycle strictly, computes its digest, and writes the index, so that later calls "
     "need not do this. No parser that we know reads the file once within the goal.",
 }
