@@ -100,7 +100,7 @@ class LocalEngine:
                 self._watch_cost()
         finally:
             await self._end_all()
-            await run.pool.close()
+            await run.pool.close(is_hurried=run.stop.is_set())
             await run.repository.writer.close()
         if self._fault is not None:
             raise self._fault

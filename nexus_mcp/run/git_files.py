@@ -5,6 +5,7 @@ Only what git documents of its files is used, and only where refs are files: els
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import time
@@ -83,7 +84,7 @@ async def has_commit_hooks(root: str) -> bool:
 
 
 async def staged(root: str) -> str:
-    """Return the entries of the index of a checkout, as text. Raise GitFailed.
+    """Return a digest of the entries of the index of a checkout. Raise GitFailed.
 
     They are read again only if the file of the index changed.
     """
@@ -91,7 +92,8 @@ async def staged(root: str) -> str:
     before = signature(path)
     if before and _INDEXES.get(root, ((), ""))[0] == before:
         return _INDEXES[root][1]
-    found = await Git(root).out("ls-files", "--stage")
+    entries = await Git(root).out("ls-files", "--stage")
+    found = hashlib.sha256(entries.encode("utf-8", "surrogateescape")).hexdigest()
     is_settled = bool(before) and time.time_ns() - max(before[-2:]) > _SETTLED_S * 1e9
     if is_settled and signature(path) == before:
         _INDEXES[root] = (before, found)

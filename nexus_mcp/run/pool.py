@@ -99,16 +99,17 @@ class Pool:
                 return
         await self._repository.remove(path)
 
-    async def close(self) -> None:
-        """Remove the worktrees that no attempt has."""
+    async def close(self, *, is_hurried: bool = False) -> None:
+        """Remove the worktrees that no attempt has; if `is_hurried` the next executor, or `run clean`, does that."""
         self._is_closed = True
         for working in self._at_work:
             working.cancel()
         await asyncio.gather(*self._at_work, return_exceptions=True)
         while not self._ready.empty():
             self._ready.get_nowait()
-        with suppress(NexusError, OSError):  # `run clean` removes what is left
-            await self._remove_free()
+        if not is_hurried:
+            with suppress(NexusError, OSError):
+                await self._remove_free()
 
     async def _can_share(self) -> bool:
         """Return whether worktrees can be used again here. Raise GitFailed."""
@@ -153,16 +154,23 @@ class Pool:
             self._ready.put_nowait(found)
 
     def _free_path(self) -> str:
-        self._number += 1
-        return self._repository.path(f"{FREE}{self._number}")
+        while True:
+            self._number += 1
+            path = self._repository.path(f"{FREE}{self._number}")
+            if not os.path.lexists(path):
+                return path
 
     async def _make(self) -> _Worktree:
         repository, path = self._repository, self._free_path()
         commit = await repository.head(f"refs/heads/{repository.integration}")
-        await repository.add_worktree("--detach", "--no-checkout", path, commit)
-        admin = await repository.admin_of(path)
-        found = _Worktree(path, admin, _text(os.path.join(admin, "commondir")))
-        await self._detach(found, commit)
+        try:
+            await repository.add_worktree("--detach", "--no-checkout", path, commit)
+            admin = await repository.admin_of(path)
+            found = _Worktree(path, admin, _text(os.path.join(admin, "commondir")))
+            await self._detach(found, commit)
+        except (NexusError, OSError):
+            await repository.remove(path)  # a half of it may fill the disk
+            raise
         return found
 
     async def _recycle(self, found: _Worktree, before: str) -> _Worktree | None:
