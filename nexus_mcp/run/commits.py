@@ -1,4 +1,4 @@
-"""Commit and merge by git's plumbing: few processes, and no look at files that nobody changed.
+"""Commit and merge by git's plumbing: few processes, and no look at unchanged files.
 
 `git commit` and `git merge` look at each file of the tree again and write the index; in a tree of 20 000 files that is
 most of what an attempt costs. Where a hook of the repository has to run, or a merge is under way, they are used anyway.
@@ -61,7 +61,7 @@ async def commit_index(git: Git, writer: Writer, ref: str, head: str, message: s
     return commit
 
 
-async def merged(git: Git, writer: Writer, head: str, commit: str, message: str) -> tuple[str, list[str]]:
+async def merge_trees(git: Git, writer: Writer, head: str, commit: str, message: str) -> tuple[str, list[str]]:
     """Merge a commit into another one without a checkout; return (the new commit, []), or ("", files in conflict).
 
     `head` itself is returned if it has the commit already. Attributes are those in the folder of `git`.

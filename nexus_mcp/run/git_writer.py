@@ -114,7 +114,7 @@ class _Process:
         return [line.decode(errors="replace").strip() for line in found]
 
     async def end(self) -> None:
-        """End the process, if there is one: it has answered, or its request was given up."""
+        """End the process, if there is one: it has answered, or its request was cancelled."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -128,5 +128,5 @@ class _Process:
 
 def _now(ident: str) -> str:
     """Return the name and address of an answer of `git var` with the present time, in the zone of the answer."""
-    who, _, zone = ident.rpartition(" ")
-    return f"{who.rpartition(' ')[0]} {int(time.time())} {zone}"
+    name, _, zone = ident.rpartition(" ")
+    return f"{name.rpartition(' ')[0]} {int(time.time())} {zone}"

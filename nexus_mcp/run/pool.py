@@ -188,7 +188,7 @@ class Pool:
         return None
 
     async def _switch(self, found: _Worktree, branch: str, base: str) -> None:
-        """Begin a branch at `base` in a worktree that nobody has: only the files that differ are looked at.
+        """Begin a branch at `base` in a worktree that no attempt has: only the files that differ are looked at.
 
         Raise GitFailed.
         """

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nexus_mcp.errors import NexusError, StorageError
-from nexus_mcp.run.commits import commit_index, merged, plain_head
+from nexus_mcp.run.commits import commit_index, merge_trees, plain_head
 from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_files import RUN_REFS, folders, has_commit_hooks, staged
@@ -162,7 +162,7 @@ class Repository:
         """
         head = await self.head(f"refs/heads/{self.integration}")
         if await _can_merge_trees():
-            return await merged(Git(await self.integration_worktree()), self.writer, head, commit, message)
+            return await merge_trees(Git(await self.integration_worktree()), self.writer, head, commit, message)
         return await self._merge_checked_out(head, commit, message)
 
     async def _merge_checked_out(self, head: str, commit: str, message: str) -> tuple[str, list[str]]:

@@ -113,7 +113,7 @@ def test_many_attempts_at_once_get_a_worktree_each(tmp_path: Path) -> None:
     assert len({ground.tree()[f"new-{number}"] for number in range(1, 13)}) == 12
 
 
-def test_what_git_only_writes_again_is_no_change_of_the_checkout(tmp_path: Path) -> None:
+def test_rewritten_files_of_git_are_no_change_of_the_checkout(tmp_path: Path) -> None:
     """Packed refs and an index with other times say the same; a new ref beside them does not."""
     top = "cd $(git rev-parse --path-format=absolute --git-common-dir)/.."
     again = f"{top} && touch README.md && git status && git pack-refs --all"
