@@ -69,8 +69,8 @@ async def merge_trees(git: Git, writer: Writer, head: str, commit: str, message:
     """
     words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit)
     code, out = await git.run(*words, check=False)
-    if code not in (0, _CONFLICT):
-        raise GitFailed(words, code, out or "git merge-tree failed")
+    if code not in (0, _CONFLICT) or not out:  # the code of a conflict is also that of a commit that is not there
+        raise GitFailed(words, code, out or "the commits cannot be merged")
     tree, *files = [part for part in out.split("\0") if part]
     if code == _CONFLICT:
         return "", list(dict.fromkeys(files)) or ["(the merge failed without a conflict)"]

@@ -53,17 +53,18 @@ class Writer:
 
     async def commit(self, git: Git, tree: str, parents: Sequence[str], message: str) -> str:
         """Make a commit, and return it; no ref moves. Raise GitFailed."""
-        text = "\n".join(line.rstrip() for line in message.strip().split("\n")) + "\n"
+        lines = [line.rstrip() for line in message.strip().split("\n")]
+        text = ("\n".join(lines) + "\n").encode("utf-8", "replace")
         if self._git is None or self._idents is None:
             words = [word for parent in parents for word in ("-p", parent)]
-            _, out = await git.run("commit-tree", tree, *words, "-F", "-", stdin=text.encode("utf-8", "replace"))
+            _, out = await git.run("commit-tree", tree, *words, "-F", "-", stdin=text)
             return out.strip()
         author, committer = (_now(ident) for ident in self._idents)
         rows = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
-        rows += [f"author {author}", f"committer {committer}", "", text]
+        rows += [f"author {author}", f"committer {committer}", "", ""]
         async with self._objects.lock:  # one path for all
             with open(self._path, "wb") as file:
-                file.write("\n".join(rows).encode("utf-8", "surrogateescape"))
+                file.write("\n".join(rows).encode("utf-8", "surrogateescape") + text)
             return (await self._objects.ask(self._git, f"{self._path}\n", 1))[0]
 
     async def move(self, git: Git, ref: str, new: str, old: str) -> None:

@@ -1,0 +1,124 @@
+"""Commits and refs that two processes of git write are those that git writes by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from nexus_mcp.run.commits import merge_trees
+from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_files import folders
+from nexus_mcp.run.git_writer import Writer
+from tests.run.runs import Ground, git
+
+REF = "refs/heads/nexus/x/1-1"
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return Ground(tmp_path, [], {})
+
+
+def committed(ground: Ground, *, stays: bool) -> str:
+    """Return the text of a commit made with processes that stay, or without."""
+
+    async def work() -> str:
+        here, writer = Git(str(ground.root)), Writer()
+        if stays:
+            await writer.open(here)
+        head = await here.out("rev-parse", "HEAD")
+        tree = await here.out("rev-parse", "HEAD^{tree}")
+        try:
+            other = await here.out("rev-parse", "HEAD^")
+            commit = await writer.commit(here, tree, [head, other], "Täst of \udc80 \n\nbody  \n\n")
+        finally:
+            await writer.close()
+        return await here.out("cat-file", "commit", commit)
+
+    return re.sub(r"> \d+ ", "> 0 ", asyncio.run(work()))
+
+
+def test_a_commit_is_the_one_of_git(ground: Ground) -> None:
+    """Tree, parents, author, committer and message; only the time differs."""
+    git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
+    git(ground.root, "config", "user.name", "Ä <B>")
+    assert committed(ground, stays=True) == committed(ground, stays=False)
+    assert "Täst" in committed(ground, stays=True)
+
+
+def test_dates_of_the_environment_count(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With GIT_AUTHOR_DATE set, git makes each commit by itself."""
+    git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
+    assert committed(ground, stays=True) == committed(ground, stays=False)
+
+
+def test_a_ref_that_is_elsewhere_stays_there(ground: Ground) -> None:
+    """A move from another commit is refused, and the next one, from the right commit, is made."""
+
+    async def work() -> list[str]:
+        here, writer = Git(str(ground.root)), Writer()
+        await writer.open(here)
+        head = await here.out("rev-parse", "HEAD")
+        other = await here.out("commit-tree", "HEAD^{tree}", "-m", "x")
+        seen = []
+        try:
+            await writer.move(here, REF, head, "0" * 40)
+            with pytest.raises(GitFailed, match="update-ref"):
+                await writer.move(here, REF, other, other)
+            with pytest.raises(GitFailed, match="update-ref"):
+                await writer.move(here, REF, other, "0" * 40)
+            seen.append((await folders(str(ground.root))).ref(REF))
+            await writer.move(here, REF, other, head)
+            seen.append((await folders(str(ground.root))).ref(REF))
+        finally:
+            await writer.close()
+        return [{head: "head", other: "other"}[one or ""] for one in seen]
+
+    assert asyncio.run(work()) == ["head", "other"]
+
+
+def test_packed_refs_are_read(ground: Ground) -> None:
+    """A ref is found loose or packed; a loose one wins; one that is not there is none."""
+
+    async def work() -> list[str | None]:
+        found = await folders(str(ground.root))
+        return [found.ref(REF), found.ref("refs/heads/nexus/x/2-1"), found.refs().get("refs/tags/t")]
+
+    git(ground.root, "update-ref", REF, "HEAD")
+    git(ground.root, "tag", "t")
+    head = git(ground.root, "rev-parse", "HEAD")
+    loose = asyncio.run(work())
+    git(ground.root, "pack-refs", "--all")
+    assert loose == asyncio.run(work()) == [head, "", head]
+    git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
+    git(ground.root, "update-ref", REF, "HEAD")
+    assert asyncio.run(work())[0] == git(ground.root, "rev-parse", "HEAD") != head
+
+
+def test_a_merge_without_a_checkout(ground: Ground) -> None:
+    """A merge has both parents, one of a known commit is the head itself, and a conflict names its files."""
+    base = git(ground.root, "rev-parse", "HEAD")
+
+    def change(name: str, text: str) -> str:
+        git(ground.root, "checkout", "-q", "--detach", base)
+        (ground.root / name).write_text(text)
+        git(ground.root, "add", "-A")
+        git(ground.root, "commit", "-q", "-m", name)
+        return git(ground.root, "rev-parse", "HEAD")
+
+    one, two, clash = change("one", "1\n"), change("README.md", "two\n"), change("README.md", "clash\n")
+
+    async def merge(head: str, commit: str) -> tuple[str, list[str]]:
+        return await merge_trees(Git(str(ground.root)), Writer(), head, commit, "merge")
+
+    new, files = asyncio.run(merge(one, two))
+    assert (git(ground.root, "rev-list", "--parents", "-n", "1", new).split()[1:], files) == ([one, two], [])
+    assert git(ground.root, "ls-tree", "--name-only", new) == "README.md\none"
+    assert asyncio.run(merge(new, two)) == (new, [])
+    assert asyncio.run(merge(two, clash)) == ("", ["README.md"])
+    with pytest.raises(GitFailed):
+        asyncio.run(merge(one, "0" * 40))
