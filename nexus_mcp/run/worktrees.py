@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,9 +63,11 @@ class Repository:
 
     async def head(self, ref: str) -> str:
         """Return the commit of a ref, "" if there is none."""
-        found = (await folders(self.root)).ref(ref) if ref.startswith(RUN_REFS) else None
-        if found is not None:
-            return found
+        if ref.startswith(RUN_REFS):
+            with suppress(GitFailed):  # no repository has no ref
+                found = (await folders(self.root)).ref(ref)
+                if found is not None:
+                    return found
         code, out = await self.git.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", check=False)
         return out.strip() if code == 0 else ""
 
