@@ -427,25 +427,3 @@ def _check_event(result: CheckResult, *, known: bool) -> ev.Check:
         failures=result.failures,
         known=known,
     )
-
-
-class FilesOfTasks:
-    """The paths that each task is about; the texts of a task are read again only if they changed."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[dict[str, Any], list[str]]] = {}
-
-    def of(
-        self, tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str
-    ) -> dict[int, list[str]]:
-        """Return for each task the paths in its texts, and those that the extension file adds."""
-        from nexus_mcp.catalog.target_files import FIELDS, of_task
-
-        found = {}
-        for task in tasks:
-            texts = {name: task.get(name) for name in FIELDS}
-            known = self._known.get(task["id"])
-            if known is None or known[0] != texts:
-                known = self._known[task["id"]] = (texts, of_task(task, root))
-            found[task["id"]] = [*known[1], *extension.get(task["id"], ())]
-        return found

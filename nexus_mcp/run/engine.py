@@ -12,11 +12,12 @@ from typing import Any, Protocol
 from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run import control, routing
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.attempts import Attempts, FilesOfTasks
+from nexus_mcp.run.attempts import Attempts
 from nexus_mcp.run.checkout_guard import CheckoutChanged
 from nexus_mcp.run.child_watcher import watch_children
 from nexus_mcp.run.decide import Action, Ask, Complete, Fail, Limits, Mend, Merge, Pause, Start, Task, decide
 from nexus_mcp.run.environment_faults import full_disk, is_full
+from nexus_mcp.run.files_of_tasks import FilesOfTasks
 from nexus_mcp.run.merging import merge, take_integration
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import TaskRecord
