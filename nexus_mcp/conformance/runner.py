@@ -164,6 +164,14 @@ class _Run:
         )
 
     async def _one(self, fixture: Fixture, number: int, gate: asyncio.Semaphore) -> FixtureResult:
+        missing = _missing_tools(fixture, self._target)
+        reason = NO_TOOL if missing else _reason_not_run(fixture, self._target)
+        if reason:
+            # At once: what is left then says how long the run takes.
+            result = _summary(fixture, NOT_RUN, reason=reason, missing_tools=missing)
+            self._on_start(fixture.test_id)
+            self._on_result(result)
+            return result
         async with gate:
             self._on_start(fixture.test_id)
             try:
@@ -184,12 +192,8 @@ class _Run:
             return result
 
     async def _result(self, fixture: Fixture, mark: str) -> FixtureResult:
-        missing = _missing_tools(fixture, self._target)
-        reason = NO_TOOL if missing else _reason_not_run(fixture, self._target)
-        if not reason and self._limit.is_reached:
-            reason = self._limit.reason
-        if reason:
-            return _summary(fixture, NOT_RUN, reason=reason, missing_tools=missing)
+        if self._limit.is_reached:
+            return _summary(fixture, NOT_RUN, reason=self._limit.reason)
         started = time.perf_counter()
         attempt = 0
         while True:

@@ -207,6 +207,12 @@ def test_later_causes_have_a_line_each() -> None:
     assert text.count("1 fixture: answer: $.") == 14
 
 
+def test_fixtures_that_are_not_run_take_no_time() -> None:
+    """The time left is that of the fixtures that ran: others end at once, before them."""
+    counts = {"passed": 10, "failed": 0, "not run": 80}
+    assert progress_line(counts, 100, 100.0) == "90 of 100 fixtures, 0 failed, about 2 min left"
+
+
 @pytest.mark.parametrize(
     ("passed", "failed", "seconds", "line"),
     [

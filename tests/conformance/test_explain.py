@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.authoring.explain import explain
+from nexus_mcp.conformance.fixture import RUN
 from nexus_mcp.conformance.loading import load
 from tests.cli.support import nexus
 from tests.conformance.support import made
@@ -20,7 +21,8 @@ def test_every_fixture_can_be_explained() -> None:
     for fixture in load():
         text = explain(fixture)
         assert text.startswith(f"{fixture.test_id}\n  {fixture.description}\n")
-        assert [name for name in fixture.tools if name not in text] == []
+        assert [name for name in fixture.tools if name != RUN and name not in text] == []
+        assert ("run the executor" in text) is fixture.needs_run
         assert f"--only {fixture.test_id}" in text
 
 

@@ -109,6 +109,14 @@ def test_missing_tools_are_not_judged() -> None:
     assert last_line(found) == "0 passed, 1 failed, 2 not run (2 need tools that the server lacks)"
 
 
+def test_fixtures_of_missing_tools_end_first() -> None:
+    """Fixtures that are not run are reported before the first one runs, so that the time left can be told."""
+    close = made({"action": {"tool": "task_close"}}, test_id="close")
+    ended: list[str] = []
+    run([made(ADD), close], stdio(PARTIAL), jobs=1, on_result=lambda result: ended.append(result.test_id))
+    assert ended == ["close", "made"]
+
+
 def test_required_tools_fail() -> None:
     """With require_all_tools a fixture fails when the server lacks its tool."""
     close = made({"action": {"tool": "task_close"}}, test_id="close")

@@ -34,7 +34,7 @@ def lane(**members: Any) -> dict[str, Any]:
         (stepped({**CALL, "assert_unchanged": ["a"]}), []),
         (raw(covers={"state_schemas": {"plan.schema.json": ["topic", "tpic", "issuez[]", "zzz"]}}), [
             "/covers/state_schemas/plan.schema.json/1: tpic is not in it; did you mean topic?",
-            "/covers/state_schemas/plan.schema.json/2: issuez[] is not in it; did you mean issues or issues[].id?",
+            "/covers/state_schemas/plan.schema.json/2: issuez[] is not in it; did you mean issues[].id or issues?",
             "/covers/state_schemas/plan.schema.json/3: zzz is not in it; known: schema_version, id, topic, issues"
             ", issues[].id, issues[].title, issues[].status, issues[].decision, issues[].how_agents, "
             "issues[].how_summary, issues[].how_agent_ids, research_summary, created_at",

@@ -166,4 +166,5 @@ def test_texts_of_one_sdk_have_one_cause() -> None:
         )
         for name in ("title is missing", "context (of it) is missing")
     ]
-    assert len(causes(every)) == 1
+    (cause,) = causes(every)
+    assert cause.title == f"answer: the answer has no JSON payload: {CONTRACT}"

@@ -29,7 +29,7 @@ TOOL_MAP = Option("--tool-map", "FILE", "YAML: a tool's name in the contract, he
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
 PROJECT_ENV = Option("--project-env", "NAME", "for the project (NEXUS_PROJECT_ROOT)")
 EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
-RUN_COMMAND = Option("--run-command", "CMD", "works through the tasks; {status}: its status file")
+RUN_COMMAND = Option("--run-command", "CMD", "does the tasks; {status}: its status file")
 RUN_TIMEOUT = Option("--run-timeout", "SECONDS", "time limit of a run (default: 120)")
 TIMEOUT = Option("--timeout", "SECONDS", "time limit of a call (default: 10)")
 START_TIMEOUT = Option("--start-timeout", "SECONDS", "time limit of a start (default: 30)")

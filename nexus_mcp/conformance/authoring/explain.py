@@ -14,6 +14,7 @@ from nexus_mcp.conformance.fixture import (
     ListTools,
     Parallel,
     Restart,
+    Run,
     WriteFile,
 )
 
@@ -54,6 +55,8 @@ def _needs(fixture: Fixture) -> Iterator[str]:
         yield f"Runs {fixture.repeat} times, each time in a new project."
     if fixture.needs_events:
         yield "Needs --event-command."
+    if fixture.needs_run:
+        yield "Needs an executor of tasks (--run-command)."
     if fixture.needs_process:
         yield "Needs a server that the runner starts (--server)."
 
@@ -67,6 +70,8 @@ def _precondition(fixture: Fixture) -> Iterator[str]:
             yield f"{path} has {_json(value)}"
     for path, special in fixture.files.items():
         yield f"{path} is {_special(special)}"
+    if fixture.executor:
+        yield f"the agents of the executor and its settings: {_json(fixture.executor)}"
 
 
 def _special(special: Special) -> str:
@@ -113,6 +118,8 @@ def _request(do: Any) -> str:
             if do.content is None
             else f"another program writes {do.path}: {_bytes(do.content)}"
         )
+    if isinstance(do, Run):
+        return " ".join(("run the executor to its end", *do.words))
     if isinstance(do, Parallel):
         return f"{len(do.lanes)} servers at once"
     raise TypeError(f"no words for a step of type {type(do).__name__}")

@@ -25,6 +25,7 @@ TITLE = 160
 """Characters of a title."""
 _LOOKED_AT = 2000
 _ITEMS = 5
+_QUOTE = ' "'
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|…)')
 EXPLAINED = ("in both places)", "as the text)")
 """The ends of explanations of failures.explain_text, as messages have them."""
@@ -92,9 +93,13 @@ def causes(results: Sequence[FixtureResult]) -> list[Cause]:
 def title(assertion: Assertion) -> str:
     """Return a failed assertion in one line, without its step: steps differ between fixtures with the same cause.
 
-    A long pattern is left out, because it says less than the value that was seen.
+    A long pattern is left out, because it says less than the value that was seen, and so is the text of an SDK.
     """
     message = assertion.message
+    head, _, why = message.rpartition(" (")
+    if why.endswith(EXPLAINED):
+        # The text of an SDK is long, and differs from call to call.
+        message = f"{head.partition(':')[0].partition(_QUOTE)[0]}: {why[:-1]}"
     if isinstance(assertion.expected, dict) and len(str(assertion.expected.get("pattern", ""))) > _PATTERN:
         message = f"does not match the pattern, is {shown(assertion.seen, _PATTERN)}"
     return in_words(replace(assertion, step="", parent="", message=message), TITLE)

@@ -277,11 +277,12 @@ class Screen:
 
 
 def progress_line(counts: dict[str, int], total: int, seconds: float) -> str:
-    """Return "120 of 740 fixtures, 3 failed, about 2 min left"; without a time before the first fixture has ended."""
+    """Return "120 of 740 fixtures, 3 failed, about 2 min left"; without a time before the first fixture has run."""
     done = sum(counts.values())
     parts = [f"{done} of {total} fixtures", f"{counts[FAILED]} failed"]
-    if 0 < done < total:
-        left = seconds / done * (total - done)
+    ran = done - counts[NOT_RUN]
+    if ran and done < total:
+        left = seconds / ran * (total - done)
         parts.append(f"about {round(left / 60)} min left" if left >= 90 else f"about {round(left)} s left")
     return ", ".join(parts)
 
