@@ -24,7 +24,7 @@ def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], 
     states = _states(settings)
     ours = list(_ours(hooks, harness))
     found = [states.get(f"{os.path.realpath(path)}:{event}:{place}:0", "") for event, place, _ in ours]
-    expected = [_hash(event, group) for event, _, group in ours]
+    expected = [hash_of(event, group) for event, _, group in ours]
     missing = found.count("")
     changed = sum(bool(kept) and kept != now for kept, now in zip(found, expected, strict=True))
     lines = []
@@ -35,6 +35,15 @@ def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], 
         since = f"{changed} of {len(found)} hooks changed after you trusted them"
         lines.append(f"{since}, and Codex skips these: type /hooks in codex to trust them again.")
     return lines
+
+
+def trust_of(hooks: Mapping[str, Any], source: str) -> dict[str, dict[str, str]]:
+    """Return the rows of `hooks.state` that trust each hook of a table of ours, which Codex reads from `source`."""
+    return {
+        f"{source}:{_snake(event)}:{place}:0": {"trusted_hash": hash_of(_snake(event), group)}
+        for event, groups in hooks.items()
+        for place, group in enumerate(groups)
+    }
 
 
 def _states(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -56,7 +65,7 @@ def _ours(hooks: Mapping[str, Any], harness: str) -> Iterator[tuple[str, int, di
                 yield _snake(event), place, group
 
 
-def _hash(event: str, group: Mapping[str, Any]) -> str:
+def hash_of(event: str, group: Mapping[str, Any]) -> str:
     """Return Codex's hash of a group with one hook: that of its JSON with sorted keys, without spaces."""
     hook = group["hooks"][0]
     fields = {"type": "command", "command": hook["command"], "async": bool(hook.get("async", False))}

@@ -123,6 +123,8 @@ class Request(NamedTuple):
     """Whether the skills are, or will be, installed for the harness."""
     mount: str = ""
     """The text that the harness puts before the names of our tools, "" for that of its capability map."""
+    hook_options: Sequence[str] = ()
+    """More options of the hook."""
 
     def serve_words(self, harness: str) -> list[str]:
         """Return the words that start the server."""
@@ -136,7 +138,18 @@ class Request(NamedTuple):
         skills = ["--skills"] if self.native_skills else []
         found = self.catalog.mount_of(harness, self.prefix)
         mount = ["--mount", found] if found else []
-        return [*self.command, "hook", "--native", harness, *options, "--gate", self.gate, *skills, *mount]
+        return [
+            *self.command,
+            "hook",
+            "--native",
+            harness,
+            *options,
+            "--gate",
+            self.gate,
+            *skills,
+            *mount,
+            *self.hook_options,
+        ]
 
 
 class Spliced(NamedTuple):

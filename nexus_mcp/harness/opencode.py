@@ -7,10 +7,11 @@ import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from nexus_mcp.catalog.capabilities import forbidden_tools
 from nexus_mcp.catalog.tool_files import ANY, own_name
-from nexus_mcp.harness import texts
+from nexus_mcp.harness import files, texts
 from nexus_mcp.harness.claude_code import skill_rows
 from nexus_mcp.harness.definition import (
     AGENTS,
@@ -21,6 +22,7 @@ from nexus_mcp.harness.definition import (
     SERVER_NAME,
     SHARED_FOLDERS,
     SKILLS,
+    USER,
     Double,
     Row,
     Site,
@@ -32,6 +34,8 @@ from nexus_mcp.harness.marks import marked
 from nexus_mcp.packaged import data_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from nexus_mcp.harness.definition import Harness, Request
     from nexus_mcp.harness.record import Record
 
@@ -166,6 +170,19 @@ def _plugin(site: Site) -> str:
     if site.scope == PROJECT:
         return os.path.join(site.root, ".nexus", "opencode", PLUGIN)
     return os.path.join(_folder(site), "nexus", PLUGIN)
+
+
+def loads_plugin(root: str, environ: Mapping[str, str]) -> bool:
+    """Return whether OpenCode, started in `root`, loads our plugin from a configuration that `install` wrote."""
+    for scope in (PROJECT, USER):
+        site = Site(scope, root, environ)
+        if scope == USER and not site.find_folder("XDG_CONFIG_HOME", ".config"):
+            continue
+        plugins = files.read_settings(_config(site)).get("plugin")
+        found = [one for one in plugins if _is_our_plugin(one)] if isinstance(plugins, list) else []
+        if any(os.path.isfile(unquote(urlsplit(one).path)) for one in found):
+            return True
+    return False
 
 
 def _is_our_plugin(value: Any) -> bool:

@@ -167,6 +167,15 @@ def _literal(value: object) -> str:
     return json.dumps(value)
 
 
+def inline(value: object) -> str:
+    """Return a value on one line as TOML writes it: also a table, and a list of tables."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(name)} = {inline(one)}' for name, one in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    return _literal(value)
+
+
 def _dotted(path: Path) -> str:
     return ".".join(map(_key, path))
 

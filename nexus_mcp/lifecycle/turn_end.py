@@ -6,10 +6,13 @@ work to go on, and never twice in a row, so that the model can always stop.
 
 from __future__ import annotations
 
+import os
+
 from nexus_mcp.lifecycle.definition import BLOCK, Event, EventContext
 from nexus_mcp.lifecycle.session_memory import HELD, STOPPED, SessionMemory, digest
 from nexus_mcp.lifecycle.settings import settings_of
 from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
+from nexus_mcp.workspace import RUN_VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +27,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     With `gates.nonstop` in .nexus/config.yml, also block it if the skill nx-run is active and tasks are left. Never
     block a turn that already continues because of a hook (`stop_hook_active`).
     """
-    tasks = tasks_of(ctx)
-    if not tasks:
+    tasks = [] if os.environ.get(RUN_VARIABLE) else tasks_of(ctx)
+    if not tasks:  # or the session of a run, which closes the cycle itself
         return {}
     memory = SessionMemory(ctx, params.get("session_id", ""))
     if params.get("stop_hook_active") or HELD in memory.fields:

@@ -4,10 +4,12 @@ Tags that write files are carried out here. For any other tag the answer tells t
 the model if only the model knows which question the user decided. The rules are in docs/tags.md.
 
 Only words of the user can have tags. Some harnesses also report the answer of a subagent, the text of a command or
-their own notices as messages: a tag in such a message is plain text.
+their own notices as messages: a tag in such a message is plain text. So it is in the briefs of a run.
 """
 
 from __future__ import annotations
+
+import os
 
 from nexus_mcp.briefing.progress import HEAD, plan_text, tasks_text
 from nexus_mcp.lifecycle.budget import SKILL, STATE
@@ -17,6 +19,7 @@ from nexus_mcp.lifecycle.skill_hints import give_hints
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, snapshot_of, tell_copies
 from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.wording import join_first
+from nexus_mcp.workspace import RUN_VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +35,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
     The answer neither changes nor repeats the message.
     """
-    prompt = params.get("prompt", "") if params.get("origin", USER) == USER else ""
+    is_typed = params.get("origin", USER) == USER and not os.environ.get(RUN_VARIABLE)
+    prompt = params.get("prompt", "") if is_typed else ""
     memory = SessionMemory(ctx, params.get("session_id", ""))
     for warning in memory.take_carried():
         ctx.warn(warning)

@@ -166,7 +166,9 @@ class Attempts:
     async def _session(self, record: AttemptRecord, stage: Stage) -> None:
         is_resumed = bool(stage.resume) and self.run.driver(record.harness).can_resume
         prompt = ""
-        if is_resumed and record.interrupted:
+        if is_resumed and record.interrupted and record.nudge:
+            prompt = briefs.nudge_prompt(record.nudge)
+        elif is_resumed and record.interrupted:
             prompt = "Your session was interrupted. Its changes are in the tree. Go on with the task."
         elif is_resumed:
             prompt = briefs.mend_prompt(record.mending, record.mending_why)
@@ -175,7 +177,7 @@ class Attempts:
 
     async def _started(self, record: AttemptRecord, request: SessionRequest) -> Result:
         run = self.run
-        environ = environment(tuple(run.config.strip_env), **self._variables(request.folder), **request.environ)
+        environ = environment(tuple(run.config.strip_env), **request.environ)
         before = await checkout_guard.record(run)
         with self._folder() as folder:
             place = Place(
@@ -185,6 +187,10 @@ class Attempts:
                 wrap=await self._sandbox(request),
                 redactor=run.redactor,
                 is_forbidden=self._judge_of_tools(request),
+                project=run.workspace.root,
+                checks=tuple(run.config.active_checks().values()),
+                told=frozenset(record.nudges),
+                used=record.used,
             )
             result = await run_session(place, self._priced, run.stop)
         await self._check_checkout(before)
@@ -260,6 +266,10 @@ class Attempts:
             record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks
         )
         files, diff = await repository.changed(before, commit)
+        if record.mending_why in ("merge-conflict", "regression"):  # the work of others came into the tree, too
+            integration = await repository.head(f"refs/heads/{repository.integration}")
+            others, _ = await repository.changed(integration, commit)
+            files = sorted({*files} & {*others})
         self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
         if before != record.base:
             _, diff = await repository.changed(record.base, commit)
@@ -358,11 +368,14 @@ class Attempts:
             forbidden=self._forbidden(agent, harness),
             read_only=is_judge or stage.role == "advisor",
             schema=verdict.Verdict.model_json_schema() if is_judge else None,
-            serve=tuple(run.serve(harness)),
-            hook=tuple(run.hook(harness)),
+            mount=run.mount(harness, scratch, record.worktree),
             unsafe=run.config.unsafe,
             max_cost_usd=self._budget(),
-            environ={"NEXUS_AGENT": agent, **({} if limit is None else limit.environ())},
+            environ={
+                **self._variables(record.worktree),
+                "NEXUS_AGENT": agent,
+                **({} if limit is None else limit.environ()),
+            },
         )
 
     def _harness(self, record: AttemptRecord, role: ev.Role) -> str:

@@ -41,6 +41,18 @@ _PARTS: Mapping[Role, str] = {
 }
 
 
+_NUDGES = {
+    "investigation_cap": (
+        "You have used many tools and changed no file yet. You know enough: make the change that the task asks for "
+        "now, then look at what is still unclear."
+    ),
+    "post_edit_cap": (
+        "You have used many tools since your last change, and none of them ran the checks of the project. If the task "
+        "is done, end with your report; if not, make the next change now."
+    ),
+}
+
+
 def role_text(catalog: Catalog, agent: str, harness: str) -> str:
     """Return the text of an agent with the tool names of the harness; "" without one. Raise CatalogError."""
     if not agent or agent not in catalog.agents or not has_text(catalog.agent(agent)):
@@ -99,6 +111,11 @@ def mend_prompt(findings: str, why: str) -> str:
         "tests-failing": "The project's own checks fail. Mend the cause.",
     }.get(why, "The work was not accepted. Mend what these findings name.")
     return f"{head}\n\nFINDINGS, as data:\n{block(findings)}\n\n{_ENDING}"
+
+
+def nudge_prompt(guard: str) -> str:
+    """Return the message to a session that a guard on its tools ended, and that goes on with it."""
+    return f"{_NUDGES[guard]} {_ENDING}"
 
 
 def question_in(message: str) -> str | None:

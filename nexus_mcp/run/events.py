@@ -112,6 +112,10 @@ class Checkout(Event):
     parts: dict[str, str]
 
 
+NUDGES = ("investigation_cap", "post_edit_cap")
+"""Guards on the tools of a session: it goes on with a message, where the harness can resume it."""
+
+
 class Guard(Event):
     """A guard of the attempt was reached."""
 

@@ -193,6 +193,10 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
             yield _bad(f"harness {name}", str(error))
             continue
         yield _item(f"harness {name}", not probe.problem, f"{probe.path} {probe.version}".strip(), probe.problem)
+        if not probe.problem:
+            login = driver(name, config).login(probe.path)
+            tier: TierOfItem = "blocker" if login.is_needed else "warning"
+            yield Item(f"login of {name}", tier, login.found is not False, login.words)
         if config.max_cost_usd is not None:
             priced = probe.has_cost or bool(config.prices)
             advice = f"{name} reports no cost: set run.prices, or a limit of {config.max_cost_usd:g} USD cannot hold"

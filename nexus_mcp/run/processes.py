@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Self
@@ -94,6 +95,15 @@ class Started:
         """Return whether the process itself ended; what it started may still hold its output open."""
         return self._process.returncode is not None
 
+    def began_within(self, seconds: float) -> bool:
+        """Return whether it started, within the last seconds, a process that is alive, itself or by its children."""
+        since = time.time() - seconds
+        try:
+            below = psutil.Process(self.pid).children(recursive=True)
+        except psutil.Error:
+            return False
+        return any(_began(process) >= since for process in below)
+
     async def wait(self) -> tuple[int | None, int | None]:
         """Return (exit code, signal) once the process ended; one of them is None."""
         while (code := self._process.returncode) is None:
@@ -134,6 +144,13 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
             is_cut, rest = True, b""
     if rest and not is_cut:
         yield rest
+
+
+def _began(process: psutil.Process) -> float:
+    try:
+        return process.create_time() if process.status() != psutil.STATUS_ZOMBIE else 0.0
+    except psutil.Error:
+        return 0.0
 
 
 def _as_third(read: int) -> Callable[[], None]:

@@ -5,7 +5,7 @@ The same log gives the same state, so a killed run goes on where its log ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -54,7 +54,9 @@ class AttemptRecord:
     A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
     of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
     the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if unknown) of a
-    session whose executor died. `commit` is the last commit of its branch.
+    session whose executor died, or that `nudge`, a guard on its tools, ended: it goes on with a message. `nudges` are
+    all such guards of the attempt, each of which does so once. `used` maps the id of a session to what it used so far.
+    `commit` is the last commit of its branch.
     """
 
     attempt: Attempt
@@ -80,6 +82,9 @@ class AttemptRecord:
     files: tuple[str, ...] = ()
     last_message: str = ""
     cost_usd: float | None = None
+    used: Mapping[str, ev.Usage] = field(default_factory=dict)
+    nudge: str = ""
+    nudges: tuple[str, ...] = ()
     planned_at: str = ""
     judged_seq: int = 0
 
@@ -272,7 +277,12 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
             return replace(record, phase=event.phase)
         case ev.ProcessStarted():
             session = SessionRecord(event.role, event.agent, event.pid, event.create_time)
-            return replace(record, sessions=(*record.sessions, session), interrupted=None)
+            return replace(record, sessions=(*record.sessions, session), interrupted=None, nudge="")
+        case ev.ProcessEnded() if event.guard in ev.NUDGES and record.sessions:
+            goes_on = record.sessions[-1].id
+            nudges = (*record.nudges, event.guard)
+            sessions = record.sessions[:-1]
+            return replace(record, sessions=sessions, interrupted=goes_on, nudge=event.guard, nudges=nudges)
         case ev.ProcessEnded():
             return _session(
                 record,
@@ -287,9 +297,9 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
         case ev.VerdictGiven():
             return replace(record, verdicts=(*record.verdicts, event))
         case ev.Usage():
-            return replace(
-                record, cost_usd=(record.cost_usd or 0.0) + event.cost_usd if event.cost_usd else record.cost_usd
-            )
+            cost = (record.cost_usd or 0.0) + event.cost_usd if event.cost_usd else record.cost_usd
+            id_ = record.sessions[-1].id if record.sessions else ""
+            return replace(record, cost_usd=cost, used={**record.used, id_: _sum(record.used.get(id_), event)})
         case ev.Collected():
             files = tuple(dict.fromkeys((*record.files, *event.files)))
             message = event.last_message or record.last_message
@@ -319,6 +329,15 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
         case ev.Merged():
             return replace(record, attempt=replace(facts, is_merged=True))
     return record
+
+
+def _sum(before: ev.Usage | None, more: ev.Usage) -> ev.Usage:
+    """Return the sum of what a session used; its cost is None while none is known."""
+    if before is None:
+        return ev.Usage(input=more.input, output=more.output, cost_usd=more.cost_usd)
+    costs = [one for one in (before.cost_usd, more.cost_usd) if one is not None]
+    cost = sum(costs) if costs else None
+    return ev.Usage(input=before.input + more.input, output=before.output + more.output, cost_usd=cost)
 
 
 def _session(record: AttemptRecord, **changes: Any) -> AttemptRecord:

@@ -33,6 +33,7 @@ except ImportError:  # Windows
 LOG = "events.jsonl"
 HEADER = "run.json"
 LOG_LIMIT = 256 << 20
+_TRIES = 5
 _SMALL = 16 << 20
 _TRIES, _PAUSE = 10, 0.02
 _SHOWN = 40
@@ -243,12 +244,36 @@ def write_json(folder: Folder, name: str, value: Any, *, is_kept: bool = True) -
 def write_file(folder: Folder, name: str, data: bytes, *, is_kept: bool = True) -> None:
     """Write a small private file, whole or not at all. Raise StorageError.
 
-    A power cut may take a file that is not `is_kept`: one for people, which says what the log has, too.
+    A power cut may take a file that is not `is_kept`: one for people, which says what the log has, too. A run writes
+    without the lock of the project, and the holder of that lock removes temporary files in the folder of the state:
+    then ours is made again.
     """
+    for left in reversed(range(_TRIES)):
+        try:
+            atomic.replace(folder, name, [data], mode=PRIVATE, confirmed=False, synced=is_kept)
+        except FileNotFoundError as error:
+            if not left:
+                raise StorageError(folder.show(name), "write", reason(error)) from error
+        except OSError as error:
+            raise StorageError(folder.show(name), "write", reason(error)) from error
+        else:
+            return
+
+
+def open_to_append(folder: Folder, name: str) -> int:
+    """Open a private file to append, created if absent. Raise StorageError."""
     try:
-        atomic.replace(folder, name, [data], mode=PRIVATE, confirmed=False, synced=is_kept)
+        return folder.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
     except OSError as error:
-        raise StorageError(folder.show(name), "write", reason(error)) from error
+        raise StorageError(folder.show(name), "open", reason(error)) from error
+
+
+def put_line(fd: int, folder: Folder, line: bytes) -> None:
+    """Add a line to an open file of a folder. Raise StorageError."""
+    try:
+        atomic.write_all(fd, line + b"\n")
+    except OSError as error:
+        raise StorageError(folder.shown, "write", reason(error)) from error
 
 
 def read_json(folder: Folder, name: str) -> Any:

@@ -6,13 +6,12 @@ The raw output, a neutral transcript and the last message go into the folder of 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Literal
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
@@ -21,10 +20,9 @@ from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest
 from nexus_mcp.run.environment_faults import NOT_FOUND
 from nexus_mcp.run.processes import Started
 from nexus_mcp.run.redaction import Redactor
-from nexus_mcp.run.run_folder import write_file, write_json
-from nexus_mcp.state import times
-from nexus_mcp.store import atomic
-from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
+from nexus_mcp.run.run_folder import open_to_append, put_line, write_file, write_json
+from nexus_mcp.run.transcript import Transcript
+from nexus_mcp.store.folder import Folder, close_fd, reason
 
 RAW_LIMIT = 64 << 20
 """Bytes of raw output that are kept of a session; the rest is counted."""
@@ -61,7 +59,9 @@ class Place:
     """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for.
 
     `flushed` returns when the events are on disk. `wrap` puts the words of the command into a sandbox; `redactor` keeps
-    secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool.
+    secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
+    command lines of the project's checks, `told` the guards on tools that have ended a session of the attempt. `used`
+    maps the ids of its earlier sessions to what they used.
     """
 
     driver: Driver
@@ -76,6 +76,10 @@ class Place:
     wrap: Callable[[Sequence[str]], tuple[str, ...]] = tuple
     redactor: Redactor = field(default_factory=Redactor)
     is_forbidden: Callable[[str], bool] = lambda _: False
+    project: str = ""
+    checks: tuple[str, ...] = ()
+    told: frozenset[str] = frozenset()
+    used: Mapping[str, ev.Usage] = field(default_factory=dict)
 
 
 async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
@@ -105,12 +109,16 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         process = await Started.start(place.wrap(command.words), place.request.folder, environ)
     except OSError as error:
         tell(ev.ProcessStarted(role=role, agent=agent, pid=0, create_time=0.0))
-        tell(ev.ProcessEnded(code=NOT_FOUND, failure="environment", error=reason(error)))
+        tell(
+            ev.ProcessEnded(
+                code=NOT_FOUND, failure="environment", error=f"{place.driver.id} could not be started: {reason(error)}"
+            )
+        )
         return Result(code=NOT_FOUND)
     following: _Following | None = None
     try:
         tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
-        following = _Following(place, tell)
+        following = _Following(place, tell, process)
         await place.flushed()
         process.release()
         feeding = asyncio.create_task(process.feed(command.stdin))
@@ -133,19 +141,35 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     result.code, result.signal = await process.wait()
     message = place.redactor.text(result.last_message)
     write_file(place.folder, "last_message.md", message.encode("utf-8", "backslashreplace"), is_kept=bool(message))
-    failure = place.driver.failure(result.code, f"{result.error}\n{result.stderr}") if result.code != 0 else None
+    failure = _failure(place.driver, result)
     tell(
         ev.ProcessEnded(
             code=result.code,
             signal=result.signal,
             done=result.is_done,
             guard=result.guard,
-            failure=failure or "",
-            error=(result.error or result.stderr)[-_SHOWN:],
+            failure="environment" if failure == "login" else failure,
+            error=_error(place.driver, result, failure),
             forbidden=result.forbidden,
         )
     )
     return result
+
+
+def _failure(driver: Driver, result: Result) -> Literal["", "environment", "limit", "login"]:
+    """Return why the session failed; "" where a guard of ours ended it, or nothing tells."""
+    if result.code == 0 or result.guard:
+        return ""
+    return driver.failure(result.code, f"{result.error}\n{result.stderr}") or ""
+
+
+def _error(driver: Driver, result: Result, failure: str) -> str:
+    """Return what the harness reported, with the next step where it is not logged in."""
+    reported = (result.error or result.stderr).strip()[-_SHOWN:]
+    if failure != "login":
+        return reported
+    step = f": type {driver.login_command}" if driver.login_command else ""
+    return f"{driver.id} is not logged in{step}. It reported: {reported}"
 
 
 async def _follow(process: Started, following: _Following, stop: asyncio.Event) -> None:
@@ -199,16 +223,20 @@ async def _read(process: Started, following: _Following) -> None:
 class _Following:
     """What is known of a session that runs: its events, its silence, and the tools it used."""
 
-    def __init__(self, place: Place, emit: Callable[[ev.Event], object]) -> None:
+    def __init__(self, place: Place, emit: Callable[[ev.Event], object], process: Started) -> None:
         self._place = place
+        self._process = process
         self._emit = emit
-        self._raw = _opened(place.folder, "stdout.raw")
-        self._stderr = _opened(place.folder, "stderr.txt")
-        self._transcript = _Transcript(place)
+        self._raw = open_to_append(place.folder, "stdout.raw")
+        self._stderr = open_to_append(place.folder, "stderr.txt")
+        self._transcript = Transcript(
+            *(place.folder, place.request, place.driver.id, place.task, place.project, place.redactor)
+        )
         self._written = 0
-        self._last_event = time.monotonic()
-        self._in_tool = False
+        self._last_event = self._last_line = time.monotonic()
+        self._tools_open = 0
         self._is_warned = False
+        self._nudge = ""
         self._before_edit = 0
         self._after_edit = -1
         self._capped: set[str] = set()
@@ -224,10 +252,10 @@ class _Following:
 
     def take(self, line: bytes) -> None:
         """Take one line of output."""
-        self._last_event = time.monotonic()
+        self._last_event = self._last_line = time.monotonic()
         self._is_warned = False
         if self._written + len(line) < RAW_LIMIT:
-            _put(self._raw, self._place.folder, self._place.redactor.data(line))
+            put_line(self._raw, self._place.folder, self._place.redactor.data(line))
             self._written += len(line) + 1
         else:
             self.result.unread_bytes += len(line)
@@ -238,7 +266,7 @@ class _Following:
         """Take one line of stderr. The first RAW_LIMIT bytes of both streams are kept, and the end for messages."""
         data = self._place.redactor.data(line)
         if self._written + len(data) < RAW_LIMIT:
-            _put(self._stderr, self._place.folder, data)
+            put_line(self._stderr, self._place.folder, data)
             self._written += len(data) + 1
         self.result.stderr = f"{self.result.stderr}{data.decode(errors='replace')}\n"[-_STDERR_SHOWN:]
 
@@ -247,13 +275,21 @@ class _Following:
         if seconds > self._place.timeout_s:
             self._emit(ev.Guard(name="timeout", value=round(seconds)))
             return "timeout"
-        if self._in_tool or self._place.driver.format == "text":
+        if self._tools_open:
             return ""
+        if self._nudge and self.result.session and not self.result.is_done:
+            return self._nudge
         guards, silent = self._place.guards, time.monotonic() - self._last_event
+        if self._place.driver.format == "text" or silent <= guards.stale_warn_s:
+            return ""
+        since_line = time.monotonic() - self._last_line
+        if not self._place.driver.tells_tools and self._process.began_within(since_line):
+            self._last_event = time.monotonic()  # a tool is at work, which the harness reports at its end
+            return ""
         if silent > guards.stale_abort_s:
             self._emit(ev.Guard(name="stale_abort", value=round(silent)))
             return "stale_abort"
-        if silent > guards.stale_warn_s and not self._is_warned:
+        if not self._is_warned:
             self._is_warned = True
             self._emit(ev.Guard(name="stale_warn", value=round(silent)))
         return ""
@@ -269,14 +305,13 @@ class _Following:
             case "text" | "result":
                 result.last_message = output.text[-_MESSAGE_LIMIT:] or result.last_message
             case "tool_start":
-                self._in_tool = True
+                self._tools_open += 1
                 self._tool(output)
             case "tool_end":
-                self._in_tool = False
+                self._tools_open = max(0, self._tools_open - 1)
                 self._end_call(output)
             case "usage":
-                usage = ev.Usage(input=output.input, output=output.output, cost_usd=output.cost_usd)
-                self._emit(usage)
+                self._emit(self._usage(output))
             case "error":
                 result.error = output.text
             case "done":
@@ -293,6 +328,16 @@ class _Following:
         if tool and not output.failed:
             self._used[tool] = None
 
+    def _usage(self, output: Output) -> ev.Usage:
+        """Return what is used since the last report; some harnesses report a resumed session from its beginning."""
+        totals, before = self._place.driver.totals, self._place.used.get(self._place.request.resume)
+        input_, out, cost = output.input, output.output, output.cost_usd
+        if before is not None and "tokens" in totals and input_ >= before.input and out >= before.output:
+            input_, out = input_ - before.input, out - before.output
+        if before is not None and "cost" in totals and cost is not None and cost >= (before.cost_usd or 0.0):
+            cost -= before.cost_usd or 0.0
+        return ev.Usage(input=input_, output=out, cost_usd=cost)
+
     def _tool(self, output: Output) -> None:
         self.result.tools.append(output.text)
         self._calls[output.call or f"#{len(self.result.tools)}"] = output.tool or output.text
@@ -305,6 +350,8 @@ class _Following:
         if self._after_edit < 0:
             self._before_edit += 1
             self._cap("investigation_cap", self._before_edit, guards.investigation_cap)
+        elif any(check in output.command for check in self._place.checks):
+            self._after_edit = 0
         else:
             self._after_edit += 1
             self._cap("post_edit_cap", self._after_edit, guards.post_edit_cap)
@@ -313,69 +360,12 @@ class _Following:
         if value > most and name not in self._capped and self._place.request.role in ("owner", "implementer"):
             self._capped.add(name)
             self._emit(ev.Guard(name=name, value=value))  # type: ignore[arg-type]
-
-
-class _Transcript:
-    """transcript.jsonl of an attempt: one neutral form for all harnesses, to which each session adds its entries."""
-
-    def __init__(self, place: Place) -> None:
-        self._fd = _opened(place.folder, "transcript.jsonl")
-        self._folder = place.folder
-        self._redactor = place.redactor
-        self._parent: str | None = None
-        self._put(
-            {
-                "type": "session",
-                "id": place.request.resume or place.request.session,
-                "version": 3,
-                "timestamp": times.stamp(time.time()),
-                "cwd": place.request.folder,
-                "harness": place.driver.id,
-                "agent": place.request.agent,
-                "task": place.task,
-            }
-        )
-        self._entry("message", role="user", content=place.request.prompt)
-
-    def add(self, output: Output) -> None:
-        """Add the entry of an event of the harness, if it has one."""
-        if output.kind == "text":
-            self._entry("message", role="assistant", content=output.text)
-        elif output.kind == "tool_start":
-            self._entry("message", role="assistant", content=[{"type": "toolCall", "name": output.text}])
-        elif output.kind in ("error", "done"):
-            self._entry("custom", name=output.kind, content=output.text)
-
-    def _entry(self, kind: str, **fields: object) -> None:
-        id_ = secrets.token_hex(4)
-        self._put({"type": kind, "id": id_, "parentId": self._parent, "timestamp": times.stamp(time.time()), **fields})
-        self._parent = id_
-
-    def _put(self, entry: dict[str, object]) -> None:
-        _put(self._fd, self._folder, self._redactor.data(json.dumps(entry, ensure_ascii=True).encode()))
-
-    def close(self) -> None:
-        """Close the file."""
-        close_fd(self._fd)
-
-
-def _opened(folder: Folder, name: str) -> int:
-    """Open a private file to append. Raise StorageError."""
-    try:
-        return folder.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
-    except OSError as error:
-        raise StorageError(folder.show(name), "open", reason(error)) from error
-
-
-def _put(fd: int, folder: Folder, line: bytes) -> None:
-    """Add a line to a file of an attempt. Raise StorageError."""
-    try:
-        atomic.write_all(fd, line + b"\n")
-    except OSError as error:
-        raise StorageError(folder.shown, "write", reason(error)) from error
+            if self._place.driver.can_resume and name not in self._place.told:
+                self._nudge = name
 
 
 def _write_private(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

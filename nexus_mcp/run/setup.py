@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nexus_mcp.errors import StateError
+from nexus_mcp.harness.session_mount import NOTHING, Mount
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig, Strategy
@@ -56,7 +57,7 @@ class Run:
     """One run: what it works with, and its state, which follows from its log alone.
 
     `listeners` get each event after it is in the log. `models` maps a harness to the function that returns the model of
-    (agent, tier). `serve` and `hook` return the words that start our server and our hook for a harness.
+    (agent, tier). `mount` returns our server and hooks for (harness, folder of generated files, worktree).
     """
 
     workspace: Workspace
@@ -68,8 +69,7 @@ class Run:
     log: EventLog
     catalog: Catalog
     models: Mapping[str, ChooseModel] = field(default_factory=dict)
-    serve: Callable[[str], Sequence[str]] = lambda _: ()
-    hook: Callable[[str], Sequence[str]] = lambda _: ()
+    mount: Callable[[str, str, str], Mount] = lambda *_: NOTHING
     listeners: list[Callable[[ev.AnyEvent], object]] = field(default_factory=list)
     baseline: dict[str, CheckResult] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)

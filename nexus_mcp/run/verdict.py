@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
 from nexus_mcp.run.outcome import Category, Outcome
 
@@ -23,6 +23,12 @@ _Number = Annotated[int, Field(ge=0, strict=True)]
 class _Part(BaseModel):
     # A model writes the verdict: unknown fields are ignored, and values are not converted.
     model_config = ConfigDict(extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: object) -> object:
+        """Drop members that are null: in a structured answer no member may be absent."""
+        return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
 class Tests(_Part):

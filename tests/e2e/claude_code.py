@@ -23,6 +23,7 @@ _QUIET = {
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "1",
     "ENABLE_TOOL_SEARCH": "0",  # otherwise the model must search for a tool before it can call it
 }
 _OPTIONS = (

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e import codex, results
+from tests.e2e import codex, plan_hands, results
 from tests.e2e.clients import client_of
 from tests.e2e.model.server import Model
+from tests.e2e.plan_run import MakeRun, PlanRun
 from tests.e2e.scratch import Scratch
 
 # client -> program; read now, because a test's environment has no NEXUS_ variable.
@@ -57,6 +58,25 @@ def model() -> Iterator[Model]:
 @pytest.fixture
 def scratch(tmp_path: Path) -> Scratch:
     return Scratch(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def make_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeRun]:
+    """Yield a function that makes a client with its own home and project, and runs a script of plan_run in it."""
+    models: list[Model] = []
+
+    def one(harness: str, script: Callable[..., None], *words: object) -> PlanRun:
+        models.append(Model().__enter__())
+        place = Scratch(tmp_path_factory.mktemp("run"))
+        client, hands, names = plan_hands.make(harness, Path(PROGRAMS[harness]), place, models[-1])
+        run = PlanRun(client, harness, hands)
+        script(run, names, *words)
+        return run
+
+    yield one
+    for model in models:
+        model.__exit__(None, None, None)
+    assert [model.faults for model in models if model.faults] == []
 
 
 @pytest.fixture(scope="module")

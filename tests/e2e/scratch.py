@@ -94,9 +94,9 @@ def _bytes_below(base: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in named.items() if not name.startswith(".git/")}
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds. Raise AssertionError if it does not within _WAIT_S seconds."""
-    end = time.monotonic() + _WAIT_S
+def wait_until(condition: Callable[[], bool], seconds: float = _WAIT_S) -> None:
+    """Wait until a condition holds. Raise AssertionError if it does not within so many seconds."""
+    end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, f"{condition} did not hold within {_WAIT_S} s"
+        assert time.monotonic() < end, f"{condition} did not hold within {seconds} s"
         time.sleep(0.01)

@@ -3,7 +3,8 @@
 `python -m tests.run.fake_harness SCRIPT`: SCRIPT is a JSON file that maps `<task>` or `<task>-<attempt>` or
 `<task>-<agent>` to a list of steps for each session, in order; the last list is repeated. A step is one of
 {"write": path, "text": …}, {"append": path, "text": …}, {"say": text}, {"verdict": {...}}, {"exit": code},
-{"kill": signal}, {"hang": seconds}, {"flood": lines}, {"fork": seconds}, {"no_done": true}, {"run": shell command}.
+{"kill": signal}, {"hang": seconds}, {"read": count of tools}, {"check": command line of a tool}, {"print": line},
+{"flood": lines}, {"fork": seconds}, {"no_done": true}, {"run": shell command}.
 The number of sessions that a key had is counted in a folder beside the script, so a resumed session is the next one.
 """
 
@@ -61,6 +62,11 @@ def _perform(step: dict[str, Any]) -> None:
         with path.open("a" if "append" in step else "w", encoding="utf-8") as file:
             file.write(step["text"])
         print(json.dumps({"kind": "tool_end"}), flush=True)
+    for line in [""] * step.get("read", 0) + ([step["check"]] if "check" in step else []):
+        print(json.dumps({"kind": "tool_start", "text": "Read", "command": line}), flush=True)
+        print(json.dumps({"kind": "tool_end"}), flush=True)
+    if "print" in step:
+        print(step["print"], flush=True)
     if "say" in step:
         print(json.dumps({"kind": "text", "text": step["say"]}), flush=True)
     if "verdict" in step:

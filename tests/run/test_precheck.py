@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,22 @@ def test_red_checks_are_a_warning_with_their_time() -> None:
     assert "no checks are set" in item.message
     assert precheck.exit_code_of([item], strict=True) == "warning"
     assert precheck.exit_code_of([item], strict=False) == "ok"
+
+
+def test_a_missing_login_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A blocker where nothing works without it; for OpenCode, which has models that need none, a warning."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, answer in (("claude", '{"loggedIn": false}'), ("opencode", "0 credentials")):
+        (programs / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    there = ground(tmp_path)
+    root = str(there.root)
+    config = there.config(harness={"do": "claude-code", "check": "opencode"})
+    subject = precheck.Subject(root, Store(Workspace(root)), config, load(root), {"tasks": []})
+    rows = {item.name: item for item in asyncio.run(precheck.examine(subject))}
+    claude, opencode = rows["login of claude-code"], rows["login of opencode"]
+    assert (claude.passed, claude.tier) == (False, "blocker")
+    assert "type claude auth login" in claude.message
+    assert (opencode.passed, opencode.tier) == (False, "warning")

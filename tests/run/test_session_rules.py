@@ -47,6 +47,25 @@ def test_the_hook_denies_them_too(project: Project, monkeypatch: pytest.MonkeyPa
     assert "belongs to a run" in answer["reason"]
 
 
+def test_a_brief_with_a_tag_starts_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of tasks reach a session of a run as its prompt: a tag in them is plain text."""
+    given = {"session_id": "s", "prompt": "[plan] Write the words"}
+    assert Teller(project.root)("user_message", **given)["tags"] == ["plan"]
+    monkeypatch.setenv("NEXUS_RUN", "run-1")
+    answer = Teller(project.root)("user_message", **given)
+    assert answer["tags"] == []
+    assert "nx-plan" not in json.dumps(answer)
+
+
+def test_a_session_of_a_run_may_end_its_turn(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run closes the cycle, so the last session is not asked for task_close, which it is denied."""
+    project.put("state/tasks.json", tasks(task(1, status="completed")))
+    monkeypatch.setenv("NEXUS_RUN", "run-1")
+    assert Teller(project.root)("turn_end", session_id="s")["decision"] != "block"
+    monkeypatch.delenv("NEXUS_RUN")
+    assert Teller(project.root)("turn_end", session_id="s")["decision"] == "block"
+
+
 def _lease(project: Project) -> None:
     with Folder.root(str(project.nexus / "state")) as state:
         tasks_extension.put(state, {1: {"lease": {"run": "run-1", "attempt": 1, "fence": 3}}})

@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.command_line import EVENTS, NEW, STATUS_FILE, TRUST
 from nexus_mcp.cli.run.screen import Screen
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError, UsageError
+from nexus_mcp.harness import HARNESSES, opencode
 from nexus_mcp.harness.models import Models, read_models
+from nexus_mcp.harness.session_mount import NOTHING, Mount, mount
 from nexus_mcp.program import own_command
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import control, log_entries, precheck, report, trust
@@ -112,10 +115,17 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
 
 
 def equip(run: Run, settings: dict[str, Any]) -> None:
-    """Give the run the models of the harnesses, and the words that start our server and our hook in their sessions."""
+    """Give the run the models of the harnesses, and our server and hooks for their sessions."""
     run.models = choices(run.config, run.catalog, settings)
-    run.serve = lambda harness: [*own_command(), "serve", "--harness-id", harness]
-    run.hook = lambda harness: [*own_command(), "hook", "--native", harness, "--gate", "off"]
+    run.mount = partial(mounted, run.catalog)
+
+
+def mounted(catalog: Catalog, harness: str, folder: str, worktree: str) -> Mount:
+    """Return our server and hooks for a session in `worktree`; nothing for a harness that `install` does not know."""
+    if harness not in HARNESSES:
+        return NOTHING
+    has_hooks = harness == opencode.ID and opencode.loads_plugin(worktree, os.environ)
+    return mount(harness, folder, own_command(), catalog, has_hooks=has_hooks)
 
 
 def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> dict[str, ChooseModel]:

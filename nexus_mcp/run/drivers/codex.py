@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from nexus_mcp.harness.codex_trust import trust_of
+from nexus_mcp.harness.files import read_settings
+from nexus_mcp.harness.toml_document import inline
 from nexus_mcp.run.drivers.definition import (
     Command,
+    Failure,
+    Figure,
+    Login,
     Output,
     Probe,
     SessionRequest,
+    answer_of,
     count,
     json_object,
     part,
     probe_program,
+    text_of,
     why_failed,
     with_role,
 )
+from nexus_mcp.run.drivers.strict_schema import strict
 
 _NOT_LOGGED_IN = ("not logged in", "401 unauthorized", "run codex login", "missing environment variable")
 _LIMITED = ("usage limit", "rate limit", "quota exceeded")
@@ -26,6 +36,9 @@ _EDITS = ("file_change", "patch_apply")
 _NAMES = {"file_change": "apply_patch", "patch_apply": "apply_patch", "command_execution": "Bash"}
 """Item of the output -> the tool's name in the capability map."""
 _REFUSED = ("failed", "declined")
+_FLAGS = "/<session-flags>/config.toml"
+"""What Codex calls the place of settings that options give."""
+_KEY = "CODEX_API_KEY"
 
 
 class Codex:
@@ -34,21 +47,48 @@ class Codex:
     id = "codex"
     format: Literal["jsonl", "text"] = "jsonl"
     can_resume = True
+    tells_tools = True
+    totals: frozenset[Figure] = frozenset(("tokens",))
+    login_command = "codex login"
 
     def probe(self) -> Probe:
         return probe_program("codex")
 
+    def login(self, path: str) -> Login:
+        """Return whether a request would carry a key: a provider of the user's own needs no login of Codex."""
+        name, provider = _provider()
+        if provider is not None and provider.get("requires_openai_auth") is not True:
+            key = provider.get("env_key")
+            if isinstance(key, str) and not os.environ.get(key):
+                return Login(
+                    f"the provider {name} reads its key from the variable {key}, which is not set", found=False
+                )
+            return Login(f"the provider {name} needs no login", found=True)
+        if os.environ.get(_KEY):
+            return Login(f"by {_KEY}", found=True)
+        try:
+            code, out = answer_of(path, "login", "status")
+        except (OSError, subprocess.TimeoutExpired):
+            return Login()
+        if code == 0:
+            return Login("logged in", found=True)
+        return (
+            Login(f"not logged in: type {self.login_command}", found=False)
+            if "not logged in" in out.lower()
+            else Login()
+        )
+
     def command(self, request: SessionRequest) -> Command:
-        files: dict[str, str] = {}
+        files = dict(request.mount.files)
         last = os.path.join(request.scratch, "last_message.md")
         sandbox = "danger-full-access" if request.unsafe else "read-only" if request.read_only else "workspace-write"
         words = ["codex", "exec", "--json", "--skip-git-repo-check", "-C", request.folder, "-s", sandbox, "-o", last]
         words += ["-m", request.model] if request.model else []
         for key, value in _settings(request).items():
-            words += ["-c", f"{key}={json.dumps(value)}"]
+            words += ["-c", f"{key}={inline(value)}"]
         if request.schema:
             path = os.path.join(request.scratch, "schema.json")
-            files[path] = json.dumps(request.schema)
+            files[path] = json.dumps(strict(request.schema))
             words += ["--output-schema", path]
         words += ["resume", request.resume] if request.resume else []
         return Command((*words, "-"), with_role(request).encode(), request.environ, files)
@@ -56,20 +96,32 @@ class Codex:
     def outputs(self, line: bytes) -> Iterable[Output]:
         return tuple(_outputs(json_object(line)))
 
-    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
+    def failure(self, code: int | None, stderr: str) -> Failure | None:
         return why_failed(code, stderr, not_logged_in=_NOT_LOGGED_IN, limited=_LIMITED)
 
 
+def _provider() -> tuple[str, Mapping[str, Any] | None]:
+    """Return name and settings of a model provider that the user defined and chose; None for Codex's own."""
+    folder = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    settings = read_settings(os.path.join(folder, "config.toml"))
+    name = settings.get("model_provider")
+    providers = settings.get("model_providers")
+    found = providers.get(name) if isinstance(providers, dict) and isinstance(name, str) else None
+    return str(name), found if isinstance(found, dict) else None
+
+
 def _settings(request: SessionRequest) -> dict[str, Any]:
-    if not request.serve:
-        return {}
-    first, *rest = request.serve
-    return {
-        "mcp_servers.nexus.command": first,
-        "mcp_servers.nexus.args": rest,
-        "mcp_servers.nexus.required": True,
-        "mcp_servers.nexus.default_tools_approval_mode": "approve",
-    }
+    """Return the settings of our server and hooks. The user is asked for nothing, so every tool of it is approved.
+
+    Codex starts a server with few variables of its own environment. It runs hooks that are trusted only: these are.
+    """
+    found: dict[str, Any] = {}
+    for name, server in request.mount.server.get("mcp_servers", {}).items():
+        environ = dict(request.environ)
+        found[f"mcp_servers.{name}"] = {**server, "default_tools_approval_mode": "approve", "env": environ}
+    hooks = request.mount.hooks.get("hooks", {})
+    found |= {f"hooks.{event}": groups for event, groups in hooks.items()}
+    return {**found, "hooks.state": trust_of(hooks, _FLAGS)} if hooks else found
 
 
 def _outputs(value: dict[str, Any]) -> Iterator[Output]:
@@ -89,7 +141,7 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
 
 
 def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
-    kind = item.get("type")
+    kind, call = item.get("type"), str(item.get("id") or "")
     if kind == "agent_message":
         if is_end and isinstance(item.get("text"), str):
             yield Output("text", item["text"])
@@ -100,12 +152,23 @@ def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
         if kind == "mcp_tool_call":
             tool = f"mcp__{item.get('server')}__{item.get('tool')}"
         if is_end:
-            yield Output("tool_end", call=call, failed=failed)
-        else:
-            yield Output("tool_start", str(item.get("tool") or kind), is_edit=kind in _EDITS, tool=tool, call=call)
-        if is_end and kind in _EDITS:
-            yield Output("tool_start", str(kind), is_edit=True, tool=tool, call=call)
-            yield Output("tool_end", call=call, failed=failed)
+            result = item.get("aggregated_output") or item.get("error") or item.get("result")
+            yield Output("tool_end", text_of(result), call=call, failed=failed)
+            return
+        changes = item.get("changes")
+        first = changes[0] if isinstance(changes, list) and changes and isinstance(changes[0], dict) else {}
+        path, line = first.get("path"), item.get("command")
+        asked = item.get("arguments")
+        yield Output(
+            "tool_start",
+            str(item.get("tool") or kind),
+            file=path if isinstance(path, str) else "",
+            command=line if isinstance(line, str) else "",
+            is_edit=kind in _EDITS,
+            tool=tool,
+            call=call,
+            asked=asked if isinstance(asked, dict) else {"command": line} if line else {},
+        )
 
 
 DRIVER = Codex()

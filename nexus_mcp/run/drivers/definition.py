@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from nexus_mcp.harness.session_mount import NOTHING, Mount
 from nexus_mcp.run.events import Role
 
 PROBE_TIMEOUT_S = 20
@@ -22,7 +23,8 @@ class SessionRequest:
     `prompt` goes to stdin. `role_text` is the text of the agent, repeated at each resume. `resume` is the id of the
     session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
     not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema
-    of the last message, None for free text. `serve` are the words that start our server, `hook` those of our hook.
+    of the last message, None for free text. `mount` has our server and hooks. `environ` are the variables that session,
+    server and hooks get beside those of the executor: a harness may keep its own environment from a server.
     """
 
     role: Role
@@ -37,8 +39,7 @@ class SessionRequest:
     forbidden: tuple[str, ...] = ()
     read_only: bool = False
     schema: Mapping[str, object] | None = None
-    serve: tuple[str, ...] = ()
-    hook: tuple[str, ...] = ()
+    mount: Mount = NOTHING
     max_cost_usd: float | None = None
     unsafe: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
@@ -58,19 +59,22 @@ class Command:
 class Output:
     """One event in the output of a harness.
 
-    `kind`: `session` (`text` is its id), `text` (of the agent), `tool_start` and `tool_end` (`text` is the tool's name,
-    `file` the file of an edit, `tool` its name in the capability map where that is another one, `call` the id of the
-    call; `failed`: it was refused, or came to nothing), `usage`, `error`, `done` (the session ended by itself),
-    `result` (the last message).
+    `kind`: `session` (`text` is its id), `model` (its name), `text` (of the agent), `tool_start` (`text` is the tool's
+    name, `asked` its input, `file` the file of an edit, `command` the command line of a shell, `tool` its name in the
+    capability map where that is another one), `tool_end` (`text` is its result; `failed`: it was refused, or came to
+    nothing), `usage`, `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id of
+    the call of a tool, the same at begin and end.
     """
 
-    kind: Literal["session", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
+    kind: Literal["session", "model", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
     text: str = ""
     file: str = ""
+    command: str = ""
     is_edit: bool = False
     tool: str = ""
     call: str = ""
     failed: bool = False
+    asked: Mapping[str, Any] | None = None
     input: int = 0
     output: int = 0
     cost_usd: float | None = None
@@ -89,15 +93,39 @@ class Probe:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Whether a harness is logged in, in words. `found` is None if that is not known; `is_needed`: else none works."""
+
+    words: str = "not known: no command of it tells"
+    found: bool | None = None
+    is_needed: bool = True
+
+
+Failure = Literal["environment", "limit", "login"]
+Figure = Literal["tokens", "cost"]
+
+
 class Driver(Protocol):
-    """One harness. `format` is `text` if its output has no events; then silence does not mean that a session hangs."""
+    """One harness.
+
+    `format` is `text` if its output has no events; then silence does not mean that a session hangs. `tells_tools`: its
+    output has the begin of a tool, not only the end. `totals` are the figures of `usage` that count from the first
+    process of a resumed session on. `login_command` is what a person types to log in, "" if that is not known.
+    """
 
     id: str
     format: Literal["jsonl", "text"]
     can_resume: bool
+    tells_tools: bool
+    totals: frozenset[Figure]
+    login_command: str
 
     def probe(self) -> Probe:
         """Look for the harness on this machine, and return the result."""
+
+    def login(self, path: str) -> Login:
+        """Return whether the harness, whose program is `path`, is logged in, without a request to its service."""
 
     def command(self, request: SessionRequest) -> Command:
         """Return the command that starts the session."""
@@ -105,10 +133,8 @@ class Driver(Protocol):
     def outputs(self, line: bytes) -> Iterable[Output]:
         """Return the events in one line of stdout; none for a line of another format."""
 
-    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
-        """Return why a session failed, as far as its exit code or stderr shows: `environment` if it is not logged in,
-        `limit` for a limit of the account, else None.
-        """
+    def failure(self, code: int | None, stderr: str) -> Failure | None:
+        """Return why a session failed, where its exit or its errors tell: `login`, or a limit of the account."""
 
 
 def with_role(request: SessionRequest) -> str:
@@ -131,6 +157,15 @@ def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def text_of(value: object) -> str:
+    """Return the text of a result of a tool or of an error: a string, or blocks with `text`; else its JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in value):
+        return "\n".join(one["text"] for one in value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def count(value: object) -> int:
     """Return a number of tokens; 0 for a value that is no integer."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
@@ -138,12 +173,14 @@ def count(value: object) -> int:
 
 def why_failed(
     code: int | None, stderr: str, *, not_logged_in: Sequence[str], limited: Sequence[str]
-) -> Literal["environment", "limit"] | None:
+) -> Failure | None:
     """Return why a session failed, recognised by phrases of the harness in its output: see Driver.failure."""
     text = stderr.lower()
     if any(sign in text for sign in limited):
         return "limit"
-    return "environment" if code == 127 or any(sign in text for sign in not_logged_in) else None
+    if any(sign in text for sign in not_logged_in):
+        return "login"
+    return "environment" if code == 127 else None
 
 
 def probe_program(program: str, words: Sequence[str] = ("--version",), *, has_cost: bool = False) -> Probe:
@@ -152,16 +189,23 @@ def probe_program(program: str, words: Sequence[str] = ("--version",), *, has_co
     if path is None:
         return Probe(problem=f"{program} is not in PATH")
     try:
-        done = subprocess.run(  # noqa: S603
-            [path, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_TIMEOUT_S,
-            check=False,
-            text=True,
-        )
+        code, out = answer_of(path, *words)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Probe(path, problem=f"{program} --version did not answer: {type(error).__name__}")
-    if done.returncode:
-        return Probe(path, problem=f"{program} --version ended with {done.returncode}")
-    return Probe(os.path.abspath(path), done.stdout.strip().split("\n")[0][:100], has_cost=has_cost)
+    if code:
+        return Probe(path, problem=f"{program} --version ended with {code}")
+    return Probe(os.path.abspath(path), out.strip().split("\n")[0][:100], has_cost=has_cost)
+
+
+def answer_of(path: str, *words: str) -> tuple[int, str]:
+    """Return (exit code, stdout and stderr) of a program that gets no stdin. Raise OSError, TimeoutExpired."""
+    done = subprocess.run(  # noqa: S603
+        [path, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PROBE_TIMEOUT_S,
+        check=False,
+        text=True,
+        errors="replace",
+    )
+    return done.returncode, done.stdout + done.stderr

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from nexus_mcp.run.drivers.definition import (
     Command,
+    Failure,
+    Figure,
+    Login,
     Output,
     Probe,
     SessionRequest,
+    answer_of,
     count,
     json_object,
     part,
     probe_program,
+    text_of,
     why_failed,
     with_role,
 )
@@ -22,35 +30,63 @@ from nexus_mcp.run.drivers.definition import (
 _EDITING = ("write", "edit", "patch", "apply_patch")
 _NOT_LOGGED_IN = ("no provider", "unauthorized", "api key", "providermodelnotfound")
 _LIMITED = ("rate limit", "quota")
+_COUNTS = re.compile(r"(\d+) (?:credential|environment variable)s?\b")
+_CONFIG = "OPENCODE_CONFIG_CONTENT"
 
 
 class OpenCode:
-    """The driver of OpenCode. Server, model and permissions come from a config in the environment."""
+    """The driver of OpenCode. Server, hooks and permissions come from a configuration in the environment."""
 
     id = "opencode"
     format: Literal["jsonl", "text"] = "jsonl"
     can_resume = True
+    tells_tools = False
+    totals: frozenset[Figure] = frozenset()
+    login_command = "opencode auth login"
 
     def probe(self) -> Probe:
         return probe_program("opencode")
+
+    def login(self, path: str) -> Login:
+        """Return whether it has credentials; a provider of its configuration, or its own free models, need none."""
+        try:
+            code, out = answer_of(path, "auth", "list")
+        except (OSError, subprocess.TimeoutExpired):
+            return Login(is_needed=False)
+        found = _COUNTS.findall(out)
+        if code or not found:
+            return Login(is_needed=False)
+        if any(map(int, found)):
+            return Login("has credentials", found=True)
+        words = f"it has no credentials, so only models without a login work; or type {self.login_command}"
+        return Login(words, found=False, is_needed=False)
 
     def command(self, request: SessionRequest) -> Command:
         words = ["opencode", "run", "--format", "json", "--dir", request.folder]
         words += ["-m", request.model] if request.model else []
         words += ["-s", request.resume] if request.resume else []
-        config: dict[str, Any] = {}
-        if request.serve:
-            config["mcp"] = {"nexus": {"type": "local", "command": list(request.serve), "enabled": True}}
-        config["permission"] = {"edit": "deny" if request.read_only else "allow", "bash": "allow", "webfetch": "allow"}
-        config["tools"] = dict.fromkeys(request.forbidden, False)
-        environ = {**request.environ, "OPENCODE_CONFIG_CONTENT": json.dumps(config)}
-        return Command(tuple(words), with_role(request).encode(), environ)
+        config = {**json_object(os.environ.get(_CONFIG, "").encode("utf-8", "surrogateescape"))}
+        for document in (request.mount.server, request.mount.hooks):
+            config = _merged(config, document)
+        config = _merged(config, {"permission": {"edit": "deny" if request.read_only else "allow"}})
+        config = _merged(config, {"tools": dict.fromkeys(request.forbidden, False)})
+        environ = {**request.environ, _CONFIG: json.dumps(config)}
+        return Command(tuple(words), with_role(request).encode(), environ, dict(request.mount.files))
 
     def outputs(self, line: bytes) -> Iterable[Output]:
         return tuple(_outputs(json_object(line)))
 
-    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:
+    def failure(self, code: int | None, stderr: str) -> Failure | None:
         return why_failed(code, stderr, not_logged_in=_NOT_LOGGED_IN, limited=_LIMITED)
+
+
+def _merged(below: Any, above: Any) -> Any:
+    """Return two configurations as one, as OpenCode merges them: lists are joined, else `above` wins."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return {**below, **{name: _merged(below.get(name), value) for name, value in above.items()}}
+    if isinstance(below, list) and isinstance(above, list):
+        return [*below, *above]
+    return above
 
 
 def _outputs(value: dict[str, Any]) -> Iterator[Output]:
@@ -63,20 +99,38 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
         yield Output("text", fields["text"])
         yield Output("result", fields["text"])
     elif kind == "tool_use":
-        name = fields.get("tool")
-        path = part(part(fields, "state"), "input").get("filePath")
-        file = path if isinstance(path, str) else ""
-        yield Output("tool_start", str(name), file=file, is_edit=name in _EDITING)
-        yield Output("tool_end", str(name), failed=part(fields, "state").get("status") == "error")
+        yield from _tool(fields)
     elif kind == "step_finish":
         number = part(fields, "tokens")
+        cached = part(number, "cache")
         cost = fields.get("cost")
         known = float(cost) if isinstance(cost, int | float) and cost else None
-        yield Output("usage", input=count(number.get("input")), output=count(number.get("output")), cost_usd=known)
+        given = count(number.get("input")) + count(cached.get("read")) + count(cached.get("write"))
+        yield Output("usage", input=given, output=count(number.get("output")), cost_usd=known)
         if fields.get("reason") == "stop":
             yield Output("done")
     elif kind == "error":
-        yield Output("error", json.dumps(value.get("error"))[:2000])
+        error = part(value, "error")
+        words = (error.get("name"), part(error, "data").get("message"))
+        yield Output("error", ": ".join(word for word in words if isinstance(word, str) and word)[:2000])
+
+
+def _tool(fields: Any) -> Iterator[Output]:
+    """Yield begin and end of a tool: OpenCode tells of it when it has ended."""
+    name, state, call = fields.get("tool"), part(fields, "state"), str(fields.get("callID") or "")
+    asked = part(state, "input")
+    path, line = asked.get("filePath"), asked.get("command")
+    yield Output(
+        "tool_start",
+        str(name),
+        file=path if isinstance(path, str) else "",
+        command=line if isinstance(line, str) else "",
+        is_edit=name in _EDITING,
+        call=call,
+        asked=asked,
+    )
+    failed = state.get("status") == "error"
+    yield Output("tool_end", text_of(state.get("output") or state.get("error")), call=call, failed=failed)
 
 
 DRIVER = OpenCode()

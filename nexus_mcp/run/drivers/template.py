@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from nexus_mcp.run.config import DriverTemplate
-from nexus_mcp.run.drivers.definition import Command, Output, Probe, SessionRequest, with_role
+from nexus_mcp.run.drivers.definition import Command, Failure, Figure, Login, Output, Probe, SessionRequest, with_role
 
 PROMPT_FILE = "{prompt_file}"
 _WORDS = ("session", "resume", "model", "agent", "folder")
@@ -21,6 +21,10 @@ class TemplateDriver:
 
     In `format: jsonl` a line may be an object as in definition.Output: `{"kind": "text", "text": "…"}`.
     """
+
+    tells_tools = True
+    totals: frozenset[Figure] = frozenset()
+    login_command = ""
 
     def __init__(self, name: str, template: DriverTemplate) -> None:
         self.id = name
@@ -34,6 +38,9 @@ class TemplateDriver:
         path = shutil.which(program)
         problem = "" if path else f"{program} is not in PATH"
         return Probe(os.path.abspath(path) if path else "", can_resume=self.can_resume, problem=problem)
+
+    def login(self, path: str) -> Login:  # noqa: ARG002
+        return Login()
 
     def command(self, request: SessionRequest) -> Command:
         template = self._template.resume if request.resume and self.can_resume else self._template.command
@@ -56,7 +63,7 @@ class TemplateDriver:
             found.append(Output("done"))
         return found
 
-    def failure(self, code: int | None, stderr: str) -> Literal["environment", "limit"] | None:  # noqa: ARG002
+    def failure(self, code: int | None, stderr: str) -> Failure | None:  # noqa: ARG002
         return "environment" if code in (126, 127) else None
 
 

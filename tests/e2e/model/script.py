@@ -12,7 +12,7 @@ from tests.e2e.model.conversation import Conversation
 Turn = dict[str, Any]
 """{"text": …}, {"tool": name, "input": {…}}, {"calls": [{"tool": …, "input": …}, …]}, or for Codex {"custom": name,
 "input": text} and {"tool_search": {…}}. A turn may have a text beside its calls, and `input_tokens`, the number of
-tokens that the model reports as used."""
+tokens that the model reports as used. {"refused": code, "text": …} is an answer of the service, not of the model."""
 Step = Turn | Callable[[Conversation], Turn]
 """A turn, or a function that returns one: it may read ids from the conversation, or wait for something."""
 END = "THE-SCRIPT-IS-AT-ITS-END"

@@ -87,6 +87,9 @@ class Model:
         try:
             conversation = dialect.read(body)
             turn, number = self.script.next_turn(conversation)
+            if "refused" in turn:
+                handler.send({"error": {"type": "authentication_error", "message": turn["text"]}}, turn["refused"])
+                return
         except Exception as error:
             self.faults.append(f"{path}: {error!r}")
             handler.send({}, 400)

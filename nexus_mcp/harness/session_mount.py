@@ -1,0 +1,77 @@
+"""The server and the hooks for one session that `nexus-mcp run` starts: the rows of `install`, in documents of its own.
+
+No file of the user or of the worktree is touched. The driver of the harness names the documents in its command line.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nexus_mcp.harness import load
+from nexus_mcp.harness.definition import HOOKS, PROJECT, SERVER, Request, Site, Spliced
+from nexus_mcp.harness.models import Models
+from nexus_mcp.harness.record import Record
+from nexus_mcp.harness.second_hook import HARNESSES as GIVES_WAY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nexus_mcp.catalog.load import Catalog
+
+_GATE = "off"
+"""A run has a task for each of its sessions, so no edit is without one."""
+_SECOND = "--plugin"
+"""The option with which a hook stays silent where one that `install` wrote answers."""
+
+
+class Mount(NamedTuple):
+    """What a session gets. `server` and `hooks` are whole documents of the harness's own form, {} without that part;
+    `files` maps the paths of generated files that `hooks` names to their texts.
+    """
+
+    server: Mapping[str, Any]
+    hooks: Mapping[str, Any]
+    files: Mapping[str, str]
+
+
+NOTHING = Mount({}, {}, {})
+
+
+def mount(harness: str, folder: str, command: Sequence[str], catalog: Catalog, *, has_hooks: bool = False) -> Mount:
+    """Return the server and hooks of a harness for a session; generated files belong below `folder`.
+
+    `command` are the words that start nexus-mcp. `has_hooks`: the harness loads installed hooks that do not give way,
+    so it gets no second ones.
+    """
+    parts = (SERVER,) if has_hooks else (SERVER, HOOKS)
+    request = Request(
+        parts=parts,
+        command=command,
+        gate=_GATE,
+        prefix="",
+        fast_hooks=False,
+        catalog=catalog,
+        models=Models(harness, {}, {}),
+        native_skills=False,
+        hook_options=(_SECOND,) if harness in GIVES_WAY else (),
+    )
+    documents: dict[str, dict[str, Any]] = {SERVER: {}, HOOKS: {}}
+    files: dict[str, str] = {}
+    for row in load(harness).rows(Site(PROJECT, folder, os.environ), request, Record()):
+        if isinstance(row, Spliced):
+            _put(documents[row.part], row)
+        else:
+            files[row.path] = row.text
+    return Mount(documents[SERVER], documents[HOOKS], files)
+
+
+def _put(document: dict[str, Any], row: Spliced) -> None:
+    """Put the entry of a row into an empty or begun document."""
+    *above, last = row.pointer
+    for name in above:
+        document = document.setdefault(name, {})
+    if row.is_item:
+        document.setdefault(last, []).append(row.value)
+    else:
+        document[last] = row.value
