@@ -21,7 +21,7 @@ _ENDING = ("--pid", "--fork", "--kill-child", "--mount-proc")
 _UNSHARED = (("-n", *_ENDING), ("-rn", *_ENDING), ("-n",), ("-rn",))
 """Options of unshare: for root, and for a user with the right to make user namespaces; if possible with a process
 namespace, so that all processes end with pytest."""
-_BOUND_S = 1200
+_BOUND_S = 3600
 
 
 def main(words: list[str]) -> int:
