@@ -1,7 +1,7 @@
 """transcript.jsonl of an attempt: one neutral form whatever the harness.
 
-The first line is the session. Each further session of the attempt begins with an entry `session_info`, which has no
-parent; an entry whose parent is not the one before begins a branch.
+The first line is the session; the entry `done` has the tokens that it used. Each further session of the attempt begins
+with an entry `session_info`, which has no parent; an entry whose parent is not the one before begins a branch.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Transcript:
         if request.model:
             self._entry("model_change", model=request.model)
         self._model = request.model
+        self._used = [0, 0]
         self._entry("message", role="user", content=request.prompt)
 
     def add(self, output: Output) -> None:
@@ -61,10 +62,11 @@ class Transcript:
             case "tool_end":
                 self._entry("message", role="tool_result", toolCallId=output.call, content=output.text)
             case "usage":
-                used = {"input": output.input, "output": output.output, "cost_usd": output.cost_usd}
-                self._entry("custom", name="usage", usage=used)
+                self._used[0] += output.input
+                self._used[1] += output.output
             case "error" | "done":
-                self._entry("custom", name=output.kind, content=output.text)
+                used = dict(zip(("input", "output"), self._used, strict=True))
+                self._entry("custom", name=output.kind, content=output.text, usage=used)
 
     def _entry(self, kind: str, **fields: object) -> None:
         id_ = secrets.token_hex(4)

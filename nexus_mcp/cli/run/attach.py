@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 _LIMIT = 64 << 20
+_RESULT_SHOWN = 300
 
 
 def run(values: Values) -> int:
@@ -60,8 +61,10 @@ def _show(line: bytes) -> None:
         if not isinstance(content, str):
             tools = [part.get("name", "") for part in content or () if isinstance(part, dict)]
             content = f"tool {', '.join(map(str, tools))}"
+        elif entry.get("role") == "tool_result":
+            content = content[:_RESULT_SHOWN]
         print(f"{stamp} {inert_lines(str(entry.get('role', '')))}: {inert_lines(content)}")
-    elif entry.get("type") == "session":
+    elif entry.get("type") in ("session", "session_info"):
         print(f"{stamp} session of {inert_lines(str(entry.get('agent') or entry.get('harness', '')))}")
 
 
