@@ -130,11 +130,12 @@ class PlanRun:
             running.kill()
         return Done(running.process.returncode, out, err)
 
-    def precheck(self, *without: str) -> Done:
-        """Return the end of `nexus-mcp run precheck`, without these variables."""
+    def precheck(self, *without: str, **env: str) -> Done:
+        """Return the end of `nexus-mcp run precheck`, without some variables and with others."""
         path = os.pathsep.join((str(self.client.program.parent), self.client.env["PATH"]))
-        env = {name: value for name, value in self.client.env.items() if name not in without}
-        return Running([PROGRAM, "run", "precheck"], {**env, "PATH": path}, self.client.scratch.root).wait(_PRECHECK_S)
+        kept = {name: value for name, value in self.client.env.items() if name not in without}
+        environ = {**kept, "PATH": path, **env}
+        return Running([PROGRAM, "run", "precheck"], environ, self.client.scratch.root).wait(_PRECHECK_S)
 
     def folder(self) -> Path:
         """Return the folder of the run."""

@@ -43,6 +43,8 @@ class TestLogin(LoginTests):
         assert "ok       login of codex: the provider scripted needs no login" in refusal.precheck().out
         without = refusal.precheck("FAKE_KEY")
         assert without.code == 5
-        assert "blocker  login of codex: the provider scripted reads its key from FAKE_KEY" in without.out
-        own = refusal.precheck("CODEX_HOME")
+        assert "blocker  login of codex: the provider scripted reads its key from the variable FAKE_KEY" in without.out
+        other = refusal.client.scratch.home / "another home of Codex"
+        other.mkdir()
+        own = refusal.precheck(CODEX_HOME=str(other))
         assert "blocker  login of codex: not logged in: type codex login" in own.out
