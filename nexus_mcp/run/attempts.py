@@ -189,7 +189,7 @@ class Attempts:
                 is_forbidden=self._judge_of_tools(request),
                 project=run.workspace.root,
                 checks=tuple(run.config.active_checks().values()),
-                told=frozenset(record.nudges),
+                nudged=frozenset(record.nudges),
                 used=record.used,
             )
             result = await run_session(place, self._priced, run.stop)

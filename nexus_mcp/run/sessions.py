@@ -60,7 +60,7 @@ class Place:
 
     `flushed` returns when the events are on disk. `wrap` puts the words of the command into a sandbox; `redactor` keeps
     secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
-    command lines of the project's checks, `told` the guards on tools that have ended a session of the attempt. `used`
+    command lines of the project's checks, `nudged` the guards on tools that have ended a session of the attempt. `used`
     maps the ids of its earlier sessions to what they used.
     """
 
@@ -78,7 +78,7 @@ class Place:
     is_forbidden: Callable[[str], bool] = lambda _: False
     project: str = ""
     checks: tuple[str, ...] = ()
-    told: frozenset[str] = frozenset()
+    nudged: frozenset[str] = frozenset()
     used: Mapping[str, ev.Usage] = field(default_factory=dict)
 
 
@@ -360,7 +360,7 @@ class _Following:
         if value > most and name not in self._capped and self._place.request.role in ("owner", "implementer"):
             self._capped.add(name)
             self._emit(ev.Guard(name=name, value=value))  # type: ignore[arg-type]
-            if self._place.driver.can_resume and name not in self._place.told:
+            if self._place.driver.can_resume and name not in self._place.nudged:
                 self._nudge = name
 
 

@@ -57,7 +57,7 @@ class Transcript:
             case "text":
                 self._entry("message", role="assistant", content=output.text)
             case "tool_start":
-                call = {"type": "toolCall", "id": output.call, "name": output.text, "arguments": output.asked or {}}
+                call = {"type": "toolCall", "id": output.call, "name": output.text, "arguments": output.arguments or {}}
                 self._entry("message", role="assistant", content=[call])
             case "tool_end":
                 self._entry("message", role="tool_result", toolCallId=output.call, content=output.text)

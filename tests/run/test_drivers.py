@@ -209,7 +209,7 @@ def test_output_of_claude_code() -> None:
         *("session", "model", "text", "tool_start", "tool_end", "usage", "result", "done")
     ]
     start, end, usage, result = found[3:7]
-    assert (start.call, start.command, start.asked, end.call, end.text) == (
+    assert (start.call, start.command, start.arguments, end.call, end.text) == (
         *("t1", "make test", {"command": "make test"}),
         *("t1", "ok"),
     )

@@ -124,9 +124,9 @@ def _block(block: dict[str, Any], kind: str) -> Iterator[Output]:
     if of == "text" and kind == "assistant" and isinstance(block.get("text"), str):
         yield Output("text", block["text"])
     elif of == "tool_use" and isinstance(block.get("name"), str):
-        asked = part(block, "input")
-        path = asked.get("file_path") or asked.get("notebook_path")
-        name, line = block["name"], asked.get("command")
+        arguments = part(block, "input")
+        path = arguments.get("file_path") or arguments.get("notebook_path")
+        name, line = block["name"], arguments.get("command")
         yield Output(
             "tool_start",
             name,
@@ -134,7 +134,7 @@ def _block(block: dict[str, Any], kind: str) -> Iterator[Output]:
             command=line if isinstance(line, str) else "",
             is_edit=name in _EDITING,
             call=str(block.get("id") or ""),
-            asked=asked,
+            arguments=arguments,
         )
     elif of == "tool_result":
         call, failed = str(block.get("tool_use_id") or ""), block.get("is_error") is True

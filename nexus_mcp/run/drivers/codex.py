@@ -111,7 +111,7 @@ def _provider() -> tuple[str, Mapping[str, Any] | None]:
 
 
 def _settings(request: SessionRequest) -> dict[str, Any]:
-    """Return the settings of our server and hooks. The user is asked for nothing, so every tool of it is approved.
+    """Return the settings of our server and hooks. No user can approve a tool, so each tool of it is approved.
 
     Codex starts a server with few variables of its own environment. It runs hooks that are trusted only: these are.
     """
@@ -158,7 +158,7 @@ def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
         changes = item.get("changes")
         first = changes[0] if isinstance(changes, list) and changes and isinstance(changes[0], dict) else {}
         path, line = first.get("path"), item.get("command")
-        asked = item.get("arguments")
+        found = item.get("arguments")
         yield Output(
             "tool_start",
             str(item.get("tool") or kind),
@@ -167,7 +167,7 @@ def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
             is_edit=kind in _EDITS,
             tool=tool,
             call=call,
-            asked=asked if isinstance(asked, dict) else {"command": line} if line else {},
+            arguments=found if isinstance(found, dict) else {"command": line} if line else {},
         )
 
 

@@ -60,10 +60,10 @@ class Output:
     """One event in the output of a harness.
 
     `kind`: `session` (`text` is its id), `model` (its name), `text` (of the agent), `tool_start` (`text` is the tool's
-    name, `asked` its input, `file` the file of an edit, `command` the command line of a shell, `tool` its name in the
-    capability map where that is another one), `tool_end` (`text` is its result; `failed`: it was refused, or came to
-    nothing), `usage`, `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id of
-    the call of a tool, the same at begin and end.
+    name, `arguments` its input, `file` the file of an edit, `command` the command line of a shell, `tool` its name in
+    the capability map where that is another one), `tool_end` (`text` is its result; `failed`: it was refused, or came
+    to nothing), `usage`, `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id
+    of the call of a tool, the same at begin and end.
     """
 
     kind: Literal["session", "model", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
@@ -74,7 +74,7 @@ class Output:
     tool: str = ""
     call: str = ""
     failed: bool = False
-    asked: Mapping[str, Any] | None = None
+    arguments: Mapping[str, Any] | None = None
     input: int = 0
     output: int = 0
     cost_usd: float | None = None

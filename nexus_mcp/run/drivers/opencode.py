@@ -105,8 +105,8 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
         cached = part(number, "cache")
         cost = fields.get("cost")
         known = float(cost) if isinstance(cost, int | float) and cost else None
-        given = count(number.get("input")) + count(cached.get("read")) + count(cached.get("write"))
-        yield Output("usage", input=given, output=count(number.get("output")), cost_usd=known)
+        read = count(number.get("input")) + count(cached.get("read")) + count(cached.get("write"))
+        yield Output("usage", input=read, output=count(number.get("output")), cost_usd=known)
         if fields.get("reason") == "stop":
             yield Output("done")
     elif kind == "error":
@@ -118,8 +118,8 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
 def _tool(fields: Any) -> Iterator[Output]:
     """Yield begin and end of a tool: OpenCode tells of it when it has ended."""
     name, state, call = fields.get("tool"), part(fields, "state"), str(fields.get("callID") or "")
-    asked = part(state, "input")
-    path, line = asked.get("filePath"), asked.get("command")
+    arguments = part(state, "input")
+    path, line = arguments.get("filePath"), arguments.get("command")
     yield Output(
         "tool_start",
         str(name),
@@ -127,7 +127,7 @@ def _tool(fields: Any) -> Iterator[Output]:
         command=line if isinstance(line, str) else "",
         is_edit=name in _EDITING,
         call=call,
-        asked=asked,
+        arguments=arguments,
     )
     failed = state.get("status") == "error"
     yield Output("tool_end", text_of(state.get("output") or state.get("error")), call=call, failed=failed)
