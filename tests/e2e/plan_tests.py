@@ -80,10 +80,8 @@ class PlanTests:
     def test_hook_denies_changes_of_plan_and_tasks(self, plan: PlanRun, tool: str) -> None:
         """The model reads why; or the agent is not offered the tool at all."""
         conversation = plan.requests(f"(?s){LEAVE}.*Do the whole task")[-1].conversation
-        results = conversation.results(tool)
-        is_offered = any(one.name.endswith(tool) for one in conversation.tools)
-        assert len(results) == 1
-        assert f"so {tool} is denied" in results[0].text or not is_offered
+        if any(one.name.endswith(tool) for one in conversation.tools):
+            assert [f"so {tool} is denied" in result.text for result in conversation.results(tool)] == [True]
 
     @pytest.mark.shows("run-limits")
     def test_mounted_server_knows_the_run(self, plan: PlanRun) -> None:
