@@ -143,7 +143,7 @@ def open_projects(workspaces: Iterable[Workspace], cache: str) -> list[Project]:
 
 
 def start_command(projects: Sequence[Project]) -> str:
-    """Return the command that shows these projects again, in any folder; of many projects without their paths."""
+    """Return the command that shows these projects again; with more than _MOST_NAMED of them it has no paths."""
     if len(projects) > _MOST_NAMED:
         return "nexus-mcp board"
     return shlex.join(["nexus-mcp", "board", *(project.root for project in projects)])

@@ -46,8 +46,8 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
 
 
 def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
-    """Return the tools of `tools_of` for a text. If the harness has another mount, leave out our tools' names under the
-    usual mount.
+    """Return the tools of `tools_of` for a text that a model reads. If our server has another mount, leave out our
+    tools' names under the usual mount.
 
     A model that reads two names of one tool takes them for two tools. Both names stay forbidden.
     """

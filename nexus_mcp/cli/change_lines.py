@@ -50,7 +50,7 @@ def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str], fa
 
 
 def missing_titles(faults: Sequence[FaultRow]) -> list[blocks.Line]:
-    """Return a line for each file that cannot be read, and so lacks titles in the table."""
+    """Return a line for each file that cannot be read; the table lacks the titles that are in it."""
     return [
         blocks.Line(f"Titles are missing: {fault['problem'].removesuffix('.')}. {fault['next_step']}".rstrip())
         for fault in faults

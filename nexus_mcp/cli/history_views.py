@@ -152,7 +152,7 @@ def _diff(values: Values) -> int:
 LIST = Command(
     "history",
     "list the closed cycles",
-    "",  # the group has the text
+    "",  # the description of the group `history` covers it
     (NUMBER, SINCE, BRANCH, JSON, PROJECT),
     _list,
     examples=(

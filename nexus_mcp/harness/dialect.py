@@ -126,7 +126,7 @@ def host_fields(harness: str) -> dict[str, Any]:
 def origin_of(payload: Payload) -> str:
     """Return the origin of a message: agent, system or user.
 
-    Claude Code sends the report of a subagent as a message, Codex the task of one.
+    Claude Code sends a subagent's report as a message of the session; Codex sends a subagent's task as one.
     """
     if payload.get("agent_id"):
         return "agent"

@@ -103,7 +103,7 @@ class JsonDocument:
         del self.get(path[:-1])[path[-1]]
 
     def has_comment(self, path: Path, index: int = -1) -> bool:
-        """Return whether a comment is inside of the value at the path, or of an item of the array there."""
+        """Return whether the value at the path, or with `index` this item of that array, contains a comment."""
         container = self._container(path if index >= 0 else path[:-1])
         item = container.items[index] if index >= 0 else container.item(path[-1])
         if item is None:

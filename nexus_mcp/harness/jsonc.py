@@ -15,7 +15,7 @@ _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _COMMENT = r"//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
 _GAP = re.compile(rf"(?:[\s\ufeff]|{_COMMENT})*+")
 _ENDING = rf"(?:\s|{_COMMENT})*+[}}\]]"
-# A run of kept text, else a comment or a trailing comma.
+# Group 1 matches text that stays; outside of it are comments and trailing commas.
 _LENIENT = re.compile(rf"((?:[^\"/,]++|{_STRING}|,(?!{_ENDING}))++)|{_COMMENT}|,(?={_ENDING})", re.DOTALL)
 _TOKEN = re.compile(rf"{_STRING}|{_COMMENT}|[{{}}\[\]]", re.DOTALL)
 _TEXT = re.compile(_STRING, re.DOTALL)
@@ -82,7 +82,7 @@ def parse(text: str) -> Any:
 
 
 def start_of(text: str, at: int = 0) -> int:
-    """Return the position of the first token at or after `at`; the length of the text without one."""
+    """Return the position of the first token at or after `at`, or the length of the text if there is none."""
     return _after_gap(text, at)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ID = "opencode"
 PLUGIN = "nexus.js"
 COMMAND = '"__NEXUS_COMMAND__"'
-"""Placeholder in the plugin's source for the array of words that start the hook."""
+"""Placeholder in the plugin's source for the command of the hook, an array of words."""
 _SCHEMA = ("$schema",), "https://opencode.ai/config.json"
 """OpenCode adds this field to a configuration that lacks it. So a configuration that we create has it: else the
 addition would look like an edit by hand.

@@ -60,8 +60,8 @@ class Plan(NamedTuple):
     """The changes of an installation or a removal. `record` is the record afterwards.
 
     `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file.
-    `copies`: edited files to copy before they are replaced. `adopted`: keys of files that have entries of ours, or are
-    ours, and that no record named: from now on they count as installed.
+    `copies`: edited files to copy before they are replaced. `adopted`: keys of files that are ours or have
+    entries of ours, but were in no record; from now on they count as installed.
     """
 
     states: list[State]
@@ -203,7 +203,7 @@ class _Work:
             self._lines |= lines_to_paste(self._site, rows)
 
     def _adopt(self, row: Spliced) -> None:
-        """Note that an entry without a record counts as installed, and that containers for it alone go with it."""
+        """Record an entry of ours that no record had, and the containers to remove together with it."""
         key = self._site.key(row.path)
         self._adopted[key] = None
         if row.format == JSON:
@@ -211,7 +211,7 @@ class _Work:
             self._record.add_made(key, ["/".join(("", *row.pointer[:count])) for count in whole])
 
     def _adopt_file(self, path: str) -> None:
-        """Note that a file with our mark counts as installed, and that its folders go when they are empty."""
+        """Record a file with our mark that no record had, and its folders, to remove when they are empty."""
         self._adopted[self._site.key(path)] = None
         self._record.folders += map(self._site.key, self._site.folders_above(path))
 

@@ -214,7 +214,7 @@ def _server_words(site: Site, record: Record, harness: str) -> list[str]:
             value: Any = files.read_settings(site.path(key))
             for name in pointer_of(pointer)[0]:
                 value = value.get(name) if isinstance(value, dict) else None
-            if words := _words_of(value):  # another entry of this part may be the `$schema` of a new file
+            if words := _words_of(value):  # the part may also own the entry `$schema`, which is no command
                 return words
     return []
 
@@ -229,7 +229,7 @@ def _answers(words: list[str], root: str) -> bool:
             text=True,
             timeout=_WAIT_S,
             cwd=root,
-            env={**os.environ, "PYTHONSAFEPATH": "1"},  # no module of the project
+            env={**os.environ, "PYTHONSAFEPATH": "1"},  # import no module from the project folder
             check=False,
         )
     except (OSError, subprocess.SubprocessError):

@@ -244,7 +244,7 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_before_comment(text: str, start: int, end: int) -> int:
-    """Return the end of the rest of a line: the start of its comment, if it has one."""
+    """Return the start of the comment between `start` and `end`, or `end` if there is no comment."""
     at = text.find("#", start, end)
     return end if at < 0 else at
 

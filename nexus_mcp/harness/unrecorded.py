@@ -1,6 +1,6 @@
 """Find entries and files of an installation that no record names, as after `.nexus/` was deleted by hand.
 
-Without a record nothing is removed: who edited these entries since is not known.
+Without a record nothing is removed, because the user may have edited these entries since.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.record import Record
 
 _HEAD = 1 << 14
-"""Bytes of a file in which its mark is."""
+"""Number of bytes at the start of a file that are searched for our mark."""
 
 
 def find_unrecorded(site: Site, harness: Harness, record: Record) -> list[str]:

@@ -37,7 +37,7 @@ def _has_verdict(message: str) -> bool:
 
 
 def _is_stored(ctx: EventContext, began: str) -> bool:
-    """Return whether a verdict was stored since then. A folder that cannot be read counts as one without."""
+    """Return whether a verdict was stored since `began`; False if the folder of verdicts cannot be read."""
     try:
         with ctx.store.state_as_it_is() as state:
             artifacts = None if state is None else state.child(FOLDERS[0])

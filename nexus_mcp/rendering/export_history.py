@@ -131,7 +131,7 @@ def _task_item(row: Row, name: str, known: set[Any]) -> str:
 
 
 def _id(issue: Mapping[str, Any]) -> int | None:
-    """Return the id of a question, None if it is no integer, which other programs may have written."""
+    """Return the id of a question, None if it is no integer: other programs may have written the file."""
     id_ = issue.get("id")
     return id_ if isinstance(id_, int) and not isinstance(id_, bool) else None
 

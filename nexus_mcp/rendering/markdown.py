@@ -78,13 +78,13 @@ def _line(text: str) -> str:
     parts: list[tuple[bool, str]] = []
     for at, part in enumerate(_CODE.split(text)):
         for is_code, piece in [(True, part)] if at % 2 else _references(part):
-            if is_code and parts and parts[-1][0]:  # two spans side by side would be none
+            if is_code and parts and parts[-1][0]:  # two adjacent spans would not parse as code
                 parts[-1] = (True, parts[-1][1] + piece)
             else:
                 parts.append((is_code, piece))
     shown = [f"`{part}`" if is_code else _text(part) for is_code, part in parts]
     for at, (is_code, part) in enumerate(parts[:-1]):
-        if not is_code and part.endswith("`"):  # escaped by a backslash it would still be next to one
+        if not is_code and part.endswith("`"):  # an escaped backtick would still join the span after it
             shown[at] = f"{_text(part[:-1])}&#96;"
     return "".join(shown)
 

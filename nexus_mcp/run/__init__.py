@@ -1,5 +1,6 @@
 """Work through the task list with real agents (docs/run.md).
 
-Pure rules below: configuration, events, verdicts, projection, readiness and `decide`. Effects above: the event log,
-worktrees, processes, drivers and the engine. The event log is the only truth, so a killed run goes on from any point.
+The lower modules are pure rules: configuration, events, verdicts, projection, readiness and `decide`. The upper modules
+have effects: the event log, worktrees, processes, drivers and the engine. The state of a run is computed from its event
+log alone, so a killed run goes on from any point.
 """

@@ -46,7 +46,7 @@ _NEXT = "Go on with it by nexus-mcp run; nexus-mcp run --new begins another one.
 
 
 def unfinished(state: Folder) -> str:
-    """Return the id of the newest run without an end that counts, "" without one.
+    """Return the id of the newest run if it is unfinished, else "".
 
     A run that was completed or failed is finished, unless a request such as `run retry` waits for it; one that was
     interrupted, paused or stalled goes on. Raise PathRefused, StorageError.
@@ -134,7 +134,7 @@ def _check_readable(run: str, header: Any, store: Store) -> None:
 
 
 def _is_other(task: dict[str, Any], made: dict[int, Any]) -> bool:
-    """Return whether a task has the id of an older one, and is not that one."""
+    """Return whether a task reuses the id of an older task of the run; its creation time then differs."""
     return task["id"] in made and task.get("created_at") != made[task["id"]]
 
 

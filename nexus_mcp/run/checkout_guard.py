@@ -1,4 +1,4 @@
-"""See whether an attempt touched the user's checkout: its refs, HEAD, index, configuration or hooks.
+"""Detect whether an attempt touched the user's checkout: its refs, HEAD, index, configuration or hooks.
 
 A session starts in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
 `run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected. The log
@@ -20,7 +20,7 @@ _DIGITS = 16
 
 
 class CheckoutChanged(NexusError):
-    """The user's checkout changed while an attempt was at work. `when` ends the sentence."""
+    """The user's checkout changed while an attempt was at work. `when` ends the message."""
 
     def __init__(self, parts: list[str], when: str = AT_WORK) -> None:
         self.parts = parts

@@ -35,8 +35,8 @@ def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
 async def drop_old_runs(state: Folder, root: str, worktrees: str) -> list[str]:
     """Remove the finished runs beyond the newest KEPT, and return their ids. Raise GitFailed, StorageError.
 
-    A run stays whose work is not in the checked out branch, that has a worktree of an attempt, or that was not ended:
-    `run clean` removes these. The caller holds the lock of runs.
+    A run stays if its work is not in the checked-out branch, if it has a worktree of an attempt, or if it has not
+    ended: `run clean` removes these. The caller holds the lock of runs.
     """
     names = run_ids(state)[:-KEPT]
     if not names:
@@ -54,7 +54,7 @@ async def drop_old_runs(state: Folder, root: str, worktrees: str) -> list[str]:
 
 
 def _has_worktree(folder: str) -> bool:
-    """Return whether the folder of the worktrees of a run has one of an attempt."""
+    """Return whether a worktree of an attempt of the run exists."""
     return os.path.isdir(folder) and any(entry != "integration" for entry in os.listdir(folder))
 
 

@@ -18,7 +18,7 @@ Scope = Literal["task", "run"]
 _LITE: Strategy = "tdd-lite"
 _STRICT: Strategy = "three-session-tdd"
 _NO_BUDGET: frozenset[Category] = frozenset(("environment", "blocked", "limit"))
-"""An attempt that ends so does not count: it says nothing about the model."""
+"""Attempts that end with these categories do not count: they say nothing about the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The facts of a task that count here. `strategy` is that of the first attempt.
+    """The facts of a task that the decision depends on. `strategy` is that of the first attempt.
 
     `is_work`: the task has to change files. `can_resume`: its harness can resume a session.
     """
@@ -122,7 +122,7 @@ Action = Start | Mend | Merge | Complete | Pause | Fail | Ask
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What follows a failure of one category. `mends`: how often the session is resumed first; None means as often as
+    """The rule for failures of one category. `mends`: how often the session is resumed first; None means as often as
     `mend` in the config.
 
     `then`: the next attempt escalates or stays at the tier, or the task pauses. `lite`: a strict strategy becomes

@@ -1,4 +1,4 @@
-"""Say why a run stands where it stands, from its log alone: no model, no guess. Pure."""
+"""Find out what holds a run up, from its log alone, without a model. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One finding. `evidence` are numbers of events of the log; `command` goes on from here, "" for none."""
+    """One finding. `evidence` are numbers of events of the log; `command` is what to type next, "" for none."""
 
     code: str
     message: str
@@ -35,7 +35,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known beside the log: whether an executor holds the lock, and processes of the run that are alive."""
+    """Facts that the log lacks. `is_alive`: an executor holds the lock. `orphans`: live processes of the run."""
 
     is_alive: bool = False
     orphans: Sequence[int] = ()

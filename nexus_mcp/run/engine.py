@@ -134,7 +134,7 @@ class LocalEngine:
     async def _task(self, id_: int) -> None:
         """Carry one task to its end: completed, failed, paused or skipped.
 
-        A step that meets a full disk is repeated once; then the run pauses, and the task stays where the log has it.
+        A step that meets a full disk is repeated once; then the run pauses, and the task keeps its state in the log.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -395,7 +395,7 @@ class LocalEngine:
             self.write_status()
 
     def write_status(self) -> None:
-        """Write the status file as it is now, everywhere where it is wanted."""
+        """Write the present status to the status file of the run, and to each path that the user named."""
         document = self.run.tasks()
         tasks = [task for task in document["tasks"] if self._is_chosen(task["id"])]
         made = status_file(self.run.state, tasks, self.run.config, times.stamp(time.time()), feature=document["goal"])

@@ -1,4 +1,4 @@
-"""Tell faults of the environment from those of the work: a full disk, a command that is not there. Pure.
+"""Distinguish faults of the environment from those of the work: a full disk, a command that is not there. Pure.
 
 They say nothing about an agent or its model, so an attempt that meets one does not count.
 """
@@ -17,7 +17,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 GO_ON = "Free some space; nexus-mcp run goes on."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REASONS = frozenset(os.strerror(number) for number in _FULL)
-# What programs print; the third one is git's own. EFBIG is not here: "File too large" may be of the project itself.
+# What programs print; the third one is git's own. EFBIG is not here: a tool may print "File too large" about the
+# project.
 _PHRASES = (os.strerror(errno.ENOSPC).lower(), os.strerror(errno.EDQUOT).lower(), "out of diskspace")
 _TOO_LARGE = os.strerror(errno.EFBIG).lower()
 _SHOWN = 300

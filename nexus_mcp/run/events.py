@@ -128,7 +128,7 @@ class ProcessEnded(Event):
     """The session ended by an exit code or a signal.
 
     `done`: the harness reported its own end. `guard` is the guard that ended it, `failure` the driver's reason.
-    `forbidden` are the tools that the agent may not use and used.
+    `forbidden` are the tools that the agent used although it may not.
     """
 
     type: Literal["process_ended"] = "process_ended"
@@ -165,7 +165,7 @@ class Check(Event):
 
 
 class VerdictGiven(Event):
-    """A verifier or reviewer gave its verdict; None where there was none that could be read, and `fault` says why."""
+    """A verifier or reviewer gave its verdict; None if no verdict could be read; `fault` then says why."""
 
     type: Literal["verdict"] = "verdict"
     agent: str = ""
@@ -366,7 +366,7 @@ EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse(line: bytes | str) -> AnyEvent | None:
-    """Return the event in a line of the log; None if the line is torn or of another version."""
+    """Return the event in a line of the log; None if the line is truncated or of another version."""
     try:
         return EVENT.validate_json(line)
     except ValidationError:

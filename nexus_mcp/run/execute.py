@@ -50,8 +50,8 @@ class Front:
 
 @dataclass(slots=True)
 class Result:
-    """How a run ended. `merge` is "" if the user's branch has everything, else why it has not; `report` its path;
-    `removed` has the old runs that made room.
+    """How a run ended. `merge` is "" if the user's branch has all merged tasks, else the reason why not.
+    `report` is the path of the report. `removed` has the ids of old runs that were deleted.
     """
 
     status: ev.RunStatus
@@ -112,7 +112,7 @@ async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, si
     changed = await changed_unseen(run) if run.state.was_killed else []
     if changed:
         run.emit(ev.Paused(reason=str(CheckoutChanged(changed, UNSEEN))))
-    else:  # git and the checks would follow a changed configuration
+    else:  # with a changed configuration, git and the checks could run other programs
         left = [task for task in run.tasks()["tasks"] if task["status"] != COMPLETED]
         await run.pool.begin(min(run.config.jobs, len(left)))
         await _unless_stopped(run, measure_baseline(run))

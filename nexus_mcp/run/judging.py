@@ -15,14 +15,15 @@ UNVERIFIED = "No check passes and the task has no reviewer, so nothing verifies 
 
 
 UNJUDGED: frozenset[Category | None] = frozenset(("environment", "harness-failure", "session-failure"))
-"""Outcomes that say nothing about the files of the attempt: the next one may find its work done."""
+"""Categories of failures that do not judge the files: the work may be done when the next attempt begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What judging needs beside the record: whether the task has to change files, and whether its owner may.
+    """The facts for judging that the record lacks.
 
-    `has_reviewers`: agents judge the work beside the checks.
+    `is_work`: the task has to change files. `may_edit`: its owner may edit files. `has_reviewers`: agents review the
+    work after the checks.
     """
 
     is_work: bool
@@ -31,7 +32,7 @@ class Facts:
 
 
 def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | str:
-    """Return the outcome of the present round; a text where a person has to judge, because nothing else can."""
+    """Return the outcome of the present round, or a question to a person if nothing else can judge it."""
     setup = [check for check in record.checks if check.name == SETUP and not check.ok]
     if setup:
         last_setup = setup[-1]
@@ -45,7 +46,7 @@ def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | s
 
 
 def has_failed(record: AttemptRecord, facts: Facts, config: RunConfig) -> bool:
-    """Return whether what the sessions did is a failure already, so that checks and reviews would be a waste."""
+    """Return whether the sessions already failed the attempt, so that checks and reviews are useless."""
     return _work_outcome(record, facts, config) is not None
 
 
@@ -64,7 +65,7 @@ def _session_outcome(last: SessionRecord) -> Outcome | None:
 
 
 def _outside_failure(session: SessionRecord) -> Outcome | None:
-    """Return the failure of a session that is not its own: its harness cannot work here, or has reached a limit."""
+    """Return a failure that the agent did not cause: the harness cannot work here, or its account reached a limit."""
     if session.code and environment_faults.names_full_disk(session.error):
         return _failed("environment", f"The disk is full: {session.error} {environment_faults.GO_ON}")
     if session.failure == "environment" and session.code == environment_faults.NOT_FOUND:
@@ -77,7 +78,7 @@ def _outside_failure(session: SessionRecord) -> Outcome | None:
 
 
 def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | None:
-    """Return the failure of what the sessions changed; None if they changed what they had to and no more."""
+    """Return the fault in the changes of the sessions; None if all required changes are there and no forbidden ones."""
     chosen = record.attempt.strategy
     refused = next((session.refused for session in record.sessions if session.refused), "")
     if refused:  # nothing is committed, so nothing else can be judged
@@ -112,7 +113,7 @@ def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
         return Outcome("tests-failing", reason, sum(numbers) if len(numbers) == len(failing) else len(failing))
     if facts.has_reviewers:
         return _verdict_outcome(record)
-    # A check that failed before the run, too, verifies nothing.
+    # A check that already failed before the run verifies nothing.
     return Outcome() if any(check.ok for check in record.checks) else UNVERIFIED
 
 
@@ -129,7 +130,7 @@ def _verdict_outcome(record: AttemptRecord) -> Outcome | str:
 
 
 def _silent_reviewer(record: AttemptRecord) -> Outcome | None:
-    """Return why the last reviewer could not say anything, None if it could."""
+    """Return the failure that kept the last reviewer from working, None if there is none."""
     last = record.sessions[-1] if record.sessions else None
     return None if last is None or last.role in AUTHORS else _outside_failure(last)
 

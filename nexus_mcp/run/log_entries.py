@@ -35,7 +35,7 @@ def entry(event: ev.AnyEvent) -> dict[str, Any]:
 
 
 def level(event: ev.AnyEvent) -> Level:
-    """Return how much an event matters."""
+    """Return the level of an event."""
     if isinstance(event, ev.RunEnded):
         return "info" if event.status == "completed" else "error" if event.status == "failed" else "warn"
     if isinstance(event, ev.Judged) and not event.ok:

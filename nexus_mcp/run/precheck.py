@@ -100,7 +100,7 @@ def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Ite
 
 
 def exit_code_of(items: Sequence[Item], *, strict: bool) -> Literal["ok", "warning", "blocker"]:
-    """Return how bad the worst item is; a warning counts only with `strict`."""
+    """Return the severity of the worst item; a warning counts only with `strict`."""
     failed = {item.tier for item in items if not item.passed}
     if "blocker" in failed:
         return "blocker"

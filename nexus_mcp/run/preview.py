@@ -20,7 +20,7 @@ from nexus_mcp.state.tasks import COMPLETED
 
 @dataclass(frozen=True, slots=True)
 class TaskPreview:
-    """What would be done for one task. `wave` counts from 1; 0: it waits for a task outside of the run.
+    """The preview of one task. `wave` counts from 1; 0: it waits for a task outside of the run.
 
     `sessions` is the largest number of sessions that work on it, those of reviewers included.
     """

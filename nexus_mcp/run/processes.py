@@ -92,7 +92,7 @@ class Started:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the process itself ended; what it started may still hold its output open."""
+        """Return whether the process itself ended; processes that it started may still hold its output open."""
         return self._process.returncode is not None
 
     def began_within(self, seconds: float) -> bool:

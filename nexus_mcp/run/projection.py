@@ -114,9 +114,9 @@ class TaskRecord:
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """The state of a run. `integration` is the commit of the integration branch, "" before the first merge;
-    `executor_since` is when the present executor began, and `was_killed` says that the one before it left no end.
-    `checkout` has the digests of the user's checkout that were recorded last; `is_checkout_changed`: this executor saw
-    that it differs.
+    `executor_since` is when the present executor began, and `was_killed` says that the executor before it logged no
+    end. `checkout` has the digests of the user's checkout that were recorded last; `is_checkout_changed`: this executor
+    saw that it differs.
     """
 
     run: str = ""
@@ -151,7 +151,8 @@ class RunRecord:
         return Limits(self.cost_usd if self.is_cost_known else None, minutes, attempts)
 
     def open_questions(self) -> list[ev.Question]:
-        """Return the questions without an answer, oldest first. One of a task that went on without it is closed."""
+        """Return the questions without an answer, oldest first. Those whose task went on without an answer are closed.
+        """
         return [one for id_, one in self.questions.items() if id_ not in self.answers and not self._is_closed(one)]
 
     def _is_closed(self, question: ev.Question) -> bool:

@@ -80,7 +80,7 @@ class Redactor:
 
 
 def _of_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (value, name) of each secret; a value that is a path which exists is none."""
+    """Yield (value, name) of each secret; the path of an existing file is no secret."""
     for name, value in environ.items():
         is_named = bool(_NAME.search(name)) and name not in _NOT_SECRET
         if is_named and len(value) >= _SHORTEST and not value.isspace() and not os.path.exists(value):

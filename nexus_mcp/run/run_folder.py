@@ -51,7 +51,7 @@ class RunBusy(NexusError):
 
 
 class LogLost(StorageError):
-    """The log of the run cannot be written, so the run cannot go on: what it does next would be nowhere."""
+    """The log of the run cannot be written, so the run cannot go on: its next actions would not be recorded."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
@@ -137,7 +137,7 @@ class EventLog:
             self._fd = folder.open(LOG, os.O_RDWR | os.O_APPEND | os.O_CREAT, PRIVATE)
             size = os.fstat(self._fd).st_size
             if size and atomic.read_up_to(self._fd, size - 1, 1) != b"\n":
-                atomic.write_all(self._fd, b"\n")  # a torn line of a killed writer ends here
+                atomic.write_all(self._fd, b"\n")  # the truncated line of a killed writer ends here
             folder.sync()
         except OSError as error:
             raise StorageError(self._shown, "open", reason(error)) from error
@@ -147,7 +147,7 @@ class EventLog:
         self._seq += 1
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
-            # Behind a torn line the event could not be read, although it was acknowledged: it gets a new line.
+            # After a truncated line the event could not be read, although it was acknowledged: it gets a new line.
             atomic.write_all(self._fd, b"\n" * self._is_torn + render(made))
             self._is_torn = False
             if getattr(made, "type", "") not in _LATER:
@@ -200,7 +200,7 @@ def read_log(folder: Folder) -> tuple[list[AnyEvent], int]:
 def unknown_types(folder: Folder) -> list[str]:
     """Return the types of whole lines that are no event of this version, each once: a newer one wrote them, or damage.
 
-    A torn line is none of them. Raise StateError, StorageError, PathRefused.
+    A truncated line does not count. Raise StateError, StorageError, PathRefused.
     """
     found: dict[str, None] = {}
     for line in (folder.read(LOG, LOG_LIMIT) or b"").split(b"\n"):

@@ -1,8 +1,8 @@
 """Wrap the command of a session in a sandbox: bubblewrap, or a command of the configuration.
 
 With bubblewrap the user's checkout and its git folder are read-only, whatever git is called with; the worktree, its
-index, the files of the session and the state that the mounted server writes stay writable. The rest of the machine is
-as outside: a sandbox of your own may be stricter.
+index, the files of the session and the state that the mounted server writes stay writable. Nothing else is restricted:
+a sandbox command of your own may be stricter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def wrapped(
     runs = os.path.join(state, "runs")
     bound = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--die-with-parent"]
     bound += ["--ro-bind", root, root, "--ro-bind", git, git]
-    # In this order: what comes later lies over what came before.
+    # The order matters: later mounts cover earlier ones.
     bound += ["--bind", worktree, worktree, "--bind-try", admin, admin]
     bound += ["--bind-try", state, state, "--ro-bind-try", runs, runs, "--bind", scratch, scratch]
     return (PROGRAM, *bound, "--", *words)

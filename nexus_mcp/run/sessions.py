@@ -25,19 +25,19 @@ from nexus_mcp.run.transcript import Transcript
 from nexus_mcp.store.folder import Folder, close_fd, reason
 
 RAW_LIMIT = 64 << 20
-"""Bytes of raw output that are kept of a session; the rest is counted."""
+"""Maximum bytes of raw output that are stored for a session; the rest is only counted."""
 _MESSAGE_LIMIT = 200_000
 _STDERR_SHOWN = 4000
 _SHOWN = 1000
 _TICK_S = 0.25
 _LEFT_S = 1.0
-"""How long the output is read after the process ended."""
+"""Seconds for which the output is still read after the process ended."""
 
 
 @dataclass(slots=True)
 class Result:
-    """What a session came to. `guard` names the guard that ended it, "" for none; `error` is its own report.
-    `forbidden` are tools that its agent may not use and used.
+    """The result of a session. `guard` names the guard that ended it, "" for none; `error` is the harness's own
+    message. `forbidden` are the tools that the agent used although it may not.
     """
 
     code: int | None = None
@@ -56,7 +56,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session runs: the driver, the request, the folder of the attempt, and what `emit` gets events for.
+    """The surroundings of a session: driver, request, folder of the attempt, and the task and attempt of its events.
 
     `flushed` returns when the events are on disk. `wrap` puts the words of the command into a sandbox; `redactor` keeps
     secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
@@ -126,8 +126,8 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)
     except BaseException:
-        # After any failure, such as a full disk or the executor's own end, no process may go on unseen. A second
-        # cancellation, by the engine at its end, must not leave it half ended.
+        # After any failure, such as a full disk or a cancellation, the process must not go on unseen. The engine may
+        # cancel a second time while the process is being ended: that must not interrupt the ending.
         ending = asyncio.ensure_future(process.end())
         while not ending.done():
             with suppress(asyncio.CancelledError):
@@ -180,13 +180,13 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
     try:
         while not process.has_ended:
             if reading.done():
-                # It closed its output: nearly always it ends now.
+                # The process closed its output: nearly always it ends soon after.
                 with suppress(TimeoutError):
                     await asyncio.wait_for(process.wait(), _TICK_S)
             else:
                 await asyncio.wait({reading}, timeout=_TICK_S)
             if stop.is_set():
-                # The attempt stays as the log has it: a session that was stopped goes on later, and does not count.
+                # The log gets no end of this session: the next run resumes it, and no attempt is used up.
                 raise asyncio.CancelledError
             _raise_fault(reading, errors)
             guard = following.guard(time.monotonic() - started)
@@ -194,7 +194,7 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
                 following.result.guard = guard
                 await process.end()
         await asyncio.wait({reading, errors}, timeout=_LEFT_S)
-        await process.end()  # what it left in its group, such as a server, and may hold its output open
+        await process.end()  # ends servers and other processes in its group, which may hold its output open
         await asyncio.wait({reading, errors}, timeout=_LEFT_S)
         _raise_fault(reading, errors)
     finally:
@@ -204,7 +204,7 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
 
 
 def _raise_fault(*tasks: asyncio.Task[None]) -> None:
-    """Raise the error of a task that ended by one: output that is not recorded would be lost unseen."""
+    """Raise the error that ended one of the tasks: otherwise output would be lost without a message."""
     for task in tasks:
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
@@ -221,7 +221,7 @@ async def _read(process: Started, following: _Following) -> None:
 
 
 class _Following:
-    """What is known of a session that runs: its events, its silence, and the tools it used."""
+    """The state of a running session: its files, the time of its last output, and the tools that it used."""
 
     def __init__(self, place: Place, emit: Callable[[ev.Event], object], process: Started) -> None:
         self._place = place
@@ -263,7 +263,7 @@ class _Following:
             self._output(output)
 
     def take_error(self, line: bytes) -> None:
-        """Take one line of stderr. The first RAW_LIMIT bytes of both streams are kept, and the end for messages."""
+        """Take one line of stderr. The files keep RAW_LIMIT bytes of both streams; messages get the end."""
         data = self._place.redactor.data(line)
         if self._written + len(data) < RAW_LIMIT:
             put_line(self._stderr, self._place.folder, data)
@@ -271,7 +271,7 @@ class _Following:
         self.result.stderr = f"{self.result.stderr}{data.decode(errors='replace')}\n"[-_STDERR_SHOWN:]
 
     def guard(self, seconds: float) -> str:
-        """Return the guard that ends the session now, "" for none; warn once where one is near."""
+        """Return the name of the guard that ends the session now, "" for none. Warn once when the silence is long."""
         if seconds > self._place.timeout_s:
             self._emit(ev.Guard(name="timeout", value=round(seconds)))
             return "timeout"
@@ -318,11 +318,11 @@ class _Following:
                 result.is_done = True
 
     def forbidden_tools(self) -> list[str]:
-        """Return the tools that the agent may not use and used. A call without an end may have had an effect."""
+        """Return the tools that the agent used although it may not; a call without an end counts."""
         return [tool for tool in dict.fromkeys((*self._used, *self._calls.values())) if self._place.is_forbidden(tool)]
 
     def _end_call(self, output: Output) -> None:
-        """Count the tool of a call that ended, unless the call was refused or failed. Without an id it is the last."""
+        """Count the tool of a call that ended and was not refused or failed. Without an id the last call ended."""
         call = output.call if output.call in self._calls else next(reversed(self._calls), "")
         tool = self._calls.pop(call, "")
         if tool and not output.failed:

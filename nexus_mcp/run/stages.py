@@ -88,8 +88,8 @@ def _pending_session(record: AttemptRecord) -> Stage | None:
 
 
 def _has_failed(record: AttemptRecord) -> bool:
-    """Return whether setup failed, or the last session that changes files ended badly, or asks: then nothing else of
-    this round runs.
+    """Return whether setup failed, or the last session that changes files failed or asked a question: then nothing else
+    of this round runs.
     """
     if any(check.name == SETUP and not check.ok for check in record.checks):
         return True

@@ -62,7 +62,7 @@ def definition(prefix: str) -> Json:
 
 
 def too_large(name: str, head: bytes) -> Json | None:
-    """Return arguments in place of those that were too long to be read, None if `head` begins another call.
+    """Return substitute arguments if `head` is the start of a pre_tool_use call that is too long to be read, else None.
 
     A model cannot forge the names in `head`: in the texts of its input each quotation mark is escaped.
     """

@@ -28,7 +28,7 @@ _NAMES = (
     '"acceptance":"","risk":"","status":"completed","status":"in_progress","deps":[],"owner":"","owner_agent_id":"",'
     '"owner_reuse_policy":"","plan_issue":1,"created_at":""}],"memory_hints":[]}]}'
 )
-"""What every cycle may have beside texts: names of fields, states, and signs of JSON."""
+"""The parts of a cycle that are no stored text: names of fields, states, and JSON punctuation."""
 
 
 def is_in_names(query: str) -> bool:
@@ -41,7 +41,7 @@ def first_match(cycle: Mapping[str, Any], query: str) -> Match | None:
     wanted = query.lower()
     for field, text in _texts(cycle):
         at = text.lower().find(wanted)
-        if at >= 0 and len(text.lower()) != len(text):  # the place in `text` is another one
+        if at >= 0 and len(text.lower()) != len(text):  # lower() changed the length, so `at` is no position in `text`
             return {"field": field, "before": text[: _BEFORE + _AFTER], "hit": "", "after": ""}
         if at >= 0:
             end = at + len(wanted)

@@ -34,7 +34,7 @@ def shorten(value: Any) -> str:
 
 
 def select(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], bool]:
-    """Return the fields of `value` with the `names` (without names: all), and whether these are all its fields.
+    """Return the fields of `value` that `names` lists (all if it is empty), and whether `value` has no others.
 
     "task.id" is the field `id` of the field `task`.
     """

@@ -35,7 +35,7 @@ def run(values: Values) -> int:
             if record.last is None:
                 raise UsageError(f"Task {task} has no attempt in {view.id}.")
             place = ("attempts", f"{task}-{record.last.attempt.number}", "transcript.jsonl")
-            lines = (read_file(view.folder, place, _LIMIT) or b"").split(b"\n")[:-1]  # a torn last line is left out
+            lines = (read_file(view.folder, place, _LIMIT) or b"").split(b"\n")[:-1]  # a truncated line is left out
             for line in lines[seen:]:
                 _show(line)
             seen = len(lines)

@@ -1,4 +1,4 @@
-"""`nexus-mcp run diagnose [RUN]`: why a run stands where it stands, and the command that goes on."""
+"""`nexus-mcp run diagnose [RUN]`: print what holds a run up, and the command to type next."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-VERBOSE = Option("--verbose", "", "show the events that say so")
+VERBOSE = Option("--verbose", "", "show the events behind each finding")
 
 
 def run(values: Values) -> int:
-    """Print the findings; without one say so."""
+    """Print the findings, or that there are none."""
     from nexus_mcp.quoting import inert
     from nexus_mcp.run import log_entries, registry
     from nexus_mcp.run.diagnose import Facts, diagnose
@@ -45,7 +45,7 @@ def run(values: Values) -> int:
 
 COMMAND = Command(
     "diagnose",
-    "say why a run stands where it stands",
+    "find out what holds a run up",
     "Reads the log of a run and names what holds it up, what to do, and the command.\nIt calls no model.",
     (VERBOSE, JSON, *PROJECT_ONLY),
     run,

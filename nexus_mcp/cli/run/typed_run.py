@@ -1,4 +1,4 @@
-"""The command line of `run`: the values as typed, and what they and the project's files lead to."""
+"""The command line of `run`: the typed values, and the settings, tasks and agents that follow from them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TypedRun:
         return self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}
 
     def subject(self) -> Subject:
-        """Return what the precheck looks at."""
+        """Return the subject of the precheck."""
         from nexus_mcp.run.precheck import Subject
 
         return Subject(self.workspace.root, self.store, self.config, self.catalog, self.tasks(), self.options.tasks)

@@ -144,7 +144,7 @@ def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> di
 
 
 def _is_short(error: NexusError) -> bool:
-    """Return whether the disk is full, and the error does not say yet how to go on."""
+    """Return whether the disk is full and the error has no advice about it yet."""
     return is_full(error) and not isinstance(error, LogLost)
 
 
@@ -191,7 +191,7 @@ def _write_status(paths: list[StatusPath], typed: TypedRun, status: Status) -> N
 
 
 def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
-    """Return the function that writes events as JSON lines where --events says. Raise UsageError."""
+    """Return the function that writes each event as a JSON line to the file of --events. Raise UsageError."""
     where = values.get(EVENTS.name)
     if where is None:
         return lambda _: None
@@ -270,7 +270,7 @@ class _Signals:
         self.code = exits.INTERRUPTED
         try:
             self._run.emit(ev.Paused(reason=PAUSING))
-        except StorageError:  # the next event of the run says so, too
+        except StorageError:  # the next event raises it again, and its caller reports it
             self._run.stop.set()
 
     def _end(self, code: int) -> None:

@@ -28,7 +28,7 @@ from nexus_mcp.errors import HarnessFault
 MOST_S = 10.0
 """Seconds of computing time for the patterns of one run of a fixture, and for checking one answer."""
 LEAST_S = 1.0
-"""Seconds of computing time even with a short --timeout, so that no simple match and no valid answer fails for it."""
+"""The minimum of that time in seconds: with a short --timeout, simple patterns and valid answers must still pass."""
 _REPORT = "Run it again; if it happens again, please report it."
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 _SLICE_MS = 50

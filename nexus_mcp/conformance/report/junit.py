@@ -103,7 +103,7 @@ def _first(result: FixtureResult) -> str:
 def _story(result: FixtureResult, cause: Cause | None) -> str:
     """Return all about a failure: description, failed assertions, requests and responses, files, stderr.
 
-    A failure with the cause of an earlier example has the first two only.
+    If the report shows another failure as the example of the same cause, only the first two.
     """
     parts = [one_line(result.description, LONGEST), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]

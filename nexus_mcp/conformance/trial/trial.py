@@ -126,7 +126,7 @@ class Trial:
 
     def _check_strays(self) -> None:
         before, after = self._baseline, self._sandbox.snapshot()
-        if self._fixture.needs_run:  # its branches, worktrees and bench are outside of the files of the project
+        if self._fixture.needs_run:  # the run makes branches, worktrees and its own test folder beside the project
             before, after = (_inside(whole) for whole in (before, after))
         if stray := describe_strays(before, after, self._sandbox):
             raise TargetFailure(stray)
@@ -200,7 +200,7 @@ def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
         return f"wrote outside of its project: {join_first(outside, _NAMED)}{_or_another(sandbox)}"
     if touched:
         return f"changed files outside .nexus: {join_first(touched, _NAMED)}{_or_another(sandbox)}"
-    # The link may be one of the fixture that was renamed.
+    # A link of the fixture that was only renamed is not new: where it leads is known.
     known = set(before.values())
     links = [path for path in differ if after.get(path, "").startswith("-> ") and after[path] not in known]
     ways = [path for path in links if sandbox.leads_out(path)]

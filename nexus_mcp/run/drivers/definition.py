@@ -47,7 +47,8 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What starts a session. `files` maps absolute paths in the scratch folder to their texts, written before."""
+    """The command of a session. `files` maps absolute paths in the scratch folder to texts to write before its
+    start."""
 
     words: tuple[str, ...]
     stdin: bytes = b""
