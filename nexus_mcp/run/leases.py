@@ -51,7 +51,9 @@ class Leases:
             number, fence = record.last.attempt.number, record.last.fence
             fields[tasks_extension.LEASE] = {"run": self._run.state.run, "attempt": number, "fence": fence}
         self._waiting[event.task] = {**self._waiting.get(event.task, {}), **fields}
-        if self._timer is None:
+        if isinstance(event, ev.WorktreeMade):  # from now on others have to see the lease, whatever happens
+            self.write()
+        elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_WAIT_S, self._write_later)
 
     def write(self) -> None:
