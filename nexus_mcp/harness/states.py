@@ -26,10 +26,10 @@ OTHERS = "others"
 OBSOLETE = "obsolete"
 """The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
 OF_ENTRY = (
-    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force: it replaces it, "
-    "and uninstall brings it back."
+    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force to replace it; "
+    "uninstall brings it back."
 )
-OF_STATUS_LINE = "is another program's. Remove it first, or add --force: it replaces it, and uninstall brings it back."
+OF_STATUS_LINE = "is another program's. Remove it first, or add --force to replace it; uninstall brings it back."
 
 
 def entry_state(current: Any, row: Spliced, known: dict[str, Any] | None, recognizes: Callable[[Any], bool]) -> str:
