@@ -227,7 +227,7 @@ class Attempts:
         )
 
     def _priced(self, event: ev.Event) -> None:
-        """Add an event of a session to the log; if the harness reports no cost, compute it from `prices`."""
+        """Add an event of a session to the log; if the harness reports no cost, compute it from `run.prices`."""
         if isinstance(event, ev.Usage) and event.cost_usd is None:
             event = event.model_copy(update={"cost_usd": self.run.config.cost(self.record.model, event)})
         self.run.emit(event)

@@ -151,7 +151,7 @@ class RunRecord:
         return Limits(self.cost_usd if self.is_cost_known else None, minutes, attempts)
 
     def open_questions(self) -> list[ev.Question]:
-        """Return the questions without an answer, oldest first. Those whose task went on without an answer are closed."""
+        """Return the questions without an answer, oldest first; a question whose task went on anyway is closed."""
         return [one for id_, one in self.questions.items() if id_ not in self.answers and not self._is_closed(one)]
 
     def _is_closed(self, question: ev.Question) -> bool:

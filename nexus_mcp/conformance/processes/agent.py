@@ -84,7 +84,7 @@ def _signal_executor(name: str, folder: str) -> None:
     if not pid:
         return
     with suppress(ProcessLookupError):
-        if name == "SIGKILL":  # whatever started it, too
+        if name == "SIGKILL":  # the whole group, so also the process that started it
             os.killpg(pid, signal.SIGKILL)
         else:
             os.kill(pid, signal.Signals[name])
@@ -131,7 +131,7 @@ def _text(path: str) -> str:
 
 
 def _wait_for(look: Any) -> str:
-    """Return what `look` returns once it is not "", and "" after the patience is over."""
+    """Call `look` until it returns a text, and return that; return "" after _PATIENCE_S seconds."""
     until = time.monotonic() + _PATIENCE_S
     while not (found := look()) and time.monotonic() < until:
         time.sleep(_POLL_S)
@@ -143,7 +143,7 @@ def _named_in(prompt: str, titles: dict[str, str]) -> str:
 
 
 def _count(folder: str, name: str) -> int:
-    """Return how often this was called with the name before."""
+    """Return the number of earlier calls with the name."""
     number = 0
     while True:
         try:

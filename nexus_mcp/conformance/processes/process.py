@@ -129,7 +129,7 @@ class ServerProcess:
             self._reap()
 
     def release(self) -> None:
-        """Forget the process, which has ended, and leave alone what it started."""
+        """Forget the process, which has ended; processes that it started go on."""
         self._end_requested = True
         if not self._reaped:
             self._finish(drain=True)

@@ -106,7 +106,7 @@ def title(assertion: Assertion) -> str:
 
 
 def key_of(assertion: Assertion) -> Hashable:
-    """Return what is equal for two failed assertions of the same cause."""
+    """Return the key that all failed assertions of one cause share."""
     where = (assertion.kind, general(assertion.file), general(assertion.path))
     if not assertion.path:
         message, _, why = assertion.message[:_LOOKED_AT].rpartition(" (")
@@ -123,7 +123,7 @@ def key_of(assertion: Assertion) -> Hashable:
 
 
 def general(text: str) -> str:
-    """Return a text with what varies between fixtures replaced: numbers, ids, times and paths."""
+    """Return the text with the parts replaced that vary between fixtures: numbers, ids, times and paths."""
     text = text[:_LOOKED_AT]
     for pattern, instead in _VARYING:
         text = pattern.sub(instead, text)
@@ -131,7 +131,7 @@ def general(text: str) -> str:
 
 
 def _simplicity(result: FixtureResult) -> tuple[int, int, int, str]:
-    """Return what orders fixtures: level, number of failed assertions, number of requests, id."""
+    """Return the sort key of a fixture: level, number of failed assertions, number of requests, id."""
     return (LEVELS.index(result.level), len(result.failures), len(result.exchanges), result.test_id)
 
 

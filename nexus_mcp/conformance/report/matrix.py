@@ -64,8 +64,8 @@ def verdict(run: RunResult) -> str:
 
 
 def last_line(run: RunResult) -> str:
-    """Return "231 passed, 2 failed, 18 not run (15 need --event-command, 3 need a process), 1 expected failure"; level
-    full", without the level where there is none.
+    """Return "231 passed, 2 failed, 18 not run (15 need --event-command, 3 need a process), 1 expected failure; level
+    full"; without the level if the run has none.
     """
     count = totals(run)
     parts = [f"{count.passed} passed", f"{count.failed} failed"]

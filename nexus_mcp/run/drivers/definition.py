@@ -47,8 +47,7 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The command of a session. `files` maps absolute paths in the scratch folder to texts to write before its
-    start."""
+    """The command of a session. `files` maps absolute paths in the scratch folder to texts to write before."""
 
     words: tuple[str, ...]
     stdin: bytes = b""
