@@ -306,7 +306,7 @@ def _settings(site: Site) -> dict[str, object]:
 
 
 def _command(word: str, *, is_forced: bool) -> list[str]:
-    """Return the words that start nexus-mcp. Raise UsageError for a missing program."""
+    """Return the command of nexus-mcp, as a list of words. Raise UsageError for a missing program."""
     import shutil
 
     from nexus_mcp.program import own_command

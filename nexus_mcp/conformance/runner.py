@@ -167,7 +167,7 @@ class _Run:
         missing = _missing_tools(fixture, self._target)
         reason = NO_TOOL if missing else _reason_not_run(fixture, self._target)
         if reason:
-            # At once: what is left then says how long the run takes.
+            # Reported before the others, so that the estimate of the time left counts only fixtures that run.
             result = _summary(fixture, NOT_RUN, reason=reason, missing_tools=missing)
             self._on_start(fixture.test_id)
             self._on_result(result)

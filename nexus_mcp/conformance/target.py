@@ -39,7 +39,7 @@ class Target(ABC):
     kind = ""
     """The kind of target, as messages name it in the reason why a fixture cannot be run."""
     command: tuple[str, ...] = ("",)
-    """The words that start it, when it is a process."""
+    """The command that starts the target, as a list of words, if it is a process."""
     project: str | None = None
     """The only folder that it serves, None when it serves any folder."""
 

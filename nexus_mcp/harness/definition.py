@@ -109,7 +109,7 @@ class Site(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request for an installation: the parts, the words that start nexus-mcp, and the options."""
+    """A request for an installation: the parts, the command of nexus-mcp (a list of words), and the options."""
 
     parts: Sequence[str]
     command: Sequence[str]
@@ -127,14 +127,14 @@ class Request(NamedTuple):
     """More options of the hook."""
 
     def serve_words(self, harness: str) -> list[str]:
-        """Return the words that start the server."""
+        """Return the command of the server, as a list of words."""
         prefix = ["--tool-prefix", self.prefix] if self.prefix else []
         tool = ["--hook-tool"] if self.fast_hooks else []
         mount = ["--mount", self.mount] if self.mount else []
         return [*self.command, "serve", "--harness-id", harness, *prefix, *mount, *tool, *self.server_options]
 
     def hook_words(self, harness: str, *options: str) -> list[str]:
-        """Return the words that start the hook of a harness."""
+        """Return the command of the hook of a harness, as a list of words."""
         skills = ["--skills"] if self.native_skills else []
         found = self.catalog.mount_of(harness, self.prefix)
         mount = ["--mount", found] if found else []

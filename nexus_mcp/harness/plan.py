@@ -428,7 +428,7 @@ class _Work:
             files.check_replaceable(found)
 
     def _refuses(self, state: str, what: str, step: str = states.OF_ENTRY) -> bool:
-        """Return whether a row of this state stops the installation; then note the reason with the next step."""
+        """Return whether a row of this state stops the installation; then record the reason and the next step."""
         if state == EDITED and not self._force:
             self._edited.append(f"{what} was edited by hand.")
             return True

@@ -1,6 +1,6 @@
-"""Wait for child processes by their descriptors, as asyncio does by itself since Python 3.12.
+"""Wait for child processes by pidfd, as asyncio itself does since Python 3.12.
 
-Before that it starts a thread for each process, which costs a run more than the process itself.
+Older versions start a thread for each process, which costs a run more than the process itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def watch_children() -> None:
-    """Let asyncio wait for child processes without threads, where the system has descriptors of processes."""
+    """Let asyncio wait for child processes without threads, if the system has pidfd_open."""
     if sys.version_info < (3, 12) and hasattr(os, "pidfd_open"):
         policy = asyncio.get_event_loop_policy()
         if not isinstance(policy.get_child_watcher(), _Watcher):
@@ -23,9 +23,9 @@ def watch_children() -> None:
 if sys.version_info < (3, 12):
 
     class _Watcher(asyncio.ThreadedChildWatcher):
-        """The watcher of Python 3.11, with a thread only where a process has no descriptor."""
+        """The watcher of Python 3.11, with a thread only if a process gets no pidfd."""
 
-        # The types of the base need a syntax of Python 3.12.
+        # The types of the base class need syntax of Python 3.12.
         def add_child_handler(  # type: ignore[override]
             self, pid: int, callback: Callable[..., object], *args: Any
         ) -> None:
@@ -51,6 +51,6 @@ if sys.version_info < (3, 12):
             try:
                 _, status = os.waitpid(pid, 0)
                 code = os.waitstatus_to_exitcode(status)
-            except ChildProcessError:  # something else waited for it
+            except ChildProcessError:  # other code waited for the process
                 code = 255
             callback(pid, code, *args)

@@ -1,7 +1,7 @@
-"""Commit and merge by git's plumbing: few processes, and no look at unchanged files.
+"""Commit and merge by git's plumbing: with few processes, and without reading unchanged files.
 
-`git commit` and `git merge` look at each file of the tree again and write the index; in a tree of 20 000 files that is
-most of what an attempt costs. Where a hook of the repository has to run, or a merge is under way, they are used anyway.
+`git commit` and `git merge` check each file of the tree again and write the index; in a tree of 20 000 files that is
+most of the cost of an attempt. They are used only if a hook of the repository has to run, or a merge is under way.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ async def tree_of(git: Git, commit: str) -> str:
 
 
 def plain_head(admin: str, folders: Folders) -> tuple[str, str]:
-    """Return (branch ref, its commit) of a worktree of a run in which nothing is under way; ("", "") of any other.
+    """Return (branch ref, its commit) of a worktree on a branch of a run, without a merge or the like under way; else
+    ("", "").
 
-    `admin` is its folder of git.
+    `admin` is git's folder of it.
     """
     try:
         with open(os.path.join(admin, "HEAD"), encoding="ascii") as file:
@@ -51,7 +52,9 @@ def plain_head(admin: str, folders: Folders) -> tuple[str, str]:
 
 
 async def commit_index(git: Git, writer: Writer, ref: str, head: str, message: str) -> str:
-    """Commit the index of a worktree on its branch, unless nothing differs; return the commit. Raise GitFailed."""
+    """Commit the index of a worktree to its branch, and return the commit: the present one if nothing differs. Raise
+    GitFailed.
+    """
     tree = await git.out("write-tree")
     if tree == await tree_of(git, head):
         return head
@@ -64,17 +67,17 @@ async def commit_index(git: Git, writer: Writer, ref: str, head: str, message: s
 async def merge_trees(git: Git, writer: Writer, head: str, commit: str, message: str) -> tuple[str, list[str]]:
     """Merge a commit into another one without a checkout; return (the new commit, []), or ("", files in conflict).
 
-    `head` itself is returned if it has the commit already. Attributes are those in the folder of `git`.
+    The result is `head` itself if it contains the commit already. git reads attributes in the folder of `git`.
     Raise GitFailed.
     """
     words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit)
     code, out = await git.run(*words, check=False)
-    if code not in (0, _CONFLICT) or not out:  # the code of a conflict is also that of a commit that is not there
+    if code not in (0, _CONFLICT) or not out:  # git ends with the same code for a conflict and for a missing commit
         raise GitFailed(words, code, out or "the commits cannot be merged")
     tree, *files = [part for part in out.split("\0") if part]
     if code == _CONFLICT:
         return "", list(dict.fromkeys(files)) or ["(the merge failed without a conflict)"]
-    # Only a merge that changes nothing can be one of a commit that is there already.
+    # If the tree is unchanged, `head` may contain the commit already.
     if tree == await tree_of(git, head):
         known, _ = await git.run("merge-base", "--is-ancestor", commit, head, check=False)
         if known == 0:

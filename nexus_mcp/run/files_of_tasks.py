@@ -1,4 +1,4 @@
-"""Know which files each task is about, for tasks that must not run at the same time."""
+"""Find the files of each task: tasks with a common file must not run at the same time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nexus_mcp.catalog.target_files import FIELDS, of_task
 
 
 class FilesOfTasks:
-    """The paths that each task is about; the texts of a task are read again only if they changed."""
+    """The paths of the files of each task. The texts of a task are searched again only if they changed."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[dict[str, Any], list[str]]] = {}

@@ -38,7 +38,7 @@ class Git:
         is_quiet: bool = False,
     ) -> tuple[int, str]:
         """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0; with `is_quiet`
-        also if it warned of something.
+        also if it printed a warning.
         """
         process = await asyncio.create_subprocess_exec(
             *("git", *options(hooks=self.hooks), *words),

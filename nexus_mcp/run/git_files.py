@@ -1,6 +1,6 @@
-"""Read refs, hooks and the index of a repository from its files: a process of git for each look would cost more.
+"""Read refs, hooks and the index of a repository from its files: to start git for each read would cost more.
 
-Only what git documents of its files is used, and only where refs are files: elsewhere the callers ask git.
+The module uses only documented files of git, and only if refs are files; otherwise the callers start git.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _SETTLED_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of git: `common` to all worktrees, and the `own` one of the user's checkout."""
+    """Git's folders: `common` of all worktrees, and `own` of the user's checkout."""
 
     common: str
     own: str
 
     @property
     def has_ref_files(self) -> bool:
-        """Return whether refs are files, and no table."""
+        """Return whether refs are files, not a reftable."""
         return not os.path.isdir(os.path.join(self.common, "reftable"))
 
     def ref(self, name: str) -> str | None:
-        """Return the commit of a ref, "" if there is none; None if only git can tell."""
+        """Return the commit of a ref, "" if there is none; None if only git can read it."""
         if not self.has_ref_files or ".." in name:
             return None
         found = _read(os.path.join(self.common, name)).strip()
@@ -47,7 +47,7 @@ class Folders:
         return found if not found or _HEX.fullmatch(found) else None
 
     def refs(self) -> dict[str, str]:
-        """Return all refs with their values, without those of runs; a symbolic one has the name of its target."""
+        """Return all refs with their values, except those of runs; the value of a symbolic ref names its target."""
         found = _packed(_read(os.path.join(self.common, "packed-refs"), limit=-1))
         for folder in dict.fromkeys((self.common, self.own)):
             for path in _files(os.path.join(folder, "refs")):
@@ -61,7 +61,7 @@ _INDEXES: dict[str, tuple[tuple[int, ...], str]] = {}
 
 
 async def folders(root: str) -> Folders:
-    """Return the folders of git of a checkout; they stay. Raise GitFailed."""
+    """Return git's folders of a checkout, which never change. Raise GitFailed."""
     if root not in _FOLDERS:
         common, own = (await Git(root).out("rev-parse", "--git-common-dir", "--git-dir")).split("\n")
         _FOLDERS[root] = Folders(os.path.join(root, common), os.path.join(root, own))
@@ -69,7 +69,7 @@ async def folders(root: str) -> Folders:
 
 
 async def has_commit_hooks(root: str) -> bool:
-    """Return whether a commit in the repository would run a hook of it. Raise GitFailed."""
+    """Return whether a commit in the repository would run one of its hooks. Raise GitFailed."""
     found = await folders(root)
     home = os.path.expanduser("~")
     configs = (os.path.join(found.common, "config"), os.path.join(home, ".gitconfig"), f"{home}/.config/git/config")
@@ -78,7 +78,7 @@ async def has_commit_hooks(root: str) -> bool:
         path = await Git(root, hooks=True).out("rev-parse", "--git-path", "hooks")
         _HOOKS[root] = (stamp, os.path.join(root, path))
     folder = _HOOKS[root][1]
-    # A folder within the tree may have other hooks in the worktree of an attempt.
+    # If the hooks are in the tree, the worktree of an attempt may have others.
     is_tracked = not folder.startswith(os.path.join(found.common, ""))
     return is_tracked or any(os.access(os.path.join(folder, name), os.X_OK) for name in COMMIT_HOOKS)
 
@@ -101,7 +101,7 @@ async def staged(root: str) -> str:
 
 
 def signature(path: str) -> tuple[int, ...]:
-    """Return what changes with each change of a file: inode, size and both times; () without the file."""
+    """Return device, inode, size and times of a file, which differ after each change; () if there is no file."""
     try:
         info = os.stat(path)
     except OSError:
@@ -115,7 +115,7 @@ def _packed(text: str) -> dict[str, str]:
 
 
 def _files(folder: str) -> list[str]:
-    """Return the files in a folder and those below it, without those of runs."""
+    """Return the files in and below a folder, except those of runs."""
     found: list[str] = []
     try:
         entries = list(os.scandir(folder))

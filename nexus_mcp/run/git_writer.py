@@ -1,6 +1,7 @@
-"""Write commits and refs of a run by two processes of git that stay: starting one for each costs more than its work.
+"""Write commits and refs of a run by two long-lived git processes.
 
-While nothing was opened, and wherever a process that stays cannot do it, git is started for each.
+To start a process for each would cost more than its work. Before `open`, and if `open` cannot use long-lived processes,
+git is started for each commit and ref.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Writer:
         self._path = ""
 
     async def open(self, git: Git) -> None:
-        """Let processes stay from now on, until `close`; not without a name for commits, or with dates set for them."""
+        """Use long-lived processes until `close`, unless git's settings have no author or the environment sets
+        dates.
+        """
         if self._git is not None or any(os.environ.get(name) for name in _DATES):
             return
         try:
@@ -62,13 +65,13 @@ class Writer:
         author, committer = (_now(ident) for ident in self._idents)
         rows = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         rows += [f"author {author}", f"committer {committer}", "", ""]
-        async with self._objects.lock:  # one path for all
+        async with self._objects.lock:  # all commits use one file
             with open(self._path, "wb") as file:
                 file.write("\n".join(rows).encode("utf-8", "surrogateescape") + text)
             return (await self._objects.ask(self._git, f"{self._path}\n", 1))[0]
 
     async def move(self, git: Git, ref: str, new: str, old: str) -> None:
-        """Move a ref from one commit to another; zeros stand for no ref. Raise GitFailed if it is elsewhere."""
+        """Move a ref from one commit to another; zeros stand for no ref. Raise GitFailed if the ref is not at `old`."""
         if self._git is None:
             await git.run("update-ref", ref, new, old)
             return
@@ -77,7 +80,7 @@ class Writer:
 
 
 class _Process:
-    """A process of git that answers requests, one at a time; a new one is started after one that failed."""
+    """A git process that answers one request at a time; after a failure a new one is started."""
 
     def __init__(self, *words: str) -> None:
         self.lock = asyncio.Lock()
@@ -85,7 +88,7 @@ class _Process:
         self._process: asyncio.subprocess.Process | None = None
 
     async def ask(self, git: Git, request: str, lines: int) -> list[str]:
-        """Return so many lines of answer to a request. The caller holds `lock`. Raise GitFailed."""
+        """Send a request, and return the `lines` lines of its answer. The caller holds `lock`. Raise GitFailed."""
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 *("git", *options(hooks=False), *self._words),
@@ -115,7 +118,7 @@ class _Process:
         return [line.decode(errors="replace").strip() for line in found]
 
     async def end(self) -> None:
-        """End the process, if there is one: it has answered, or its request was cancelled."""
+        """End the process, if there is one; no request is waiting."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -128,6 +131,6 @@ class _Process:
 
 
 def _now(ident: str) -> str:
-    """Return the name and address of an answer of `git var` with the present time, in the zone of the answer."""
+    """Return an identity of `git var` with its time replaced by the present one, in the same time zone."""
     name, _, zone = ident.rpartition(" ")
     return f"{name.rpartition(' ')[0]} {int(time.time())} {zone}"

@@ -20,8 +20,8 @@ _WAIT_S = 0.25
 
 
 class Leases:
-    """The leases of a run, as a listener of its events. Changes that come at nearly the same time are written at once:
-    the file is for others to see, and the log has the same facts.
+    """The leases of a run, as a listener of its events. Changes within _WAIT_S seconds are written together: the file
+    is only for readers, and the log has the same facts.
     """
 
     def __init__(self, state: Folder, run: Run) -> None:
@@ -36,7 +36,9 @@ class Leases:
         tasks_extension.free(self._state)
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Write what the event changes, a moment later. Raise the StateError or StorageError of an earlier write."""
+        """Write the change of the event within _WAIT_S seconds. Raise the StateError or StorageError of an earlier
+        write.
+        """
         if self._fault is not None:
             raise self._fault
         if not isinstance(event, _CHANGES) or event.task is None:
@@ -57,7 +59,7 @@ class Leases:
             self._timer = asyncio.get_running_loop().call_later(_WAIT_S, self._write_later)
 
     def write(self) -> None:
-        """Write the changes that wait. Raise StateError, StorageError."""
+        """Write the waiting changes now. Raise StateError, StorageError."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

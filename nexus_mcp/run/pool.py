@@ -1,8 +1,9 @@
-"""Keep the worktrees of a run: made ahead, and used again by later attempts once their work is merged.
+"""Keep worktrees of a run for later attempts: some are made in advance, others come from attempts whose work is merged.
 
-Making a worktree writes each file of the repository; using one again writes the files that differ. An attempt sees
-nothing of the one before it: tracked files are compared with an index that only the executor uses, everything else is
-removed, and the folder of git is emptied. Where any of that is in doubt, the worktree is removed and another one made.
+To make a worktree, git writes each file of the repository; to use one again, only the files that differ. An attempt
+sees nothing of the one before it: tracked files are compared with an index that only the executor uses, everything else
+is removed, and the folder of git is emptied. If any of these steps may have failed, the worktree is removed and a new
+one is made.
 """
 
 from __future__ import annotations
@@ -23,20 +24,21 @@ from nexus_mcp.run.processes import works_in
 from nexus_mcp.run.worktrees import LEASE, Repository
 
 FREE = "free-"
-"""Names of worktrees that no attempt has begin with this."""
+"""Prefix of the names of worktrees that no attempt uses."""
 _INDEX = "nexus-index"
 _STAY = frozenset(("HEAD", "commondir", "gitdir", "refs", _INDEX))
 _GO = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "AUTO_MERGE", "index", "logs", LEASE)
-"""Files in the folder of git of a worktree that the next attempt does not get; with others it is not used again."""
+"""Files in git's folder of a worktree that are removed before the next attempt. If others than these and _STAY are
+there, the worktree is not used again."""
 _SETTINGS = r"^(core\.(sparsecheckout|splitindex)|extensions\.(worktreeconfig|refstorage|relativeworktrees))$"
 
 
 @dataclass(slots=True)
 class _Worktree:
-    """A worktree of the pool. `admin` is its folder of git, `common` the file there that leads to the repository's.
+    """A worktree of the pool. `admin` is git's folder of it, `common` the content of the file `commondir` there.
 
-    `digest` is that of the executor's index, which says how the files were when an attempt got them; `commit` is the
-    one that the files are at while no attempt has them.
+    `digest` is the digest of the index with which an attempt got the worktree; `commit` is the commit of its files
+    while no attempt uses it.
     """
 
     path: str
@@ -47,7 +49,7 @@ class _Worktree:
 
 
 class Pool:
-    """The worktrees of one run that attempts have had, or will have."""
+    """The free and the used worktrees of one run."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -60,7 +62,7 @@ class Pool:
         self._is_closed = False
 
     async def begin(self, count: int) -> None:
-        """Remove what an executor before this one left in its pool, and begin to make `count` worktrees.
+        """Remove the free worktrees of an earlier executor, and begin to make `count` new ones.
 
         Raise GitFailed.
         """
@@ -73,14 +75,14 @@ class Pool:
     async def take(self, task: int, attempt: int, base: str, links: Sequence[str] = ()) -> str:
         """Return the folder of a worktree for an attempt, on its branch at the commit `base`. Raise GitFailed.
 
-        A worktree that an interrupted call left is used as it is. `links` are as in `Repository.add`.
+        If an interrupted call left the worktree, it is used as it is. `links` are as in `Repository.add`.
         """
         repository = self._repository
         path, branch = repository.path(f"{task}-{attempt}"), repository.branch(task, attempt)
         if os.path.exists(os.path.join(path, ".git")) or not await self._can_share():
             return await repository.add(task, attempt, base, links)
         found = await self._free()
-        if await repository.head(f"refs/heads/{branch}"):  # of an interrupted call
+        if await repository.head(f"refs/heads/{branch}"):  # an interrupted call made the branch
             await self._check_out(found, "--ignore-other-worktrees", branch)
         else:
             await self._switch(found, branch, base)
@@ -90,7 +92,9 @@ class Pool:
         return path
 
     async def give_back(self, path: str) -> None:
-        """Take back the worktree of an attempt whose work is merged: for another one, or to remove it."""
+        """Take back the worktree of an attempt whose work is merged, for another attempt; remove it if that is
+        impossible.
+        """
         found = self._lent.pop(path, None)
         if found is not None and not self._is_closed:
             with suppress(OSError):
@@ -100,7 +104,7 @@ class Pool:
         await self._repository.remove(path)
 
     async def close(self, *, is_hurried: bool = False) -> None:
-        """Remove the worktrees that no attempt has; if `is_hurried` the next executor, or `run clean`, does that."""
+        """Remove the free worktrees; with `is_hurried` leave that to the next executor or `run clean`."""
         self._is_closed = True
         for working in self._at_work:
             working.cancel()
@@ -112,7 +116,7 @@ class Pool:
                 await self._remove_free()
 
     async def _can_share(self) -> bool:
-        """Return whether worktrees can be used again here. Raise GitFailed."""
+        """Return whether worktrees of this repository can be used again. Raise GitFailed."""
         if self._is_usable is None:
             git = self._repository.git
             _, out = await git.run("config", "--get-regexp", _SETTINGS, check=False)
@@ -169,12 +173,14 @@ class Pool:
             found = _Worktree(path, admin, _text(os.path.join(admin, "commondir")))
             await self._detach(found, commit)
         except (NexusError, OSError):
-            await repository.remove(path)  # a half of it may fill the disk
+            await repository.remove(path)  # an incomplete one must not fill the disk
             raise
         return found
 
     async def _recycle(self, found: _Worktree, before: str) -> _Worktree | None:
-        """Return the worktree as if it was new; None if it was removed, because something may be left in it."""
+        """Return the worktree like a new one; None if it was removed because files of the attempt might remain in
+        it.
+        """
         repository = self._repository
         try:
             if await asyncio.to_thread(_is_fit, found, before):
@@ -188,7 +194,7 @@ class Pool:
         return None
 
     async def _switch(self, found: _Worktree, branch: str, base: str) -> None:
-        """Begin a branch at `base` in a worktree that no attempt has: only the files that differ are looked at.
+        """Begin a branch at `base` in a free worktree; git reads only the files that differ.
 
         Raise GitFailed.
         """
@@ -200,12 +206,12 @@ class Pool:
         _write(os.path.join(found.admin, "HEAD"), f"ref: refs/heads/{branch}")
 
     async def _check_out(self, found: _Worktree, *words: str) -> None:
-        """Check out, whatever is in the worktree, and give it a copy of the executor's index. Raise GitFailed."""
+        """Check out by force, and give the worktree a copy of the executor's index. Raise GitFailed."""
         await self._git(found, "checkout", "--quiet", "--force", "--no-guess", *words)
         _copy_index(found)
 
     async def _detach(self, found: _Worktree, commit: str) -> None:
-        """Bring a worktree to a commit, without a branch, whatever is in it. Raise GitFailed."""
+        """Check out a commit by force, without a branch. Raise GitFailed."""
         await self._check_out(found, "--detach", commit)
         found.commit = commit
 
@@ -230,7 +236,9 @@ def _copy_index(found: _Worktree) -> None:
 
 
 def _move(found: _Worktree, path: str) -> None:
-    """Rename a worktree. Raise OSError. The file that leads back to it comes first, so that no moment has none."""
+    """Rename a worktree. Raise OSError. git's file with the path of the worktree gets the new path before the rename,
+    so the renamed worktree is never without it.
+    """
     _write(os.path.join(found.admin, "gitdir"), os.path.join(path, ".git"))
     os.rename(found.path, path)
     found.path = path
@@ -245,7 +253,9 @@ def _write(path: str, content: str | bytes) -> None:
 
 
 def _is_fit(found: _Worktree, before: str) -> bool:
-    """Return whether a worktree may be used again. A process that works in it shows its new path, or its old one."""
+    """Return whether a worktree may be used again. It may not while a process works in it, under its new path or its
+    old one.
+    """
     return _is_plain(found, before) and not works_in(before, found.path)
 
 
@@ -264,7 +274,7 @@ def _is_plain(found: _Worktree, before: str) -> bool:
         return False
     if any(files for _, _, files in os.walk(os.path.join(found.admin, "refs"))):
         return False
-    # Work that is on no branch is nothing to build upon.
+    # An attempt may have left its branch: then its worktree is not used again.
     head = _text(os.path.join(found.admin, "HEAD"))
     if not head.startswith("ref: refs/heads/nexus/") or os.path.basename(head.strip()) != os.path.basename(before):
         return False

@@ -190,7 +190,9 @@ async def end_orphan(pid: int, create_time: float, wait_s: float = TERM_WAIT_S) 
 
 
 def works_in(*folders: str) -> bool:
-    """Return whether a process of this user works in one of the folders, or was started for it by its variable."""
+    """Return whether a process of this user works in one of the folders, or was started with NEXUS_WORKTREE naming
+    one.
+    """
     variables = {f"NEXUS_WORKTREE={folder}".encode() for folder in folders}
     inside = tuple(os.path.join(folder, "") for folder in folders)
     if not os.path.isdir("/proc/self"):
@@ -202,7 +204,7 @@ def works_in(*folders: str) -> bool:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 if not variables.isdisjoint(file.read().split(b"\0")):
                     return True
-        except OSError:  # it ended, or belongs to another user
+        except OSError:  # the process ended, or belongs to another user
             continue
     return False
 

@@ -43,7 +43,8 @@ _LATER = frozenset(
         *("checkout", "verdict", "attempt_planned", "process_started", "judged", "merged", "task_done"),
     )
 )
-"""Events that are on disk only after `flushed`: before the effect that they announce, and soon in any case."""
+"""Events that `append` does not sync itself: they are synced soon, and by `flushed` before the effect that they
+announce."""
 
 
 class RunBusy(NexusError):
@@ -244,9 +245,9 @@ def write_json(folder: Folder, name: str, value: Any, *, is_kept: bool = True) -
 def write_file(folder: Folder, name: str, data: bytes, *, is_kept: bool = True) -> None:
     """Write a small private file, whole or not at all. Raise StorageError.
 
-    A power cut may take a file that is not `is_kept`: one for people, which says what the log has, too. A run writes
-    without the lock of the project, and the holder of that lock removes temporary files in the folder of the state:
-    then ours is made again.
+    Without `is_kept` the file is not synced, so a power cut may lose it: it repeats facts of the log for people. A run
+    does not hold the lock of the project, and its holder removes temporary files in the folder of the state: if it
+    removed ours, another one is written.
     """
     for left in reversed(range(_TRIES)):
         try:

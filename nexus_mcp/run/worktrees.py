@@ -31,10 +31,10 @@ _VERSION: list[tuple[int, ...]] = []
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The user's repository at `root`, and the folder `worktrees` for those of the run `run`.
+    """The user's repository at `root`, with the worktrees of the run `run` below the folder `worktrees`.
 
-    `one_by_one` is held while a worktree is added or pruned: git reads those of all then, and fails over one that is
-    half made.
+    `one_by_one` is held while a worktree is added or pruned: git then reads the files of all worktrees, and fails if
+    one is incomplete.
     """
 
     root: str
@@ -64,7 +64,7 @@ class Repository:
     async def head(self, ref: str) -> str:
         """Return the commit of a ref, "" if there is none."""
         if ref.startswith(RUN_REFS):
-            with suppress(GitFailed):  # no repository has no ref
+            with suppress(GitFailed):  # without a repository there is no ref
                 found = (await folders(self.root)).ref(ref)
                 if found is not None:
                     return found
@@ -123,7 +123,7 @@ class Repository:
         return await self._commit(git, message)
 
     async def _commit(self, git: Git, message: str) -> tuple[str, str]:
-        """Commit what is in the index by `git commit`: with hooks, and with the parents of a merge that is under way.
+        """Commit the index by `git commit`, which runs hooks and completes a merge that is under way.
 
         Return as `collect`.
         """
@@ -140,7 +140,7 @@ class Repository:
         return await git.out("rev-parse", "HEAD"), ""
 
     async def admin_of(self, path: str) -> str:
-        """Return the folder of git for a worktree. Raise GitFailed."""
+        """Return git's folder of a worktree. Raise GitFailed."""
         return await self._own_admin(path) or await Git(path).out("rev-parse", "--absolute-git-dir")
 
     async def head_of(self, path: str) -> str:
@@ -160,7 +160,7 @@ class Repository:
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
         """Merge the commit into the integration branch; return (the new commit, []), or ("", the files in conflict).
 
-        The new commit is the head of the branch if that has the commit already. Nothing is checked out, and the branch
+        If the branch contains the commit already, the new commit is its head. Nothing is checked out, and the branch
         is not moved yet: `check_out` and `publish` do that, with the checks between them. Raise GitFailed.
         """
         head = await self.head(f"refs/heads/{self.integration}")
@@ -169,7 +169,7 @@ class Repository:
         return await self._merge_checked_out(head, commit, message)
 
     async def _merge_checked_out(self, head: str, commit: str, message: str) -> tuple[str, list[str]]:
-        """Merge as `merge` with a git that can only do so in a worktree."""
+        """Merge in the worktree, for versions of git before 2.38; the result is that of `merge`."""
         git = Git(await self.check_out(head))
         if await self.is_ancestor(commit, head):
             return head, []
@@ -182,7 +182,8 @@ class Repository:
         return await git.out("rev-parse", "HEAD"), []
 
     async def check_out(self, commit: str) -> str:
-        """Bring the integration worktree to a commit, and return its folder. What checks changed there is reverted.
+        """Check out a commit in the integration worktree, and return its folder. Changes that checks made there are
+        reverted.
 
         Raise GitFailed.
         """
@@ -191,7 +192,7 @@ class Repository:
         return path
 
     async def publish(self, old: str, new: str) -> None:
-        """Move the integration branch from `old` to `new`. Raise GitFailed if it is elsewhere."""
+        """Move the integration branch from `old` to `new`. Raise GitFailed if it is not at `old`."""
         await self.writer.move(self.git, f"refs/heads/{self.integration}", new, old or "0" * len(new))
 
     async def integration_worktree(self, links: Sequence[str] = ()) -> str:
@@ -218,7 +219,7 @@ class Repository:
         is_ours = path.startswith(os.path.join(self.worktrees, self.run, ""))
         admin = await self._own_admin(path) if is_ours else ""
         if admin:
-            # git would look at each file first.
+            # `git worktree remove` would check each file first.
             await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
             async with self.one_by_one:
                 await asyncio.to_thread(shutil.rmtree, admin, ignore_errors=True)
@@ -230,7 +231,7 @@ class Repository:
                 await self.git.run("worktree", "prune")
 
     async def _own_admin(self, path: str) -> str:
-        """Return the folder of git of a worktree of this run if its files say so, "" otherwise."""
+        """Return git's folder of a worktree of this run, read from its files; "" if they do not name one."""
         common = os.path.join((await folders(self.root)).common, "worktrees", "")
         admin = _gitdir(path)
         is_below = os.path.dirname(admin) == os.path.dirname(common)
@@ -306,7 +307,7 @@ def read_lease(admin: str) -> dict[str, Any]:
 
 
 async def _can_merge_trees() -> bool:
-    """Return whether git merges without a worktree: since 2.38."""
+    """Return whether git can merge without a worktree, as versions since 2.38 can."""
     if not _VERSION:
         words = (await Git("/").out("--version")).split()
         _VERSION.append(tuple(int(part) for part in re.findall(r"\d+", words[2])[:2]))
@@ -314,7 +315,7 @@ async def _can_merge_trees() -> bool:
 
 
 def _gitdir(path: str) -> str:
-    """Return the folder of git that a worktree names, "" if it names none."""
+    """Return the folder that the file `.git` of a worktree names, "" if it names none."""
     word, _, folder = _text(os.path.join(path, ".git")).partition(": ")
     return folder.removesuffix("\n") if word == "gitdir" and not os.path.islink(os.path.join(path, ".git")) else ""
 
