@@ -80,7 +80,7 @@ _IN_STATE = {
     artifacts.FOLDER: ARTIFACTS,
     cache.FOLDER: CACHE,
     harness_files.TRACKER: OLD_TRACKER,
-    **dict.fromkeys(("run.lock", "processes.json", "runs"), OTHER),  # of nexus-mcp run
+    **dict.fromkeys(("run.lock", "processes.json", "runs"), OTHER),  # written by `nexus-mcp run`
 }
 _IN_HARNESS = {
     harness_files.TRACKER: TRACKER,
