@@ -1,4 +1,4 @@
-"""The server and the hooks for one session that `nexus-mcp run` starts: the rows of `install`, in documents of its own.
+"""Make the documents with server and hooks for one session of `nexus-mcp run`, from the rows that `install` writes.
 
 No file of the user or of the worktree is touched. The driver of the harness names the documents in its command line.
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
 
 _GATE = "off"
-"""A run has a task for each of its sessions, so no edit is without one."""
+"""Every session of a run has a task, so the edit gate is off."""
 _SECOND = "--plugin"
-"""The option with which a hook stays silent where one that `install` wrote answers."""
+"""With this option a hook stays silent if a hook that `install` wrote answers the event."""
 
 
 class Mount(NamedTuple):
-    """What a session gets. `server` and `hooks` are whole documents of the harness's own form, {} without that part;
-    `files` maps the paths of generated files that `hooks` names to their texts.
+    """Server and hooks for a session. `server` and `hooks` are whole documents in the form of the harness, {} if the
+    part is left out; `files` maps the paths of generated files that `hooks` names to their texts.
     """
 
     server: Mapping[str, Any]
@@ -41,8 +41,8 @@ NOTHING = Mount({}, {}, {})
 def mount(harness: str, folder: str, command: Sequence[str], catalog: Catalog, *, has_hooks: bool = False) -> Mount:
     """Return the server and hooks of a harness for a session; generated files belong below `folder`.
 
-    `command` are the words that start nexus-mcp. `has_hooks`: the harness loads installed hooks that do not give way,
-    so it gets no second ones.
+    `command` starts nexus-mcp. `has_hooks`: the harness loads installed hooks that do not stay silent, so the result
+    has no hooks.
     """
     parts = (SERVER,) if has_hooks else (SERVER, HOOKS)
     request = Request(
@@ -67,7 +67,7 @@ def mount(harness: str, folder: str, command: Sequence[str], catalog: Catalog, *
 
 
 def _put(document: dict[str, Any], row: Spliced) -> None:
-    """Put the entry of a row into an empty or begun document."""
+    """Put the entry of a row into a document."""
     *above, last = row.pointer
     for name in above:
         document = document.setdefault(name, {})

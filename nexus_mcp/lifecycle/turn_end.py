@@ -28,7 +28,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     block a turn that already continues because of a hook (`stop_hook_active`).
     """
     tasks = [] if os.environ.get(RUN_VARIABLE) else tasks_of(ctx)
-    if not tasks:  # or the session of a run, which closes the cycle itself
+    if not tasks:  # also in a session of a run: the run closes the cycle
         return {}
     memory = SessionMemory(ctx, params.get("session_id", ""))
     if params.get("stop_hook_active") or HELD in memory.fields:

@@ -4,7 +4,7 @@ Tags that write files are carried out here. For any other tag the answer tells t
 the model if only the model knows which question the user decided. The rules are in docs/tags.md.
 
 Only words of the user can have tags. Some harnesses also report the answer of a subagent, the text of a command or
-their own notices as messages: a tag in such a message is plain text. So it is in the briefs of a run.
+their own notices as messages: a tag in such a message is plain text. Tags in the briefs of a run are plain text, too.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ class Attempts:
             record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks
         )
         files, diff = await repository.changed(before, commit)
-        if record.mending_why in ("merge-conflict", "regression"):  # the work of others came into the tree, too
+        if record.mending_why in ("merge-conflict", "regression"):  # the tree also has the merged work of other tasks
             integration = await repository.head(f"refs/heads/{repository.integration}")
             others, _ = await repository.changed(integration, commit)
             files = sorted({*files} & {*others})

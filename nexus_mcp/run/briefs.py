@@ -114,7 +114,7 @@ def mend_prompt(findings: str, why: str) -> str:
 
 
 def nudge_prompt(guard: str) -> str:
-    """Return the message to a session that a guard on its tools ended, and that goes on with it."""
+    """Return the message with which a session is resumed that a guard on its tools ended."""
     return f"{_NUDGES[guard]} {_ENDING}"
 
 

@@ -113,7 +113,8 @@ class Checkout(Event):
 
 
 NUDGES = ("investigation_cap", "post_edit_cap")
-"""Guards on the tools of a session: it goes on with a message, where the harness can resume it."""
+"""Guards on the tools of a session. If one ends a session, the session is resumed with a message, if the harness
+can."""
 
 
 class Guard(Event):

@@ -96,7 +96,9 @@ class Started:
         return self._process.returncode is not None
 
     def began_within(self, seconds: float) -> bool:
-        """Return whether it started, within the last seconds, a process that is alive, itself or by its children."""
+        """Return whether the process or its children started a process within the last `seconds` that is still
+        alive.
+        """
         since = time.time() - seconds
         try:
             below = psutil.Process(self.pid).children(recursive=True)

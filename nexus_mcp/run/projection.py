@@ -54,8 +54,8 @@ class AttemptRecord:
     A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
     of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
     the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if unknown) of a
-    session whose executor died, or that `nudge`, a guard on its tools, ended: it goes on with a message. `nudges` are
-    all such guards of the attempt, each of which does so once. `used` maps the id of a session to what it used so far.
+    session to resume: its executor died, or `nudge`, a guard on its tools, ended it; then it gets a message. `nudges`
+    are all such guards in the attempt; each of them acts once. `used` maps the id of a session to its usage so far.
     `commit` is the last commit of its branch.
     """
 
@@ -332,7 +332,7 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
 
 
 def _sum(before: ev.Usage | None, more: ev.Usage) -> ev.Usage:
-    """Return the sum of what a session used; its cost is None while none is known."""
+    """Return the sum of two usages; its cost is None if neither is known."""
     if before is None:
         return ev.Usage(input=more.input, output=more.output, cost_usd=more.cost_usd)
     costs = [one for one in (before.cost_usd, more.cost_usd) if one is not None]

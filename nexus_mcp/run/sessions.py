@@ -58,10 +58,10 @@ class Result:
 class Place:
     """The surroundings of a session: driver, request, folder of the attempt, and the task and attempt of its events.
 
-    `flushed` returns when the events are on disk. `wrap` puts the words of the command into a sandbox; `redactor` keeps
-    secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
+    `flushed` returns when the events are on disk. `wrap` turns a command into one that runs it in a sandbox; `redactor`
+    keeps secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
     command lines of the project's checks, `nudged` the guards on tools that have ended a session of the attempt. `used`
-    maps the ids of its earlier sessions to what they used.
+    maps the ids of its earlier sessions to their usage.
     """
 
     driver: Driver
@@ -157,14 +157,14 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
 
 
 def _failure(driver: Driver, result: Result) -> Literal["", "environment", "limit", "login"]:
-    """Return why the session failed; "" where a guard of ours ended it, or nothing tells."""
+    """Return why the session failed; "" if a guard ended it, or if the reason is unknown."""
     if result.code == 0 or result.guard:
         return ""
     return driver.failure(result.code, f"{result.error}\n{result.stderr}") or ""
 
 
 def _error(driver: Driver, result: Result, failure: str) -> str:
-    """Return what the harness reported, with the next step where it is not logged in."""
+    """Return the error that the harness reported, with the next step if it is not logged in."""
     reported = (result.error or result.stderr).strip()[-_SHOWN:]
     if failure != "login":
         return reported
@@ -284,7 +284,7 @@ class _Following:
             return ""
         since_line = time.monotonic() - self._last_line
         if not self._place.driver.tells_tools and self._process.began_within(since_line):
-            self._last_event = time.monotonic()  # a tool is at work, which the harness reports at its end
+            self._last_event = time.monotonic()  # a tool is at work; this harness reports it only at its end
             return ""
         if silent > guards.stale_abort_s:
             self._emit(ev.Guard(name="stale_abort", value=round(silent)))

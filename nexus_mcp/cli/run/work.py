@@ -115,7 +115,7 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
 
 
 def equip(run: Run, settings: dict[str, Any]) -> None:
-    """Give the run the models of the harnesses, and our server and hooks for their sessions."""
+    """Set the models of the run, and the function that returns our server and hooks for a session."""
     run.models = choices(run.config, run.catalog, settings)
     run.mount = partial(mounted, run.catalog)
 

@@ -62,7 +62,7 @@ class ClaudeCode:
         words += ["--resume", request.resume] if request.resume else ["--session-id", request.session]
         words += ["--append-system-prompt", request.role_text] if request.role_text else []
         words += ["--model", request.model] if request.model else []
-        # Not the mode `plan` for one that only reads: it writes a plan in place of the verdict.
+        # A reviewer does not get the mode `plan`: the model would write a plan in place of the verdict.
         words += ["--permission-mode", "bypassPermissions" if request.unsafe else "acceptEdits"]
         forbidden = dict.fromkeys((*request.forbidden, *(_EDITING if request.read_only else ())))
         words += ["--disallowedTools", ",".join(forbidden)] if forbidden else []

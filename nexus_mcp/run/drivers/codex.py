@@ -37,7 +37,7 @@ _NAMES = {"file_change": "apply_patch", "patch_apply": "apply_patch", "command_e
 """Item of the output -> the tool's name in the capability map."""
 _REFUSED = ("failed", "declined")
 _FLAGS = "/<session-flags>/config.toml"
-"""What Codex calls the place of settings that options give."""
+"""The name that Codex uses for the source of settings from the command line."""
 _KEY = "CODEX_API_KEY"
 
 
@@ -55,7 +55,9 @@ class Codex:
         return probe_program("codex")
 
     def login(self, path: str) -> Login:
-        """Return whether a request would carry a key: a provider of the user's own needs no login of Codex."""
+        """Return whether requests would have a key or login; a model provider that the user defined may need no
+        login.
+        """
         name, provider = _provider()
         if provider is not None and provider.get("requires_openai_auth") is not True:
             key = provider.get("env_key")
@@ -101,7 +103,7 @@ class Codex:
 
 
 def _provider() -> tuple[str, Mapping[str, Any] | None]:
-    """Return name and settings of a model provider that the user defined and chose; None for Codex's own."""
+    """Return name and settings of the chosen model provider if the user defined it, else None as the settings."""
     folder = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     settings = read_settings(os.path.join(folder, "config.toml"))
     name = settings.get("model_provider")
@@ -111,9 +113,10 @@ def _provider() -> tuple[str, Mapping[str, Any] | None]:
 
 
 def _settings(request: SessionRequest) -> dict[str, Any]:
-    """Return the settings of our server and hooks. No user can approve a tool, so each tool of it is approved.
+    """Return the settings of our server and hooks. All tools of the server are approved, as no user can.
 
-    Codex starts a server with few variables of its own environment. It runs hooks that are trusted only: these are.
+    Codex passes few variables to a server, so the settings name them. Codex skips hooks without trust, so the settings
+    have it.
     """
     found: dict[str, Any] = {}
     for name, server in request.mount.server.get("mcp_servers", {}).items():

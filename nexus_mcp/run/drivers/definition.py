@@ -23,8 +23,8 @@ class SessionRequest:
     `prompt` goes to stdin. `role_text` is the text of the agent, repeated at each resume. `resume` is the id of the
     session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
     not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema
-    of the last message, None for free text. `mount` has our server and hooks. `environ` are the variables that session,
-    server and hooks get beside those of the executor: a harness may keep its own environment from a server.
+    of the last message, None for free text. `mount` has our server and hooks. `environ` has the variables that session,
+    server and hooks get in addition to the executor's; a harness may not pass its own environment to a server.
     """
 
     role: Role
@@ -61,9 +61,9 @@ class Output:
 
     `kind`: `session` (`text` is its id), `model` (its name), `text` (of the agent), `tool_start` (`text` is the tool's
     name, `arguments` its input, `file` the file of an edit, `command` the command line of a shell, `tool` its name in
-    the capability map where that is another one), `tool_end` (`text` is its result; `failed`: it was refused, or came
-    to nothing), `usage`, `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id
-    of the call of a tool, the same at begin and end.
+    the capability map if that differs), `tool_end` (`text` is its result; `failed`: it was refused or failed), `usage`,
+    `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id of a tool call, equal
+    at its start and its end.
     """
 
     kind: Literal["session", "model", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
@@ -95,7 +95,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Whether a harness is logged in, in words. `found` is None if that is not known; `is_needed`: else none works."""
+    """The login of a harness: `words` describe it for people. `found` says whether there is one, None if unknown.
+    Without `is_needed` a session may work without a login.
+    """
 
     words: str = "not known: no command of it tells"
     found: bool | None = None
@@ -110,8 +112,8 @@ class Driver(Protocol):
     """One harness.
 
     `format` is `text` if its output has no events; then silence does not mean that a session hangs. `tells_tools`: its
-    output has the begin of a tool, not only the end. `totals` are the figures of `usage` that count from the first
-    process of a resumed session on. `login_command` is what a person types to log in, "" if that is not known.
+    output reports the start of a tool, not only the end. `totals` are the figures of `usage` that a resumed session
+    counts from its very first process on. `login_command` is the command to log in, "" if unknown.
     """
 
     id: str
@@ -134,7 +136,9 @@ class Driver(Protocol):
         """Return the events in one line of stdout; none for a line of another format."""
 
     def failure(self, code: int | None, stderr: str) -> Failure | None:
-        """Return why a session failed, where its exit or its errors tell: `login`, or a limit of the account."""
+        """Return why a session failed, if its exit code or stderr shows it: `login` if it is not logged in, `limit` for
+        a limit of the account.
+        """
 
 
 def with_role(request: SessionRequest) -> str:

@@ -116,7 +116,7 @@ def _outputs(value: dict[str, Any]) -> Iterator[Output]:
 
 
 def _tool(fields: Any) -> Iterator[Output]:
-    """Yield begin and end of a tool: OpenCode tells of it when it has ended."""
+    """Yield the start and the end of a tool; OpenCode reports both at the end."""
     name, state, call = fields.get("tool"), part(fields, "state"), str(fields.get("callID") or "")
     arguments = part(state, "input")
     path, line = arguments.get("filePath"), arguments.get("command")

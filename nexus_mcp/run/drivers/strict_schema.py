@@ -1,7 +1,7 @@
-"""A JSON Schema in the strict form that services of OpenAI accept for a structured answer. Pure.
+"""Convert a JSON Schema to the strict form that OpenAI's services require for structured answers. Pure.
 
-There each object names all of its members as required, allows no others, and few keywords are known. A member that may
-be absent becomes one that may be null.
+In this form each object requires all of its fields and allows no others, and few keywords are allowed. An optional
+field becomes one that may be null.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ _KEPT = ("type", "enum", "const", "$ref", "description")
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema in the strict form; what it cannot say, such as lengths and defaults, is left out."""
+    """Return the schema in the strict form, without keywords that the form does not allow, such as lengths and
+    defaults.
+    """
     found = {name: schema[name] for name in _KEPT if name in schema}
     if "$defs" in schema:
         found["$defs"] = {name: strict(one) for name, one in schema["$defs"].items()}
@@ -21,7 +23,7 @@ def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
         found["anyOf"] = [strict(one) for one in schema["anyOf"]]
     if "items" in schema:
         found["items"] = strict(schema["items"])
-    if "const" in schema:  # the services know lists of values only
+    if "const" in schema:  # the services accept only `enum`
         found = {**found, "enum": [found.pop("const")]}
     if "properties" in schema:
         required = schema.get("required", ())
