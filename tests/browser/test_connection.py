@@ -114,7 +114,9 @@ def test_more_windows_than_connections_are_all_live(browser: Any, start: Callabl
     for page in pages[:7]:
         page.close()
     page = pages[8]
-    page.wait_for_function(f"{streams}.then((names) => names.length === 2)")
+    # wait_for_function does not await a promise: any promise is true for it.
+    page.evaluate(f"setInterval(() => {streams}.then((names) => {{ window.streams = names.length }}), 50)")
+    page.wait_for_function("() => window.streams === 2")
     asked = len(tab.requests)
     page.wait_for_timeout(2000)
     assert [url for url in tab.requests[asked:] if "/changed" in url] == []

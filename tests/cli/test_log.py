@@ -103,14 +103,14 @@ def test_unreadable_lines_are_counted(capsys: pytest.CaptureFixture[str], projec
     newer = json.dumps({**entries(project.root)[0], "version": oplog.VERSION + 1}).encode()
     project.put(LOG, project.get(LOG) + newer + b'\n{"version": 1, "i')
     _, out, _ = log(capsys, project)
-    assert out.splitlines()[-1] == "Not readable: 2, truncated by a crash or written by a newer nexus-mcp."
+    assert out.splitlines()[-1] == "Not readable: 2, cut short by a crash or written by a newer nexus-mcp."
     assert out.splitlines()[6:8] == ["line 7  unreadable", "line 8  unreadable"]
     assert len(out.splitlines()) == 9
     assert json.loads(log(capsys, project, "--json")[1])["unreadable"] == 2
     project.put(LOG, b"x")
     assert log(capsys, project)[1].splitlines() == [
         "line 1  unreadable",
-        "Not readable: 1, truncated by a crash or written by a newer nexus-mcp.",
+        "Not readable: 1, cut short by a crash or written by a newer nexus-mcp.",
     ]
 
 
