@@ -57,8 +57,7 @@ def _end(number: int, frame: object) -> Never:  # noqa: ARG001
 def _port(values: Values) -> int:
     from nexus_mcp.board.serve import DEFAULT_PORT
 
-    word = values.get(PORT.name, str(DEFAULT_PORT))
-    return 0 if word == "0" else parse_count(word, PORT.name, _LAST_PORT)
+    return parse_count(values.get(PORT.name, str(DEFAULT_PORT)), PORT.name, _LAST_PORT, least=0)
 
 
 def _named(values: Values) -> list[tuple[str | None, str]]:

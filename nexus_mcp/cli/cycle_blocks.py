@@ -113,7 +113,8 @@ def nothing(total: int, none_yet: str, filters: Iterable[str]) -> list[Line]:
     if not total:
         return [Line(none_yet)]
     which = " ".join(filter(None, filters)) or "that matches"
-    return [Line(f"No cycle {which}; there are {total} in all. nexus-mcp history lists them.")]
+    verb = "is" if total == 1 else "are"
+    return [Line(f"No cycle {which}; there {verb} {total} in all. nexus-mcp history lists them.")]
 
 
 def in_full(view: Mapping[str, Any]) -> list[Line | Table]:

@@ -17,16 +17,16 @@ MANY = 10**9
 _SHOWN = 40  # characters of a wrong number that an error quotes
 
 
-def parse_count(text: str, source: str, most: int | None = None) -> int:
-    """Return the number that `text` spells, from 1 to `most`; without `most` any number is accepted.
+def parse_count(text: str, source: str, most: int | None = None, *, least: int = 1) -> int:
+    """Return the number that `text` spells, from `least`, 0 or 1, to `most`; without `most` there is no upper bound.
 
     Raise UsageError, which names `source` and the bounds.
     """
-    digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
+    digits = text.lstrip("0") or ("" if least else "0") if text.isascii() and text.isdigit() else ""
     limit = MANY if most is None else most
     is_long = len(digits) > len(str(limit))
     if not digits or (most is not None and (is_long or int(digits) > most)):
-        bounds = f"from 1 to {most}" if digits else "from 1"
+        bounds = f"from {least} to {most}" if digits else f"from {least}"
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise UsageError(f"{source} needs a number {bounds}, not {shown!r}.")
     return limit if is_long else min(int(digits), limit)

@@ -147,7 +147,7 @@ def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:
         return []
     parts = [f"{run['done']} of {count_noun(run['total'], 'task')} done"]
     parts += [f"{run[name]} {name}" for name in ("failed", "paused") if run[name]]
-    style = blocks.ACTIVE if run["status"] == "running" else blocks.QUESTION
+    style = blocks.ACTIVE if run["status"] == runs.RUNNING else blocks.QUESTION
     found: list[Block] = [
         heading("Run", f"{run['id']}, {at(run['updated_at'])}"),
         Line((run["status"], style), f"  {', '.join(parts)}", lead="  "),
@@ -156,7 +156,8 @@ def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:
     if rows:
         found += [Table((LEAD, DETAIL, MAIN), rows[:FEWER], indent=2)]
         found += _more(len(rows) - FEWER, "nexus-mcp run status lists them all.")
-    return [*found, Line((f"go on: {run['command']}", blocks.DIM), lead="  ")]
+    step = "follow it" if run["status"] == runs.RUNNING and not run["questions"] else "go on"
+    return [*found, Line((f"{step}: {run['command']}", blocks.DIM), lead="  ")]
 
 
 def _agents(agents: Sequence[Agent], at: Callable[[str], str]) -> list[Block]:

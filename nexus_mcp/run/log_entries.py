@@ -59,7 +59,7 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.TaskReady():
             return "ready"
         case ev.AttemptPlanned():
-            by = " ".join(part for part in (event.agent, f"({event.harness}{_model(event.model)})") if part)
+            by = f"{event.agent or 'a plain session'} ({event.harness}{_model(event.model)})"
             return f"attempt {event.attempt} by {_short(by)}, tier {event.tier}, {event.strategy}"
         case ev.WorktreeMade():
             return f"worktree {_short(event.path)}"

@@ -126,7 +126,7 @@ async def _of_git(subject: Subject) -> list[Item]:
     found.append(_item("working tree", not changed, "no uncommitted changes", dirty))
     found.append(_item("conflicts", not unmerged, "no unresolved conflicts", f"unresolved: {_list(unmerged)}"))
     others = [name for name in await git.names("ls-files", "--others", "--exclude-standard") if name]
-    untracked = f"untracked files, which attempts do not see: {_list(others)}"
+    untracked = f"attempts do not see them: {_list(others)}"
     found.append(_item("untracked files", not others, "none", untracked, "warning"))
     code, _ = await git.run("var", "GIT_COMMITTER_IDENT", check=False)
     no_name = "git knows no name for commits: set user.name and user.email"

@@ -92,13 +92,14 @@ def _summary(state: RunRecord, document: Mapping[str, Any]) -> list[str]:
     ended = "running" if state.ended is None else state.ended.status
     minutes = milliseconds(state.started_at, state.updated_at) / 60_000
     cost = f"{state.cost_usd:.2f} USD" if state.is_cost_known else "a cost that a harness does not report"
-    attempts = sum(len(task.attempts) for task in state.tasks.values())
+    count = sum(len(task.attempts) for task in state.tasks.values())
+    attempts = f"{count} attempt{'s' * (count != 1)}"
     done = sum(task["status"] == COMPLETED for task in document["tasks"])
     goal = _text(str(document.get("goal", "")))
     return [
         goal,
         "",
-        f"Status {ended}: {done} of {len(document['tasks'])} tasks completed, {attempts} attempts, "
+        f"Status {ended}: {done} of {len(document['tasks'])} tasks completed, {attempts}, "
         f"{minutes:.1f} minutes, {cost}. Base commit {state.base[:10]}.",
     ]
 

@@ -139,8 +139,8 @@ def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("none",), "'none' is not a folder"),
-        (("--port", "99999"), "--port needs a number from 1 to 65535"),
-        (("--port", "x"), "--port needs a number"),
+        (("--port", "99999"), "--port needs a number from 0 to 65535"),
+        (("--port", "x"), "--port needs a number from 0, not 'x'"),
         (("--projects", "none"), "cannot be read"),
         (("--export", "full"), "has files that are no export"),
         (("--export", "full/file"), "is no folder"),

@@ -161,6 +161,14 @@ def test_an_empty_project_gets_a_sentence(project: Project, capsys: Capture, wor
     assert project.snapshot() == before
 
 
+def test_one_cycle_in_all_is_said_in_the_singular(example: Project, capsys: Capture) -> None:
+    """With a history of one cycle the sentence about no hit counts it as one."""
+    history = example.json("history.json")
+    example.put("history.json", {**history, "cycles": history["cycles"][:1]})
+    _, out, _ = run(example, capsys, "history", "search", "x y z")
+    assert out == "No cycle with 'x y z'; there is 1 in all. nexus-mcp history lists them.\n"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

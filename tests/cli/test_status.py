@@ -14,6 +14,7 @@ import pytest
 from nexus_mcp import schemas
 from nexus_mcp.cli import main
 from nexus_mcp.cli.watch import ENTER, LEAVE
+from nexus_mcp.store import run_files
 from tests.cli import looking
 from tests.cli.screens import Terminal, shown, terminal
 from tests.cli.support import COMMAND, LIMIT, environment, nexus
@@ -58,6 +59,17 @@ def test_status_names_the_run_and_how_to_go_on(capsys: pytest.CaptureFixture[str
     assert "  crashed  0 of 2 tasks done" in out
     assert "q1  Which\\x1b[31m one?" in out
     assert "  go on: nexus-mcp run answer q1 TEXT" in out
+
+
+def test_status_says_how_to_follow_a_run_at_work(
+    capsys: pytest.CaptureFixture[str], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run at work needs no command to go on: its command is the one that follows it."""
+    looking.typical(project)
+    project.put("state/runs/run-1/status.json", (GOLDEN / "running.json").read_bytes())
+    monkeypatch.setattr(run_files, "is_at_work", lambda *_: True)
+    _, out, _ = status(capsys, project)
+    assert "  running  0 of 2 tasks done\n  follow it: nexus-mcp run status --follow" in out
 
 
 def test_status_in_a_pipe_has_absolute_times(capsys: pytest.CaptureFixture[str], project: Project) -> None:

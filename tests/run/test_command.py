@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.run import events as ev
+from nexus_mcp.run import log_entries
 from nexus_mcp.run.processes import is_alive
 from tests.run.runs import GOOD, Ground, git
 
@@ -286,6 +287,14 @@ def test_events_and_status_are_for_programs(tmp_path: Path) -> None:
     assert ground.cli("--status-file", str(tmp_path))[0] == 2
 
 
+def test_a_session_without_an_agent_is_named() -> None:
+    """The line of an attempt names its agent, or says that a plain session does the task."""
+    planned = ev.AttemptPlanned(attempt=1, tier="standard", strategy="tdd-lite", harness="codex", model="m")
+    assert log_entries.message(planned) == "attempt 1 by a plain session (codex, m), tier standard, tdd-lite"
+    named = planned.model_copy(update={"agent": "engineer"})
+    assert log_entries.message(named) == "attempt 1 by engineer (codex, m), tier standard, tdd-lite"
+
+
 def test_views_of_a_run(tmp_path: Path) -> None:
     """status, list, show, log and attach show the same run."""
     ground = ready(
@@ -296,6 +305,7 @@ def test_views_of_a_run(tmp_path: Path) -> None:
     ground.configure(review={"do": ["tester"]})
     assert ground.cli("--trust", "--merge", "never")[0] == 0
     assert "1 of 1 tasks completed" in ground.cli("status")[1]
+    assert "; 1 attempt, " in ground.cli("status")[1]
     assert ground.run_id in ground.cli("list")[1]
     assert "verdict of tester: approved" in ground.cli("show", ground.run_id)[1]
     assert "merged at" in ground.cli("log", "--task", "1")[1]

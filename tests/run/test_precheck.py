@@ -59,7 +59,7 @@ def test_untracked_files_and_conflicts_are_named(tmp_path: Path) -> None:
     """Untracked files are a warning, unresolved conflicts a blocker."""
     made = ground(tmp_path)
     (made.root / "new").write_text("n")
-    assert failed(made) == {"untracked files": "untracked files, which attempts do not see: new"}
+    assert failed(made) == {"untracked files": "attempts do not see them: new"}
     git(made.root, "checkout", "-q", "-b", "other")
     (made.root / "README.md").write_text("other\n")
     git(made.root, "commit", "-q", "-a", "-m", "o")

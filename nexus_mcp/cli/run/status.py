@@ -6,7 +6,7 @@ import sys
 import time
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.options import Command
+from nexus_mcp.cli.options import Command, count_noun
 from nexus_mcp.cli.run.options import FOLLOW, POLL_S, PROJECT_ONLY, RUN, opened_store, run_name
 from nexus_mcp.cli.workspace_options import JSON, print_json
 
@@ -55,7 +55,7 @@ def _print(view: View, status: StatusFile) -> None:
     print(
         f"{progress.passed} of {progress.total} tasks completed, {progress.failed} failed, {progress.paused} paused, "
         f"{progress.blocked} blocked, {progress.skipped} skipped, {progress.pending} pending; "
-        f"{status.iterations} attempts, {spent}, {status.durationMs // 60_000} min"
+        f"{count_noun(status.iterations, 'attempt')}, {spent}, {status.durationMs // 60_000} min"
     )
     if view.holder is not None:
         print(f"at work: process {view.holder.pid} on {inert(view.holder.host)} since {view.holder.since}")
