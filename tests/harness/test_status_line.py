@@ -79,8 +79,8 @@ def test_a_foreign_status_line_stays(at: Path, capsys: pytest.CaptureFixture[str
     put(at, SETTINGS, FOREIGN)
     assert install("--with", "status-line") == 1
     assert capsys.readouterr().err.splitlines() == [
-        f"nexus-mcp: statusLine in {SETTINGS} is another program's. Remove it first, or add --force: it replaces it, "
-        "and uninstall brings it back.",
+        f"nexus-mcp: statusLine in {SETTINGS} is another program's. Remove it first, or add --force to replace it; "
+        "uninstall brings it back.",
         "nexus-mcp: Nothing was changed.",
     ]
     assert (at / SETTINGS).read_bytes() == FOREIGN
