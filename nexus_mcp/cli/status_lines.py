@@ -10,6 +10,7 @@ from nexus_mcp.cli.blocks import BLANK, DETAIL, LEAD, MAIN, NUMBER, Line, Table,
 from nexus_mcp.cli.options import count_noun
 from nexus_mcp.cli.task_lines import problem_lines, progress, task_table
 from nexus_mcp.state import plan as plans
+from nexus_mcp.store.run_files import RUNNING
 from nexus_mcp.views import runs, task_rows, tasks
 from nexus_mcp.views.period import age
 from nexus_mcp.worktree import is_linked, main_of
@@ -147,7 +148,7 @@ def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:
         return []
     parts = [f"{run['done']} of {count_noun(run['total'], 'task')} done"]
     parts += [f"{run[name]} {name}" for name in ("failed", "paused") if run[name]]
-    style = blocks.ACTIVE if run["status"] == runs.RUNNING else blocks.QUESTION
+    style = blocks.ACTIVE if run["status"] == RUNNING else blocks.QUESTION
     found: list[Block] = [
         heading("Run", f"{run['id']}, {at(run['updated_at'])}"),
         Line((run["status"], style), f"  {', '.join(parts)}", lead="  "),
@@ -156,7 +157,7 @@ def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:
     if rows:
         found += [Table((LEAD, DETAIL, MAIN), rows[:FEWER], indent=2)]
         found += _more(len(rows) - FEWER, "nexus-mcp run status lists them all.")
-    step = "follow it" if run["status"] == runs.RUNNING and not run["questions"] else "go on"
+    step = "follow it" if run["status"] == RUNNING and not run["questions"] else "go on"
     return [*found, Line((f"{step}: {run['command']}", blocks.DIM), lead="  ")]
 
 
