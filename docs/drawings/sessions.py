@@ -44,7 +44,7 @@ STEPS = (
     Step("The model edits a file", "pre_tool_use", {**MAIN, **WRITE}),
     Step("A tester starts", "subagent_spawn", {**AGENT, "agent_name": "tester"}, "- no_file_edit"),
     Step("The tester edits a file", "pre_tool_use", {**AGENT, **WRITE}, "tester may not use Write"),
-    Step("The tester ends", "subagent_complete", {**AGENT, "last_message": "Two tests fail."}),
+    Step("The tester ends", "subagent_complete", {**AGENT, "last_message": "VERDICT: fail\nTwo tests fail."}),
     Step("The client compacts", "context_compact", {**MAIN}, "Tasks: 1 in all"),
     Step("The task is done", "task_update", {"id": 1, "status": "completed"}, is_tool=True),
     Step("The model stops", "turn_end", {**MAIN}, "The only task is completed"),

@@ -48,7 +48,8 @@ def test_findings_give_exit_code_1_and_plain_text(broken: Project) -> None:
     assert (ran.code, ran.err) == (1, "")
     assert "\nwarning  .nexus/state/tasks.json, line 10, column 15, /tasks/0/deps\n" in ran.out
     assert "\nnote     .nexus/\\x1b[31mred\n" in ran.out
-    assert [line for line in ran.out.splitlines() if len(line) > 80 or not line.isprintable()] == []
+    lines = [line for line in ran.out.splitlines() if line != str(broken.root)]  # a path is not cut
+    assert [line for line in lines if len(line) > 80 or not line.isprintable()] == []
     assert ran.out.splitlines()[-1] == "5 files and folders checked: 0 errors, 1 warning, 1 note."
     assert traces(broken.root) == before
 

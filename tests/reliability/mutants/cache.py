@@ -103,12 +103,12 @@ def _grown_too_early() -> tuple[Any, str, Any]:
 def _copied_unsynced() -> tuple[Any, str, Any]:
     real = atomic.prepare
 
-    def prepare(folder: Folder, parts: Any, *others: Any) -> str:
+    def prepare(folder: Folder, parts: Any, *others: Any, **named: Any) -> str:
         known = list(parts)
         if not any(map(callable, known)):
-            return real(folder, known, *others)
+            return real(folder, known, *others, **named)
         with patch.object(atomic, "_sync", lambda fd: None):
-            return real(folder, known, *others)
+            return real(folder, known, *others, **named)
 
     return atomic, "prepare", prepare
 
