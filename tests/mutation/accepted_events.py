@@ -21,6 +21,11 @@ _CONFLICTS = "other content of a git index or file; tests/lifecycle/test_merge_c
 _OWN = "the content of our own agents.extension.jsonl; tests/lifecycle/test_agents_extension.py checks it"
 _SAME_MS = "two agents of one id that begin in one millisecond, or events of one agent that wait for the lock"
 _PROMPT = "for a prompt, which no fixture requests; tests/server checks it"
+_RUN = (
+    "for sessions and tasks of a run, which no fixture of events has; tests/run/test_session_rules.py, "
+    "test_session_limits.py and test_command.py check it"
+)
+_SPELLED = "odd spellings of the names of tools; tests/lifecycle/test_pre_tool_use.py checks them"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
 # Module, or module:function; a pattern that the whole change matches; the reason.
@@ -194,7 +199,15 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/post_tool_use", r".*(is_deaf|_give_carried|'agent_id' (not )?in params).*|'agent_id' -> .*", _HOST),
     ("lifecycle/post_tool_use", r"ctx\.warn\(warning\) left out|memory\.save\(\) left out", _HOST),
     ("lifecycle/pre_tool_use", r"50 -> .*", _LARGE),
-    ("lifecycle/pre_tool_use", r"tool left out of \[tool, PROGRAMS.*", "no agent of the catalog is denied a shell"),
+    ("lifecycle/pre_tool_use:(_check_task_lease|_is_limited)", r".*", _RUN),
+    (
+        "lifecycle/pre_tool_use",
+        r"ctx\.decide\(DENY, denial\) .*|.*_TASK_UPDATE.*|_check_task.*|'task_up.*|'tool_inp.*",
+        _RUN,
+    ),
+    ("lifecycle/pre_tool_use", r"edit is not None -> .*", _RUN),
+    ("lifecycle/pre_tool_use:run", r".*(hides_resumes|'agent_id'|record_hidden).*", _HOST),
+    ("lifecycle/pre_tool_use", r"known is None -> .*|for name in meant .*|\*meant left .*|'tool' left .*", _SPELLED),
     ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked nevertheless"),
     ("lifecycle/pre_tool_use", r"if isinstance\(error, NexusError\): .*", _FAULT),
     ("lifecycle/pre_tool_use", r"conflicts is None or .*", _SAME),
