@@ -65,6 +65,7 @@ format: env
 # The charts are drawn by matplotlib, from the stored figures.
 docs: bench-env
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.contract_page
 	$(BIN)/python -m docs.man_page
 	$(BIN)/python -m docs.history_page
 	$(BIN)/python -m docs.drawings

@@ -35,8 +35,9 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "explain",
     "show what a fixture sends, and what it expects",
-    "Prints the fact that a fixture checks, the files before it, its calls and\n"
-    "events, and what has to hold afterwards. It runs nothing.",
+    "Prints the fact that a fixture checks, the rules of the contract that it\n"
+    "judges, the files before it, its calls and events, and what has to hold\n"
+    "afterwards. It runs nothing.",
     (FIXTURES,),
     run,
     argument=FIXTURE,

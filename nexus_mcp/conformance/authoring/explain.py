@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
+from nexus_mcp.conformance.authoring.contract import rules_of
 from nexus_mcp.conformance.fixture import (
     CORE,
     WHOLE_TEXT,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 VALUE = 2000
 """Characters of a value that are shown."""
+WIDTH = 100
+"""Columns of the text of a rule."""
 
 
 def explain(fixture: Fixture) -> str:
@@ -34,6 +38,7 @@ def explain(fixture: Fixture) -> str:
     lines += _needs(fixture)
     if why := fixture.covers.get("description"):
         lines.append(f"Covers: {why}")
+    lines += _rules(fixture.test_id)
     lines += ["", "Before:", *(f"  {line}" for line in _precondition(fixture))]
     for number, step in enumerate(fixture.steps, 1):
         lines += ["", *_step(step, "" if fixture.single else f"Step {number}: ")]
@@ -48,6 +53,18 @@ def explain(fixture: Fixture) -> str:
         f'Run it alone: nexus-mcp conformance run --server "…" --only {fixture.test_id}',
     ]
     return "\n".join(lines)
+
+
+def _rules(test_id: str) -> Iterator[str]:
+    """Yield the rules that the fixture judges, with their texts; nothing for a fixture of another suite."""
+    found = rules_of(test_id)
+    if found:
+        yield from ("", "Judges, of the contract (docs/contract.md):")
+    for rule in found:
+        text = f"{rule.id}: {rule.text}"
+        yield from textwrap.wrap(
+            text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
+        )
 
 
 def _needs(fixture: Fixture) -> Iterator[str]:
