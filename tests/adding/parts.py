@@ -146,6 +146,7 @@ TOOL_FIXTURES, TASKS_MODEL = "conformance/tools/task_rename.json", "tests/model/
 EVENT_FILE, EVENTS = "nexus_mcp/lifecycle/session_idle.py", "nexus_mcp/lifecycle/__init__.py"
 EVENT_FIXTURES, EVENT_PAGE = "conformance/lifecycle/session_idle.json", "docs/lifecycle.md"
 COMMANDS_PAGE = "docs/commands.md"
+CONTRACT_PAGE, RULES = "docs/contract.md", "conformance/rules.yml"
 CHECK_FILE, CHECKS = "nexus_mcp/doctor/checks/made_up.py", "nexus_mcp/doctor/checks/__init__.py"
 CODES, CHECK_PAGE, CASES = "nexus_mcp/doctor/codes.py", "docs/doctor.md", "tests/doctor/cases.py"
 
@@ -161,6 +162,20 @@ def _session_idle() -> Event:
 
 """
 EVENT_ROW = '    "session_idle": Row("the session waits", _session_idle),\n'
+TOOL_RULES = """
+## task_rename
+
+`task_rename(id, title)` changes the title of a task.
+
+Answer: `task`, the whole task. Files: writes `tasks.json`.
+
+- **task_rename.1** The title changes, and nothing else.
+"""
+EVENT_RULES = """
+### session_idle
+
+- **session_idle.1** The context says that the session is idle.
+"""
 CHECK_ROW = "    made_up.check,\n"
 CASE = '    Case("made-up-code", "rules/a.md", puts("rules/a.md", "")),\n'
 _TABLE, _NEXT_EVENT = "# Loaded on demand", '    "agent_complete": '
@@ -173,16 +188,17 @@ def as_text(fixture: dict[str, Any]) -> str:
 
 
 def add_tool(tree: Tree) -> None:
-    """Add the tool task_rename: its file, its row, its fixture, its method in the model."""
+    """Add the tool task_rename: its file, its row, its fixture, its method in the model, its rule."""
     tree.write(TOOL_FILE, TOOL)
     row = "    task_close.TOOL,\n"
     tree.edit(TOOLS, {"    task_list,\n": "    task_list,\n    task_rename,\n", row: f"{row}    task_rename.TOOL,\n"})
     tree.write(TOOL_FIXTURES, as_text(TOOL_FIXTURE))
     tree.edit(TASKS_MODEL, {BEFORE_MODEL: MODEL + BEFORE_MODEL})
+    _add_rule(tree, TOOL_RULES, "task_rename.1", TOOL_FIXTURE["test_id"], "\n## task_close\n")
 
 
 def add_event(tree: Tree) -> None:
-    """Add the event session_idle: its file, its row, its fixture, its rows in two pages."""
+    """Add the event session_idle: its file, its row, its fixture, its rows in two pages, its rule."""
     tree.write(EVENT_FILE, EVENT)
     tree.edit(EVENTS, {_TABLE: EVENT_LOAD + _TABLE, _NEXT_EVENT: EVENT_ROW + _NEXT_EVENT})
     tree.write(EVENT_FIXTURES, as_text(EVENT_FIXTURE))
@@ -190,6 +206,14 @@ def add_event(tree: Tree) -> None:
     tree.edit(EVENT_PAGE, {_AFTER_EVENTS: row + _AFTER_EVENTS})
     row = "| `session_idle` | Says that the session is idle. |\n"
     tree.edit(COMMANDS_PAGE, {"| `agent_complete` |": f"{row}| `agent_complete` |"})
+    _add_rule(tree, EVENT_RULES, "session_idle.1", EVENT_FIXTURE["test_id"], "\n### context_compact\n")
+
+
+def _add_rule(tree: Tree, section: str, rule: str, test_id: str, before: str) -> None:
+    """Add a section with one rule to the contract before another section, and the fixture of the rule."""
+    tree.edit(CONTRACT_PAGE, {before: section + before})
+    first = f"{before.split()[1]}.1:\n"
+    tree.edit(RULES, {f"\n{first}": f"\n{rule}:\n  - {test_id}\n{first}"})
 
 
 def add_check(tree: Tree) -> None:

@@ -24,7 +24,8 @@ def tree(tmp_path: Path) -> Tree:
 def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     """Without its class, its fixture or its method of the model something fails; with them all of it passes."""
     parts.add_tool(tree)
-    assert tree.touched == {parts.TOOL_FILE, parts.TOOLS, parts.TOOL_FIXTURES, parts.TASKS_MODEL}
+    contract = {parts.CONTRACT_PAGE, parts.RULES}
+    assert tree.touched == {parts.TOOL_FILE, parts.TOOLS, parts.TOOL_FIXTURES, parts.TASKS_MODEL, *contract}
     tree.edit(parts.TOOL_FILE, {parts.TOOL_CLASS: ""})
     tree.edit(parts.TASKS_MODEL, {parts.MODEL: ""})
     tree.remove(parts.TOOL_FIXTURES)
@@ -40,7 +41,8 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
         assert message in told
     tree.write(parts.TOOL_FIXTURES, parts.as_text(parts.TOOL_FIXTURE))
     tree.edit(parts.TASKS_MODEL, {parts.BEFORE_MODEL: parts.MODEL + parts.BEFORE_MODEL})
-    commands = (("nexus_mcp.catalog.building",), ("docs.generate",), (*RECORD, parts.TOOL_FIXTURE["test_id"]))
+    writers = ("nexus_mcp.catalog.building", "docs.generate", "docs.contract_page")
+    commands = (*((writer,) for writer in writers), (*RECORD, parts.TOOL_FIXTURE["test_id"]))
     for command in commands:
         done = tree.run(*command)
         assert done.code == 0, done.err
@@ -49,8 +51,9 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
         "tests/catalog/test_shipped_catalog.py",
         "tests/contract/test_calls.py",
         "tests/contract/test_crashes.py",
+        "tests/conformance/test_contract.py",
     )
-    part = "test_completeness or test_shipped or test_the_table or task_rename"
+    part = "test_completeness or test_shipped or test_the_table or claim_each_other or pages_are_current or task_rename"
     assert not (told := tree.tested(*tested, "-k", part)), told
     done = tree.run("nexus_mcp", "conformance", "run", "--tool", "task_rename")
     assert (done.code, "1 passed" in done.out) == (0, True), done.out
@@ -75,12 +78,15 @@ def test_fixture_without_row_in_the_record_fails(monkeypatch: pytest.MonkeyPatch
 def test_new_event_passes_only_with_all_its_parts(tree: Tree) -> None:
     """With a file, a row, a fixture and the rows of two pages all of it passes; without one of them something fails."""
     parts.add_event(tree)
-    pages = {parts.EVENT_PAGE, parts.COMMANDS_PAGE}
-    assert tree.touched == {parts.EVENT_FILE, parts.EVENTS, parts.EVENT_FIXTURES, *pages}
-    done = tree.run(*RECORD, parts.EVENT_FIXTURE["test_id"])
-    assert done.code == 0, done.err
-    tested = (KNOWN, "tests/lifecycle/test_lifecycle_page.py", "tests/cli/test_hook.py")
-    assert not (told := tree.tested(*tested, "-k", "test_completeness or table or session_idle")), told
+    pages = {parts.EVENT_PAGE, parts.COMMANDS_PAGE, parts.CONTRACT_PAGE}
+    assert tree.touched == {parts.EVENT_FILE, parts.EVENTS, parts.EVENT_FIXTURES, parts.RULES, *pages}
+    for command in (("docs.contract_page",), (*RECORD, parts.EVENT_FIXTURE["test_id"])):
+        done = tree.run(*command)
+        assert done.code == 0, done.err
+    contract = "tests/conformance/test_contract.py"
+    tested = (KNOWN, "tests/lifecycle/test_lifecycle_page.py", "tests/cli/test_hook.py", contract)
+    part = "test_completeness or table or claim_each_other or pages_are_current or session_idle"
+    assert not (told := tree.tested(*tested, "-k", part)), told
     hook = ("--event-command", f"{sys.executable} -m nexus_mcp hook {{type}}")
     done = tree.run("nexus_mcp", "conformance", "run", "--tool", "session_idle", *hook)
     assert (done.code, "1 passed" in done.out) == (0, True), done.out

@@ -90,6 +90,14 @@ def test_hostile_text_is_no_markup(terminal: bool) -> None:
     assert len(own) < 50_000
 
 
+def test_failure_names_the_rules_of_the_contract() -> None:
+    """A failed fixture of the suite has the ids of its rules; one of another suite has none."""
+    failed = (Assertion("answer", passed=False, path="$.task.id", expected=1, seen=0),)
+    known = printed(runs.run(runs.failed("task_add_starts_numbering_at_1", assertions=failed)))
+    assert "    rules: files.6, task_add.1\n" in known
+    assert "rules:" not in printed(runs.run(runs.failed("of_another_suite", assertions=failed)))
+
+
 def test_first_failures_of_many_are_shown() -> None:
     """Of a fixture with very many failures the first are shown and the others counted."""
     many = tuple(Assertion("answer", passed=False, path=f"$.a{n}", expected=n, seen=0) for n in range(1, 21))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import venv
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,14 @@ def test_every_packaged_file_opens(python: Path, tmp_path: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert seen["sizes"] == expected
+
+
+def test_contract_is_packaged(python: Path, tmp_path: Path) -> None:
+    """The page with the rules is in the wheel, byte for byte: `conformance explain` prints its texts."""
+    read = "open(data_path('docs', 'contract.md'), encoding='utf-8', newline='').read()"
+    probe = f"import zlib; from nexus_mcp.packaged import data_path; print(zlib.crc32({read}.encode()))"
+    expected = zlib.crc32((CHECKOUT / "docs" / "contract.md").read_bytes())
+    assert run(python, "-c", probe, cwd=tmp_path) == f"{expected}\n"
 
 
 def test_installed_command_prints_its_version(python: Path, tmp_path: Path) -> None:
