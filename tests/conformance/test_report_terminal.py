@@ -9,6 +9,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from nexus_mcp.conformance.report.html import to_html
+from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.conformance.report.matrix import last_line
 from nexus_mcp.conformance.report.terminal import Screen, make_console
 from nexus_mcp.conformance.result import Assertion, RunResult
@@ -91,11 +93,13 @@ def test_hostile_text_is_no_markup(terminal: bool) -> None:
 
 
 def test_failure_names_the_rules_of_the_contract() -> None:
-    """A failed fixture of the suite has the ids of its rules; one of another suite has none."""
+    """A failed fixture of the suite has the ids of its rules, in each report; one of another suite has none."""
     failed = (Assertion("answer", passed=False, path="$.task.id", expected=1, seen=0),)
-    known = printed(runs.run(runs.failed("task_add_starts_numbering_at_1", assertions=failed)))
-    assert "    rules: files.6, task_add.1\n" in known
-    assert "rules:" not in printed(runs.run(runs.failed("of_another_suite", assertions=failed)))
+    known = runs.run(runs.failed("task_add_starts_numbering_at_1", assertions=failed))
+    other = runs.run(runs.failed("of_another_suite", assertions=failed))
+    for report in (printed, to_junit, to_html):
+        assert "rules: files.6, task_add.1" in report(known)
+        assert "rules: " not in report(other)
 
 
 def test_first_failures_of_many_are_shown() -> None:

@@ -14,6 +14,7 @@ from nexus_mcp.conformance.report.texts import (
     block,
     cut_note,
     format_leftovers,
+    format_rules,
     in_words,
     indented,
     one_line,
@@ -101,11 +102,11 @@ def _first(result: FixtureResult) -> str:
 
 
 def _story(result: FixtureResult, cause: Cause | None) -> str:
-    """Return all about a failure: description, failed assertions, requests and responses, files, stderr.
+    """Return all about a failure: description, rules, failed assertions, requests and responses, files, stderr.
 
-    If the report shows another failure as the example of the same cause, only the first two.
+    If the report shows another failure as the example of the same cause, only the first three.
     """
-    parts = [one_line(result.description, LONGEST), ""]
+    parts = [one_line(result.description, LONGEST), *filter(None, [format_rules(result.test_id)]), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]
     if cause and cause.example is not result:
         return "\n".join([*parts, "", f"The same cause as {cause.example.test_id}, which has requests and files."])

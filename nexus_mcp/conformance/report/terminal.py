@@ -23,7 +23,6 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from nexus_mcp.conformance.authoring.contract import rules_of
 from nexus_mcp.conformance.failures import last_lines
 from nexus_mcp.conformance.fixture import CORE
 from nexus_mcp.conformance.report.causes import causes, key_of
@@ -34,6 +33,7 @@ from nexus_mcp.conformance.report.texts import (
     cut_note,
     escaped,
     format_leftovers,
+    format_rules,
     in_words,
     note,
     one_line,
@@ -61,7 +61,7 @@ MOST = 8
 MOST_CAUSES = 10
 """Causes that are shown with an example; the others have a line each."""
 NAMED = 6
-"""Further fixtures of a cause, and rules of a fixture, that are named."""
+"""Further fixtures of a cause that are named."""
 SUMMARY, NORMAL, VERBOSE = "summary", "normal", "verbose"
 """How much of a run is shown: a line for each cause; with an example for each; every failure in full."""
 EXPECTED = "failed as expected"
@@ -253,8 +253,8 @@ class Screen:
             Text(f"  ✗ {one_line(result.test_id)}", style="bold red"), Text(one_line(result.source), style="dim")
         )
         self._indented(Text(one_line(result.description), style="italic"))
-        if rules := [rule.id for rule in rules_of(result.test_id)]:
-            self._indented(Text(f"rules: {join_first(rules, NAMED)}", style="dim"))
+        if rules := format_rules(result.test_id):
+            self._indented(Text(rules, style="dim"))
         failed = [assertion for assertion in assertions(result) if not assertion.passed]
         with_value = [assertion for assertion in failed[:MOST] if assertion.path]
         if with_value:

@@ -10,14 +10,18 @@ import json
 import re
 from typing import IO, TYPE_CHECKING, Any
 
+from nexus_mcp.conformance.authoring.contract import rules_of
 from nexus_mcp.conformance.evidence import cut_value
 from nexus_mcp.conformance.result import MISSING, Cut
+from nexus_mcp.wording import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nexus_mcp.conformance.result import Assertion, Leftover
 
+NAMED_RULES = 6
+"""Rules of a fixture that are named."""
 _PIECE = 1 << 16
 _ALL = 1 << 60
 
@@ -26,6 +30,12 @@ _ADVICE = (
     "Then delete the folder."
 )
 _AT_THE_END = re.compile(r"[ \t]+(?=\n)")
+
+
+def format_rules(test_id: str) -> str:
+    """Return "rules: plan_update.5, files.6", the rules of the contract that a fixture judges, "" without any."""
+    found = [rule.id for rule in rules_of(test_id)]
+    return f"rules: {join_first(found, NAMED_RULES)}" if found else ""
 
 
 def escaped(text: str, keep: str = "") -> str:

@@ -12,6 +12,7 @@ from nexus_mcp.conformance.report.texts import (
     block,
     counted,
     cut_note,
+    format_rules,
     in_words,
     indented,
     note,
@@ -235,7 +236,12 @@ def _article(result: FixtureResult, *, open_: bool = False) -> Html:
         el("b", one_line(result.test_id)),
         el("span", f" {first}", el("i", more), class_="first"),
     )
-    facts = [one_line(result.source, 300), one_line(result.group), duration(result.seconds)]
+    facts = [
+        one_line(result.source, 300),
+        one_line(result.group),
+        duration(result.seconds),
+        format_rules(result.test_id),
+    ]
     if result.repeats > 1:
         facts.append(f"run {result.repeats} times")
     content = [
