@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from nexus_mcp.run.git import Git, GitFailed
-from nexus_mcp.run.git_files import RUN_REFS, Folders
+from nexus_mcp.run.git_files import RUN_REFS, Folders, text_of
 from nexus_mcp.run.git_writer import Writer
 
 _UNDER_WAY = (
@@ -41,9 +41,8 @@ def plain_head(admin: str, folders: Folders) -> tuple[str, str]:
     `admin` is git's folder of it.
     """
     try:
-        with open(os.path.join(admin, "HEAD"), encoding="ascii") as file:
-            ref = file.read(4096).removeprefix("ref: ").strip()
-    except (OSError, ValueError):
+        ref = text_of(os.path.join(admin, "HEAD"), 4096).removeprefix("ref: ").strip()
+    except OSError:
         return "", ""
     commit = folders.ref(ref) if ref.startswith(RUN_REFS) else ""
     if not commit or any(os.path.lexists(os.path.join(admin, name)) for name in _UNDER_WAY):

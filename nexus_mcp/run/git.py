@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from nexus_mcp.errors import NexusError
 
 _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
 _LONGEST = 2000
+LIMIT_S = 1800.0
+"""Seconds after which git is ended. It waits forever for a pipe that an attempt left as `.gitignore`, for example."""
 
 
 class GitFailed(NexusError):
@@ -39,7 +43,19 @@ class Git:
     ) -> tuple[int, str]:
         """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0; with `is_quiet`
         also if it printed a warning.
+
+        git has a process group of its own, so that Ctrl-C in the terminal does not end it; a cancellation ends the
+        group, with the hooks in it.
         """
+        code, out, err = await self.outputs(*words, stdin=stdin, environ=environ)
+        if check and (code or (is_quiet and err)):
+            raise GitFailed(words, code, err or out)
+        return code, out
+
+    async def outputs(
+        self, *words: str, stdin: bytes | None = None, environ: Mapping[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Return (exit code, stdout, stderr) of `git WORDS`. Raise GitFailed after LIMIT_S."""
         process = await asyncio.create_subprocess_exec(
             *("git", *options(hooks=self.hooks), *words),
             cwd=self.folder,
@@ -47,18 +63,19 @@ class Git:
             stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
         try:
-            out, err = await process.communicate(stdin)
-        except BaseException:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            async with asyncio.timeout(LIMIT_S):
+                out, err = await process.communicate(stdin)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+            if isinstance(error, TimeoutError):
+                raise GitFailed(words, -signal.SIGKILL, f"it did not end within {LIMIT_S:.0f} seconds") from error
             raise
-        code = process.returncode or 0
-        if check and (code or (is_quiet and err)):
-            raise GitFailed(words, code, (err or out).decode(errors="replace"))
-        return code, out.decode(errors="surrogateescape")
+        return process.returncode or 0, out.decode(errors="surrogateescape"), err.decode(errors="replace")
 
     async def out(self, *words: str) -> str:
         """Return the output of `git WORDS` without its last newline. Raise GitFailed."""

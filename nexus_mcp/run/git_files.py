@@ -5,9 +5,11 @@ The module uses only documented files of git, and only if refs are files; otherw
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
+import stat
 import time
 from dataclasses import dataclass
 
@@ -129,9 +131,20 @@ def _files(folder: str) -> list[str]:
     return found
 
 
+def text_of(path: str, limit: int = -1) -> str:
+    """Return the text of a file, at most `limit` bytes of it unless that is negative.
+
+    Raise OSError. Only plain files are read: to open a pipe that an attempt put there would never return.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", path)
+        return file.read(limit).decode("utf-8", "surrogateescape")
+
+
 def _read(path: str, limit: int = _SMALL) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(limit)
+        return text_of(path, limit)
     except OSError:
         return ""

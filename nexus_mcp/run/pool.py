@@ -19,7 +19,7 @@ from typing import Any
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run.git import Git
-from nexus_mcp.run.git_files import folders
+from nexus_mcp.run.git_files import folders, text_of
 from nexus_mcp.run.processes import works_in
 from nexus_mcp.run.worktrees import LEASE, Repository
 
@@ -171,7 +171,8 @@ class Pool:
             await repository.add_worktree("--detach", "--no-checkout", path, commit)
             admin = await repository.admin_of(path)
             found = _Worktree(path, admin, _text(os.path.join(admin, "commondir")))
-            await self._detach(found, commit)
+            await self._check_out(found, "--detach", commit)
+            found.commit = commit
         except (NexusError, OSError):
             await repository.remove(path)  # an incomplete one must not fill the disk
             raise
@@ -185,8 +186,10 @@ class Pool:
         try:
             if await asyncio.to_thread(_is_fit, found, before):
                 commit = await repository.head(f"refs/heads/{repository.integration}")
-                await self._detach(found, commit)
-                await self._git(found, "clean", "-q", "-f", "-f", "-d", "-x")
+                # A warning here may mean that something of the attempt is left.
+                await self._check_out(found, "--detach", commit, is_quiet=True)
+                await self._git(found, "clean", "-q", "-f", "-f", "-d", "-x", is_quiet=True)
+                found.commit = commit
                 return found
         except (NexusError, OSError):
             pass
@@ -205,19 +208,16 @@ class Pool:
         await repository.writer.move(repository.git, f"refs/heads/{branch}", base, "0" * len(base))
         _write(os.path.join(found.admin, "HEAD"), f"ref: refs/heads/{branch}")
 
-    async def _check_out(self, found: _Worktree, *words: str) -> None:
-        """Check out by force, and give the worktree a copy of the executor's index. Raise GitFailed."""
-        await self._git(found, "checkout", "--quiet", "--force", "--no-guess", *words)
+    async def _check_out(self, found: _Worktree, *words: str, is_quiet: bool = False) -> None:
+        """Check out by force, and give the worktree a copy of the executor's index. Raise GitFailed, with `is_quiet`
+        also for a warning.
+        """
+        await self._git(found, "checkout", "--quiet", "--force", "--no-guess", *words, is_quiet=is_quiet)
         _copy_index(found)
 
-    async def _detach(self, found: _Worktree, commit: str) -> None:
-        """Check out a commit by force, without a branch. Raise GitFailed."""
-        await self._check_out(found, "--detach", commit)
-        found.commit = commit
-
-    async def _git(self, found: _Worktree, *words: str) -> None:
+    async def _git(self, found: _Worktree, *words: str, is_quiet: bool = False) -> None:
         index = {"GIT_INDEX_FILE": os.path.join(found.admin, _INDEX)}
-        await Git(found.path).run(*words, environ=index, is_quiet=True)
+        await Git(found.path).run(*words, environ=index, is_quiet=is_quiet)
 
     async def _remove_free(self) -> None:
         folder = os.path.dirname(self._repository.path(FREE))
@@ -265,7 +265,10 @@ def _is_plain(found: _Worktree, before: str) -> bool:
     `before` is the path that it had. An attempt may write into the folder of git of its worktree.
     """
     names = {entry.name: entry for entry in os.scandir(found.admin)}
-    if any(entry.is_symlink() for entry in names.values()) or not names.keys() <= {*_STAY, *_GO}:
+    is_odd = any(
+        not (one.is_file(follow_symlinks=False) or one.is_dir(follow_symlinks=False)) for one in names.values()
+    )
+    if is_odd or not names.keys() <= {*_STAY, *_GO}:
         return False
     link = os.path.join(found.path, ".git")
     if os.path.islink(link) or _text(link).strip() != f"gitdir: {found.admin}":
@@ -293,7 +296,6 @@ def _is_plain(found: _Worktree, before: str) -> bool:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(1 << 16)
+        return text_of(path, 1 << 16)
     except OSError:
         return ""

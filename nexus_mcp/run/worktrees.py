@@ -20,7 +20,7 @@ from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run.commits import commit_index, merge_trees, plain_head
 from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
-from nexus_mcp.run.git_files import RUN_REFS, folders, has_commit_hooks, staged
+from nexus_mcp.run.git_files import RUN_REFS, folders, has_commit_hooks, staged, text_of
 from nexus_mcp.run.git_writer import Writer
 
 LEASE = "nexus-lease"
@@ -299,8 +299,7 @@ def write_lease(admin: str, lease: Mapping[str, Any]) -> None:
 def read_lease(admin: str) -> dict[str, Any]:
     """Return the lease of a worktree, {} if there is none."""
     try:
-        with open(os.path.join(admin, LEASE), encoding="utf-8") as file:
-            value = json.load(file)
+        value = json.loads(text_of(os.path.join(admin, LEASE)))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -326,8 +325,7 @@ def _leads_to(admin: str, path: str) -> bool:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
+        return text_of(path)
     except OSError as error:
         return f"unreadable: {error.strerror}"
 
