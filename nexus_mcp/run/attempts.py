@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, forbidden_tools
-from nexus_mcp.run import briefs, checkout_guard, routing, sandbox, verdict, verdict_files
+from nexus_mcp.run import briefs, checkout_guard, collecting, routing, sandbox, verdict, verdict_files
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
+from nexus_mcp.run.commit_hooks import runs_hooks
 from nexus_mcp.run.config import guards_from
 from nexus_mcp.run.drivers.definition import SessionRequest
 from nexus_mcp.run.git import Git
-from nexus_mcp.run.git_files import has_commit_hooks
 from nexus_mcp.run.judging import UNJUDGED, Facts, has_failed, judge
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.processes import end_orphan
@@ -238,22 +238,6 @@ class Attempts:
         if lease.get("fence") != record.fence or lease.get("run") != self.run.state.run:
             raise LeaseLost(record.worktree)
 
-    async def _runs_hooks(self, record: AttemptRecord) -> bool:
-        """Return whether the repository's commit hooks may run: False if they are in the worktree and the attempt
-        changed them.
-        """
-        if not await has_commit_hooks(self.run.repository.root):
-            return False
-        git = Git(record.worktree)
-        # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
-        _, path = await Git(record.worktree, hooks=True).run("config", "--path", "core.hooksPath", check=False)
-        folder = path.strip()
-        if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(record.worktree, ""))):
-            return True
-        changed = await git.names("status", "--porcelain", "--untracked-files=all", "--", folder)
-        changed += await git.names("diff", "--name-only", record.base, "HEAD", "--", folder)
-        return not changed
-
     async def _collect(self, record: AttemptRecord, stage: Stage) -> None:
         """Commit the work of the session, unless another attempt has taken over the worktree."""
         repository = self.run.repository
@@ -261,11 +245,14 @@ class Attempts:
         before = record.commit or record.base
         with self._folder() as folder:
             message = (folder.read("last_message.md", 1 << 20) or b"").decode(errors="replace")
-        hooks = await self._runs_hooks(record)
+        await collecting.show_hidden(Git(record.worktree), await repository.admin_of(record.worktree))
+        hooks = await runs_hooks(repository.root, record.worktree, record.base)
         commit, refused = await repository.collect(
             record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks
         )
         files, diff = await repository.changed(before, commit)
+        if not refused and collecting.GITLINK in diff:  # the session itself committed a repository of its own
+            refused = await collecting.kept_inside(record.worktree)
         if record.mending_why in ("merge-conflict", "regression"):  # the tree also has the merged work of other tasks
             integration = await repository.head(f"refs/heads/{repository.integration}")
             others, _ = await repository.changed(integration, commit)

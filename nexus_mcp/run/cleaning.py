@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from nexus_mcp.errors import UsageError
-from nexus_mcp.run import control
+from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.run import collecting, control
 from nexus_mcp.run.begin import unfinished
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.git import Git
@@ -102,13 +102,15 @@ async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str
 
 async def _remove_git(repository: Repository) -> list[str]:
     """Commit the work in each worktree, remove the worktrees and the merged branches, and return the branches that
-    stay.
+    stay. Raise NexusError for a worktree with work that cannot be committed.
     """
     folder = os.path.join(repository.worktrees, repository.run)
     for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         path = os.path.join(folder, entry)
         if entry != "integration" and os.path.exists(os.path.join(path, ".git")):
-            await repository.collect(path, "nexus: kept before the worktree was removed", hooks=False)
+            _, left_out = await repository.collect(path, "nexus: kept before the worktree was removed", hooks=False)
+            if left_out := left_out or await collecting.kept_inside(path):
+                raise NexusError(f"{path} stays, and so does its run. {left_out}", next_step="Then clean again.")
         await repository.remove(path)
     git: Git = repository.git
     refs = (await git.out("for-each-ref", "--format=%(refname:short)", f"refs/heads/nexus/{repository.run}/")).split()

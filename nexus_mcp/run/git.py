@@ -83,7 +83,8 @@ class Git:
 
     async def names(self, *words: str) -> list[str]:
         """Return the paths that `git WORDS -z` prints. Raise GitFailed."""
-        return [name for name in (await self.run(*words, "-z"))[1].split("\0") if name]
+        at = words.index("--") if "--" in words else len(words)
+        return [name for name in (await self.run(*words[:at], "-z", *words[at:]))[1].split("\0") if name]
 
 
 def options(*, hooks: bool) -> list[str]:

@@ -82,7 +82,7 @@ def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Out
     chosen = record.attempt.strategy
     refused = next((session.refused for session in record.sessions if session.refused), "")
     if refused:  # nothing is committed, so nothing else can be judged
-        return _failed("tests-failing", f"A commit hook refused the work: {refused}")
+        return _failed("tests-failing", f"The work cannot be committed: {refused}")
     for session in record.sessions:
         wrong = routing.violations(session.files, session.role, chosen, config)
         if wrong:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nexus_mcp.errors import NexusError
+from nexus_mcp.run.collecting import EXECUTOR_INDEX
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.git_files import folders, text_of
 from nexus_mcp.run.processes import works_in
@@ -25,7 +26,7 @@ from nexus_mcp.run.worktrees import LEASE, Repository
 
 FREE = "free-"
 """Prefix of the names of worktrees that no attempt uses."""
-_INDEX = "nexus-index"
+_INDEX = EXECUTOR_INDEX
 _STAY = frozenset(("HEAD", "commondir", "gitdir", "refs", _INDEX))
 _GO = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "AUTO_MERGE", "index", "logs", LEASE)
 """Files in git's folder of a worktree that are removed before the next attempt. If others than these and _STAY are

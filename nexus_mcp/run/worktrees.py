@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.run import collecting
 from nexus_mcp.run.commits import commit_index, merge_trees, plain_head
 from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
@@ -111,16 +112,46 @@ class Repository:
         """Commit everything in the worktree, and return (its commit, the output of a commit hook that refused, or "").
 
         Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted; without `hooks` none
-        runs. Raise GitFailed.
+        runs. A folder with a repository of its own is left out, and refused in the same way. Raise GitFailed,
+        WorktreeGone.
         """
-        git = Git(path, hooks=hooks)
-        left_out = [left_out_pathspec(name) for name in (*VERDICT_FILES, *links)]
-        await git.run("add", "--all", "--", ":/", *left_out)
+        git, admin = Git(path, hooks=hooks), await self.admin_of(path)
+        await collecting.remove_locks(admin, path)
+        await collecting.show_hidden(Git(path), admin)
+        await collecting.hold_branch(Git(path), admin, self._own_branch(path))
+        inner = await self._add_all(Git(path), [*VERDICT_FILES, *links])
+        refused = collecting.refusal(inner)
+        if not refused and os.path.lexists(os.path.join(path, ".gitmodules")):
+            refused = await collecting.kept_inside(path, is_staged=True)
         if not hooks or not await has_commit_hooks(self.root):
-            ref, head = plain_head(await self.admin_of(path), await folders(self.root))
+            ref, head = plain_head(admin, await folders(self.root))
             if ref:
-                return await commit_index(Git(path), self.writer, ref, head, message), ""
-        return await self._commit(git, message)
+                return await commit_index(Git(path), self.writer, ref, head, message), refused
+        commit, output = await self._commit(git, message)
+        return commit, output or refused
+
+    async def _add_all(self, git: Git, left_out: Sequence[str]) -> list[str]:
+        """Add everything to the index but the paths `left_out`, and return the folders that are repositories of their
+        own: they are left out, too. Raise GitFailed.
+        """
+        inner: list[str] = []
+        while True:
+            below = [f"{left_out_pathspec(name)}/**" for name in inner]
+            words = ("add", "--all", "--", ":/", *map(left_out_pathspec, left_out), *below)
+            code, _, output = await git.outputs(*words)
+            found = [name for name in collecting.embedded(output) if name not in inner]
+            if not found:
+                break
+            inner += found
+            # The content of such a repository is not in its entry of the index.
+            await git.run("rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", *found)
+        if code:
+            raise GitFailed(words, code, output)
+        return inner
+
+    def _own_branch(self, path: str) -> str:
+        """Return the ref of the branch of the attempt whose worktree is at `path`."""
+        return f"{RUN_REFS}{self.run}/{os.path.basename(path)}"
 
     async def _commit(self, git: Git, message: str) -> tuple[str, str]:
         """Commit the index by `git commit`, which runs hooks and completes a merge that is under way.
@@ -140,8 +171,17 @@ class Repository:
         return await git.out("rev-parse", "HEAD"), ""
 
     async def admin_of(self, path: str) -> str:
-        """Return git's folder of a worktree. Raise GitFailed."""
-        return await self._own_admin(path) or await Git(path).out("rev-parse", "--absolute-git-dir")
+        """Return git's folder of a worktree. Raise WorktreeGone if it is no worktree of this repository any more: git
+        would use a repository around it.
+        """
+        if admin := await self._own_admin(path):
+            return admin
+        worktrees = os.path.realpath(os.path.join((await folders(self.root)).common, "worktrees"))
+        code, out = await Git(path).run("rev-parse", "--absolute-git-dir", check=False)
+        admin = out.removesuffix("\n")
+        if code or os.path.dirname(os.path.realpath(admin)) != worktrees:
+            raise WorktreeGone(path)
+        return admin
 
     async def head_of(self, path: str) -> str:
         """Return the commit that is checked out in a worktree. Raise GitFailed."""
@@ -273,6 +313,16 @@ def left_out_pathspec(path: str) -> str:
     """
     escaped = "".join(f"\\{one}" if one in "*?[]\\" else one for one in path)
     return f":(exclude,top,glob){escaped if escaped.startswith(_ESCAPE) else _ESCAPE + escaped}"
+
+
+class WorktreeGone(NexusError):
+    """The file .git of a worktree was removed or replaced."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is no worktree of your repository any more: its file .git was removed or replaced.",
+            next_step="The files of the attempt are still there. nexus-mcp run retry begins another attempt.",
+        )
 
 
 class LeaseLost(NexusError):

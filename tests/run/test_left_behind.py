@@ -80,3 +80,120 @@ def test_a_cancelled_git_leaves_no_process(tmp_path: Path) -> None:
         shell = psutil.Process(int((tmp_path / "pid").read_text()))
         psutil.wait_procs([shell], timeout=10)
         assert not shell.is_running() or shell.status() == psutil.STATUS_ZOMBIE
+
+
+HIDDEN = {
+    "assumed to be unchanged": "git update-index --assume-unchanged README.md; echo new > README.md",
+    "skipped": "echo new > README.md; git update-index --skip-worktree README.md",
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN, ids=str)
+def test_a_change_that_git_does_not_see_is_committed(tmp_path: Path, how: str) -> None:
+    """A flag of the index hides it; otherwise the checks would judge it, and the worktree would be removed with it."""
+    ground = left(tmp_path, HIDDEN[how])
+    assert ground.run().task(1).state == "completed"
+    assert ground.tree()["README.md"] == "new"
+
+
+@pytest.mark.parametrize("head", ["--detach", "nexus/$NEXUS_RUN/integration"])
+def test_work_on_another_head_is_on_the_branch_of_the_attempt(tmp_path: Path, head: str) -> None:
+    """The session committed elsewhere; no other branch moves, and the branch of the attempt has the work."""
+    ground = left(tmp_path, f"git checkout -q {head}; git add f1; true")
+    base = git(ground.root, "rev-parse", "HEAD")
+    state = ground.run(checks={"test": "false"}, mend=0, tiers=[{"tier": "standard", "attempts": 1}])
+    assert git(ground.root, "show", f"nexus/{ground.run_id}/1-1:f1") == "1"
+    assert git(ground.root, "rev-parse", f"nexus/{ground.run_id}/integration") == base
+    assert state.task(1).attempts[0].files == ("f1",)
+
+
+def test_commits_that_a_session_left_stay_on_a_branch(tmp_path: Path) -> None:
+    """The session went back behind its own commit, which is not part of the work any more."""
+    ground = left(tmp_path, "git add f1; git commit -q -m one; git checkout -q --detach HEAD~1; echo 2 > f2")
+    assert ground.run().task(1).state == "completed"
+    beside = git(ground.root, "for-each-ref", "--format=%(refname)", f"refs/heads/nexus/{ground.run_id}/1-1-left-*")
+    assert git(ground.root, "show", f"{beside}:f1") == "1"
+    assert set(ground.tree()) == {"README.md", "f2"}
+
+
+def test_the_lock_of_a_session_that_died_is_removed(tmp_path: Path) -> None:
+    """A git command of the session was killed, and left its lock; its work is committed all the same."""
+    ground = left(tmp_path, f"touch {OWN}/index.lock")
+    assert ground.run().task(1).state == "completed"
+    assert ground.tree()["f1"] == "1"
+
+
+INNER = {
+    "without a commit": "git init -q inner; echo x > inner/file",
+    "with a commit": "git init -q inner; echo x > inner/file; cd inner; git add .; git commit -q -m x",
+    "committed by the session": "git init -q inner; cd inner; git commit -q --allow-empty -m x; cd ..; "
+    "git add inner 2> /dev/null; git commit -q -m x; echo x > inner/file; git -C inner add file",
+}
+
+
+@pytest.mark.parametrize("how", INNER, ids=str)
+def test_a_repository_in_the_worktree_is_not_lost(tmp_path: Path, how: str) -> None:
+    """git would commit its name without its files. The session has to mend that."""
+    mend: list[Json] = [{"run": "rm -rf inner/.git; git rm -q --cached -f --ignore-unmatch inner"}]
+    ground = left(tmp_path, f"export GIT_AUTHOR_NAME=a; {INNER[how]}", mend)
+    state = ground.run()
+    assert "a git repository of its own" in state.task(1).attempts[0].attempt.mends[0].reason or "submodule" in (
+        state.task(1).attempts[0].attempt.mends[0].reason
+    )
+    assert state.task(1).state == "completed"
+    assert ground.tree()["inner/file"] == "x"
+
+
+def test_clean_keeps_a_worktree_with_a_repository_in_it(tmp_path: Path) -> None:
+    """Its files are nowhere else: the run stays, and the message names the folder."""
+    ground = left(tmp_path, INNER["with a commit"])
+    ground.configure(mend=0, tiers=[{"tier": "standard", "attempts": 1}])
+    assert ground.cli("--trust")[0] == 1
+    code, _, err = ground.cli("clean", ground.run_id)
+    assert (code, "inner" in err) == (1, True)
+    assert (ground.worktrees / ground.run_id / "1-1" / "inner" / "file").exists()
+
+
+def test_commits_of_a_submodule_are_not_lost(tmp_path: Path) -> None:
+    """A commit that only the worktree has is refused; one that its remote has is merged."""
+    upstream = tmp_path / "upstream"
+    upstream.mkdir()
+    git(upstream, "init", "-q", "-b", "main")
+    user = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(upstream, *user, "commit", "-q", "--allow-empty", "-m", "one")
+    local = "-c protocol.file.allow=always"
+    commit = f"cd lib; git {' '.join(user)} commit -q --allow-empty -m two; git rev-parse HEAD > ../f2"
+    push: list[Json] = [{"run": "git -C lib push -q origin HEAD:refs/heads/two; git -C lib fetch -q"}]
+    ground = left(tmp_path, commit, push)
+    git(ground.root, *local.split(), "submodule", "--quiet", "add", str(upstream), "lib")
+    git(ground.root, "commit", "-q", "-m", "lib")
+    state = ground.run(setup=[f"git {local} submodule --quiet update --init"])
+    assert "submodule" in state.task(1).attempts[0].attempt.mends[0].reason
+    assert state.task(1).state == "completed"
+    integration = f"nexus/{ground.run_id}/integration"
+    assert git(ground.root, "rev-parse", f"{integration}:lib") == git(ground.root, "show", f"{integration}:f2")
+
+
+@pytest.mark.parametrize("flag", ["ignored", "assumed to be unchanged"])
+def test_a_hook_that_git_hides_does_not_run(tmp_path: Path, flag: str) -> None:
+    """The session wrote it where git ignores it, or hid that it changed; the hook of the repository is another one."""
+    mark = tmp_path / "ran"
+    folder = ".husky/_" if flag == "ignored" else "hooks"
+    hide = "true" if flag == "ignored" else f"git update-index --assume-unchanged {folder}/pre-commit"
+    write = f"mkdir -p {folder}; {hide}; printf '#!/bin/sh\\ntouch {mark}\\n' > {folder}/pre-commit"
+    files = {".gitignore": ".husky/_\n", "hooks/pre-commit": "#!/bin/sh\n"}
+    ground = left(tmp_path, f"{write}; chmod +x {folder}/pre-commit", files=files)
+    git(ground.root, "config", "core.hooksPath", folder)
+    assert ground.run().task(1).state == "completed"
+    assert not mark.exists()
+
+
+def test_a_generated_hook_that_the_checkout_has_runs(tmp_path: Path) -> None:
+    """Setup makes the same hooks in each worktree that the person has in the checkout, as husky does."""
+    make = f"mkdir -p .husky/_; printf '#!/bin/sh\\ntouch {tmp_path}/ran\\n' > .husky/_/pre-commit; chmod +x .husky/_/*"
+    ground = left(tmp_path, "true", files={".gitignore": ".husky/_\n"})
+    git(ground.root, "config", "core.hooksPath", ".husky/_")
+    (ground.root / ".husky/_").mkdir(parents=True)
+    (ground.root / ".husky/_/pre-commit").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    assert ground.run(setup=[make]).task(1).state == "completed"
+    assert (tmp_path / "ran").exists()

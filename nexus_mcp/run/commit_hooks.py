@@ -1,0 +1,44 @@
+"""Decide whether the repository's commit hooks may run on the work of an attempt: not if the attempt wrote them."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+from contextlib import suppress
+
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.git_files import has_commit_hooks
+
+_GENERATED = "_"
+"""Husky generates the hooks of `.husky/_`; they call the files beside that folder."""
+
+
+async def runs_hooks(root: str, worktree: str, base: str) -> bool:
+    """Return whether the hooks of the checkout `root` may run in a worktree whose attempt began at `base`.
+
+    Hooks in the tree are trusted if they are as in `base`; those that git ignores, if the checkout has the same ones.
+    Raise GitFailed.
+    """
+    if not await has_commit_hooks(root):
+        return False
+    # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
+    _, path = await Git(worktree, hooks=True).run("config", "--path", "core.hooksPath", check=False)
+    folder = path.strip()
+    if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(worktree, ""))):
+        return True
+    if os.path.basename(os.path.normpath(folder)) == _GENERATED:
+        folder = os.path.dirname(os.path.normpath(folder)) or "."
+    git = Git(worktree)
+    changed = await git.names("status", "--porcelain", "--untracked-files=no", "--", folder)
+    changed += await git.names("diff", "--name-only", base, "HEAD", "--", folder)
+    if changed:
+        return False
+    others = await git.names("ls-files", "--others", "--full-name", "--", folder)
+    return all(_is_same(os.path.join(root, name), os.path.join(worktree, name)) for name in others)
+
+
+def _is_same(first: str, second: str) -> bool:
+    with suppress(OSError):
+        is_plain = not (os.path.islink(first) or os.path.islink(second))
+        return is_plain and os.path.isfile(second) and filecmp.cmp(first, second, shallow=False)
+    return False
