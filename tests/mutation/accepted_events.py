@@ -26,6 +26,7 @@ _RUN = (
     "test_session_limits.py and test_command.py check it"
 )
 _SPELLED = "odd spellings of the names of tools; tests/lifecycle/test_pre_tool_use.py checks them"
+_AT_ONCE = "one end of a turn that is reported several times at once; tests/lifecycle/test_turn_end.py checks it"
 _GUARD = "a guard against faults of our own, which no event reaches"
 
 # Module, or module:function; a pattern that the whole change matches; the reason.
@@ -189,6 +190,10 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/user_message", r"ctx\.warn\(warning\) left out", _HOST),
     ("lifecycle/user_message", r"plan is None and tasks is None -> .*", _SAME),
     ("lifecycle/turn_end", r"'yes' -> .*|return '' -> .*", _SAME),
+    ("lifecycle/turn_end:(run|claim)", r"False -> True|HELD not in known and .*|memory\.save\(.*", _AT_ONCE),
+    ("lifecycle/agent_resume:record_hidden", r".*", _HOST),
+    ("lifecycle/agent_complete:run", r"'session_id' -> .*", _HOST),
+    ("lifecycle/agent_complete:_start_time", r"return '' -> .*", _FAULT),
     ("lifecycle/turn_end", r"len\(tasks\) == 1 .*|1 -> [02]", _WORDS),
     ("lifecycle/turn_end", r"'last_message' .*", "a param that the event accepts and does not use"),
     ("lifecycle/session_start", r"10 -> .*|400 -> .*|'tasks' -> .*|tasks and tasks.*", _WORDS),
