@@ -88,7 +88,7 @@ class LocalEngine:
         try:
             await run.repository.writer.open(run.repository.git)
             while True:
-                self._control()
+                await self._control()
                 self._watch_list()
                 if not (run.state.paused is not None or self._is_over or run.stop.is_set()):
                     self._start_ready()
@@ -293,18 +293,30 @@ class LocalEngine:
     async def _see_hand_edits(self) -> None:
         """End the attempt of a task that a person completed; its work stays on its branch and is never merged."""
         tasks = {task["id"]: task for task in self.run.tasks()["tasks"]}
-        for id_, working in list(self._working.items()):
+        for id_ in list(self._working):
             task = tasks.get(id_)
             record = self.run.state.task(id_)
-            if task is not None and task["status"] == COMPLETED and record.state == "running":
-                working.cancel()
-                await asyncio.gather(working, return_exceptions=True)
-                del self._working[id_]
-                last = record.last
-                if last is not None and os.path.isdir(last.worktree):
-                    message = f"nexus: task {id_}, attempt {last.attempt.number}: ended, the task was completed by hand"
-                    await self.run.repository.collect(last.worktree, message, self.run.config.link, hooks=False)
-                self.run.emit(ev.TaskDone(task=id_, by_hand=True))
+            if task is not None and task["status"] == COMPLETED and record.state in ("running", "merging"):
+                await self._end(id_)
+                last = self.run.state.task(id_).last
+                if last is None or not last.attempt.is_merged:
+                    await self._keep(id_, "the task was completed by hand")
+                    self.run.emit(ev.TaskDone(task=id_, by_hand=True))
+
+    async def _end(self, id_: int) -> None:
+        """End the attempt of a task, if it is at work."""
+        working = self._working.pop(id_, None)
+        if working is not None:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+    async def _keep(self, id_: int, why: str) -> None:
+        """Commit the work of the last attempt of a task to its branch; if that fails, it stays in its worktree."""
+        last = self.run.state.task(id_).last
+        if last is not None and last.worktree and os.path.isdir(last.worktree):
+            message = f"nexus: task {id_}, attempt {last.attempt.number}: ended, {why}"
+            with suppress(NexusError):
+                await self.run.repository.collect(last.worktree, message, self.run.config.link, hooks=False)
 
     def _watch_list(self) -> None:
         """Pause the run when the task list is gone: a person closed it."""
@@ -346,12 +358,12 @@ class LocalEngine:
         await asyncio.gather(*self._working.values(), return_exceptions=True)
         self._working.clear()
 
-    def _control(self) -> None:
+    async def _control(self) -> None:
         """Obey the files in control/: pause, resume, stop, skip, retry, answer. Remove each once it is in the log."""
         for value in control.take(self.run.folder):
-            self._obey(value)
+            await self._obey(value)
 
-    def _obey(self, value: dict[str, Any]) -> None:
+    async def _obey(self, value: dict[str, Any]) -> None:
         run, kind, id_ = self.run, value.get("command"), value.get("task")
         if kind == "pause":
             run.emit(ev.Paused(reason="a person paused the run"))
@@ -360,11 +372,17 @@ class LocalEngine:
         elif kind == "stop":
             run.stop.set()
         elif kind == "skip" and isinstance(id_, int):
-            if id_ in self._working:
-                self._working[id_].cancel()
+            await self._end(id_)
+            last = run.state.task(id_).last
+            if run.state.task(id_).state == "completed" or (last is not None and last.attempt.is_merged):
+                return  # the work is merged: there is nothing left to skip, and the task goes on to its end
+            await self._keep(id_, "a person skipped the task")
             run.emit(ev.TaskSkipped(task=id_, reason="a person skipped it"))
             self._set_status(id_, PENDING)
-        elif kind == "retry" and isinstance(id_, int):
+        elif kind == "retry" and isinstance(id_, int) and id_ not in self._working:
+            task = run.task(id_)
+            if task is not None and task["status"] == COMPLETED:
+                return
             run.emit(ev.TaskRetried(task=id_, tier=value.get("tier"), fresh=bool(value.get("fresh"))))
         elif kind == "answer":
             self._questions.answered(str(value.get("id")), str(value.get("text")), str(value.get("by", "person")))

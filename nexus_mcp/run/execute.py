@@ -181,6 +181,9 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
     if run.state.is_checkout_changed:
         result.merge, result.merge_is_open = "your checkout changed, so look at it first", True
         return
+    if await repository.head(f"refs/heads/{repository.integration}") != run.state.integration:
+        result.merge, result.merge_is_open = f"{repository.integration} is not where the run left it", True
+        return
     found = await final_merge.readiness(repository, str(header.get("branch", "")))
     if not found.commits and not found.problem:
         return

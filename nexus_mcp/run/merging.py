@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from nexus_mcp.run import events as ev
@@ -53,8 +54,18 @@ async def merge(attempts: Attempts) -> None:
                 return
             _ratchet(run.baseline, [result for result, _ in results])
         await run.log.flushed()
-        await repository.publish(old, new)
-        emit(ev.Merged(commit=new))
+
+        async def move() -> None:
+            await repository.publish(old, new)
+            emit(ev.Merged(commit=new))
+
+        # A task that is skipped now must not end between both: the moved branch would look like a forged one.
+        moving = asyncio.ensure_future(move())
+        try:
+            await asyncio.shield(moving)
+        except asyncio.CancelledError:
+            await asyncio.wait({moving})
+            raise
 
 
 async def take_integration(attempts: Attempts) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.run.view import View
 
+AT_WORK = ("running", "merging")
 QUESTION = Argument("ID TEXT", "the id of the question, and your answer in quotation marks", count=2)
 TIER = Option("--tier", "T", "the tier of the next attempt", ("fast", "standard", "high"))
 FRESH = Option("--fresh", "", "begin at the merged work, not at the previous attempt")
@@ -25,7 +26,7 @@ FRESH = Option("--fresh", "", "begin at the merged work, not at the previous att
 
 def _send(values: Values, request: dict[str, Any]) -> int:
     """Put the request into the folder of the newest run, and print whether an executor is at work. Raise UsageError for
-    a task or question that the run does not have.
+    a task or question that the run does not have, or that is past the request.
     """
     from nexus_mcp.run import control
     from nexus_mcp.run.view import open_view
@@ -42,10 +43,17 @@ def _send(values: Values, request: dict[str, Any]) -> int:
 
 
 def _check(view: View, request: dict[str, Any], tasks: dict[str, Any] | None) -> None:
+    from nexus_mcp.state.tasks import COMPLETED
+
     task, question = request.get("task"), request.get("id")
-    ids = [row["id"] for row in (tasks or {"tasks": []})["tasks"]]
-    if task is not None and task not in ids:
+    rows = (tasks or {"tasks": []})["tasks"]
+    if task is not None and task not in [row["id"] for row in rows]:
         raise UsageError(f"There is no task {task}.", next_step="nexus-mcp run status lists them.")
+    if any(row["id"] == task and row["status"] == COMPLETED for row in rows):
+        raise UsageError(f"Task {task} is completed.", next_step="nexus-mcp run status shows what is left.")
+    is_working = task is not None and view.holder is not None and view.state.task(task).state in AT_WORK
+    if is_working and request["command"] == "retry":
+        raise UsageError(f"Task {task} is at work.", next_step=f"nexus-mcp run skip {task} ends its attempt.")
     if question is not None and question not in view.state.questions:
         open_ = ", ".join(one.id for one in view.state.open_questions()) or "none"
         raise UsageError(f"There is no question {question!r}.", next_step=f"Open questions: {open_}.")

@@ -1,0 +1,100 @@
+"""Requests to a run at odd moments: nothing merged is undone, and no work of an ended attempt is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.run import control
+from nexus_mcp.run.projection import RunRecord
+from nexus_mcp.run.setup import Run
+from nexus_mcp.run.worktrees import Repository
+from tests.run.runs import Ground, git
+from tests.support import Json
+
+TWO: list[Json] = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two", "deps": [1]}]
+ONCE = {"tiers": [{"tier": "standard", "attempts": 1}]}
+
+
+def half_done(tmp_path: Path) -> Ground:
+    """Return a run whose first task is merged, and whose second one failed."""
+    ground = Ground(tmp_path, TWO, {"1": [[{"write": "f1", "text": "1"}]], "2": [[{"exit": 1}]]})
+    ground.configure(**ONCE)
+    assert ground.cli("--trust")[0] == 1
+    return ground
+
+
+@pytest.mark.parametrize("request_", ["skip", "retry"])
+def test_a_completed_task_is_past_requests(tmp_path: Path, request_: str) -> None:
+    """Its work is merged: a task that is skipped now would be pending for ever, and block what depends on it."""
+    ground = half_done(tmp_path)
+    code, _, err = ground.cli(request_, "1")
+    assert (code, "Task 1 is completed" in err) == (2, True)
+    assert ground.statuses() == ["completed", "pending"]
+
+
+def test_a_late_skip_does_not_undo_a_merge(tmp_path: Path) -> None:
+    """The request arrived after the task was merged."""
+    ground = Ground(tmp_path, TWO[:1], {"1": [[{"write": "f1", "text": "1"}]]})
+    ground.run()
+    state = ground.run(before=lambda run: control.drop(run.folder, {"command": "skip", "task": 1}))
+    assert (state.task(1).state, ground.statuses()) == ("completed", ["completed"])
+
+
+def test_a_skip_while_the_branch_moves_waits_for_the_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the branch would have moved without an event, and each later run would take it for forged."""
+    ground = Ground(tmp_path, TWO, {"*": [[{"run": "echo x > f$NEXUS_TASK"}]]})
+    publish = Repository.publish
+    runs: list[Run] = []
+
+    async def slow(self: Repository, old: str, new: str) -> None:
+        await publish(self, old, new)
+        if runs and not runs[0].state.integration:
+            control.drop(runs[0].folder, {"command": "skip", "task": 1})
+            while control.has_requests(runs[0].folder):  # until the engine has ended the task
+                await asyncio.sleep(0)
+                if _is_cancelled():
+                    break
+
+    def _is_cancelled() -> bool:
+        return any(task.cancelling() for task in asyncio.all_tasks())
+
+    monkeypatch.setattr(Repository, "publish", slow)
+    state = ground.run(before=runs.append)
+    assert [state.task(1).state, state.task(2).state] == ["completed", "completed"]
+    assert git(ground.root, "rev-parse", f"nexus/{ground.run_id}/integration") == state.integration
+
+
+def test_the_work_of_a_skipped_attempt_is_on_its_branch(tmp_path: Path) -> None:
+    """The attempt was at work when a person skipped its task."""
+    ground = Ground(tmp_path, TWO[:1], {"1": [[{"write": "f1", "text": "1"}, {"hang": 600}]]})
+
+    def skip_once_written(run: Run) -> None:
+        def look(event: Any) -> None:
+            if event.type == "session":
+                run.listeners.remove(look)
+                control.drop(run.folder, {"command": "skip", "task": 1})
+
+        run.listeners.append(look)
+
+    state: RunRecord = ground.run(before=skip_once_written)
+    assert state.task(1).state == "skipped"
+    assert (
+        git(ground.root, "log", "-1", "--format=%s", f"nexus/{ground.run_id}/1-1") != "first"
+        or not (Path(state.task(1).attempts[0].worktree) / "f1").exists()
+    )
+
+
+def test_auto_does_not_merge_a_branch_that_moved(tmp_path: Path) -> None:
+    """The last session moved the integration branch, and failed; the question about the merge never comes."""
+    forge = "git update-ref refs/heads/nexus/$NEXUS_RUN/integration $(git commit-tree -m evil HEAD^{tree} -p HEAD)"
+    script: dict[str, Json] = {"1": [[{"write": "f1", "text": "1"}]], "2": [[{"run": forge}, {"exit": 1}]]}
+    ground = Ground(tmp_path, TWO, script)
+    ground.configure(**ONCE)
+    base = git(ground.root, "rev-parse", "HEAD")
+    code, out, _ = ground.cli("--trust", "--merge", "ask")
+    assert (code, "is not where the run left it" in out) == (1, True)
+    assert git(ground.root, "rev-parse", "HEAD") == base
