@@ -70,11 +70,12 @@ def test_a_skip_while_the_branch_moves_waits_for_the_merge(tmp_path: Path, monke
 
 def test_the_work_of_a_skipped_attempt_is_on_its_branch(tmp_path: Path) -> None:
     """The attempt was at work when a person skipped its task."""
-    ground = Ground(tmp_path, TWO[:1], {"1": [[{"write": "f1", "text": "1"}, {"hang": 600}]]})
+    written = '{"kind": "session", "text": "written"}'
+    ground = Ground(tmp_path, TWO[:1], {"1": [[{"write": "f1", "text": "1"}, {"print": written}, {"hang": 600}]]})
 
     def skip_once_written(run: Run) -> None:
         def look(event: Any) -> None:
-            if event.type == "session":
+            if event.type == "session" and event.id == "written":
                 run.listeners.remove(look)
                 control.drop(run.folder, {"command": "skip", "task": 1})
 
@@ -82,13 +83,10 @@ def test_the_work_of_a_skipped_attempt_is_on_its_branch(tmp_path: Path) -> None:
 
     state: RunRecord = ground.run(before=skip_once_written)
     assert state.task(1).state == "skipped"
-    assert (
-        git(ground.root, "log", "-1", "--format=%s", f"nexus/{ground.run_id}/1-1") != "first"
-        or not (Path(state.task(1).attempts[0].worktree) / "f1").exists()
-    )
+    assert git(ground.root, "show", f"nexus/{ground.run_id}/1-1:f1") == "1"
 
 
-def test_auto_does_not_merge_a_branch_that_moved(tmp_path: Path) -> None:
+def test_a_branch_that_moved_is_not_offered(tmp_path: Path) -> None:
     """The last session moved the integration branch, and failed; the question about the merge never comes."""
     forge = "git update-ref refs/heads/nexus/$NEXUS_RUN/integration $(git commit-tree -m evil HEAD^{tree} -p HEAD)"
     script: dict[str, Json] = {"1": [[{"write": "f1", "text": "1"}]], "2": [[{"run": forge}, {"exit": 1}]]}
