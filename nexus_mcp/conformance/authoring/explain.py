@@ -59,7 +59,7 @@ def _rules(test_id: str) -> Iterator[str]:
     """Yield the rules that the fixture judges, with their texts; nothing for a fixture of another suite."""
     found = rules_of(test_id)
     if found:
-        yield from ("", "Judges, of the contract (docs/contract.md):")
+        yield from ("", "Judges these rules of the contract:")
     for rule in found:
         text = f"{rule.id}: {rule.text}"
         yield from textwrap.wrap(
