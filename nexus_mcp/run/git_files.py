@@ -13,7 +13,9 @@ import stat
 import time
 from dataclasses import dataclass
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.run.git import Git
+from nexus_mcp.store.folder import reason
 
 COMMIT_HOOKS = (
     *("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"),
@@ -23,6 +25,7 @@ COMMIT_HOOKS = (
 RUN_REFS = "refs/heads/nexus/"
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SMALL = 4096
+_ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 _SETTLED_S = 0.1
 """A file that changed less than this ago may change again within one tick of the file system's clock."""
 
@@ -40,20 +43,23 @@ class Folders:
         return not os.path.isdir(os.path.join(self.common, "reftable"))
 
     def ref(self, name: str) -> str | None:
-        """Return the commit of a ref, "" if there is none; None if only git can read it."""
+        """Return the commit of a ref, "" if there is none; None if only git can read it. Raise StorageError."""
         if not self.has_ref_files or ".." in name:
             return None
-        found = _read(os.path.join(self.common, name)).strip()
+        found = text_if_there(os.path.join(self.common, name)).strip()
         if not found:
-            found = _packed(_read(os.path.join(self.common, "packed-refs"), limit=-1)).get(name, "")
+            found = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1)).get(name, "")
         return found if not found or _HEX.fullmatch(found) else None
 
     def refs(self) -> dict[str, str]:
-        """Return all refs with their values, except those of runs; the value of a symbolic ref names its target."""
-        found = _packed(_read(os.path.join(self.common, "packed-refs"), limit=-1))
+        """Return all refs with their values, except those of runs; the value of a symbolic ref names its target.
+
+        Raise StorageError: a ref that cannot be read may have been changed.
+        """
+        found = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1))
         for folder in dict.fromkeys((self.common, self.own)):
             for path in _files(os.path.join(folder, "refs")):
-                found[os.path.relpath(path, folder)] = _read(path).strip()
+                found[os.path.relpath(path, folder)] = text_if_there(path).strip()
         return {name: value for name, value in found.items() if not name.startswith(RUN_REFS)}
 
 
@@ -117,18 +123,24 @@ def _packed(text: str) -> dict[str, str]:
 
 
 def _files(folder: str) -> list[str]:
-    """Return the files in and below a folder, except those of runs."""
+    """Return the files in and below a folder, except those of runs. Raise StorageError."""
     found: list[str] = []
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return []
-    for entry in entries:
+    for entry in entries_if_there(folder):
         if not entry.is_dir(follow_symlinks=False):
             found += [] if entry.name.endswith(".lock") else [entry.path]
         elif not entry.path.endswith(RUN_REFS[:-1]):
             found += _files(entry.path)
     return found
+
+
+def entries_if_there(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder, [] if there is none. Raise StorageError if it cannot be read."""
+    try:
+        return list(os.scandir(folder))
+    except _ABSENT:
+        return []
+    except OSError as error:
+        raise StorageError(folder, "read", reason(error)) from error
 
 
 def text_of(path: str, limit: int = -1) -> str:
@@ -143,8 +155,11 @@ def text_of(path: str, limit: int = -1) -> str:
         return file.read(limit).decode("utf-8", "surrogateescape")
 
 
-def _read(path: str, limit: int = _SMALL) -> str:
+def text_if_there(path: str, limit: int = _SMALL) -> str:
+    """Return the text of a file, "" if there is none. Raise StorageError if it cannot be read or is no plain file."""
     try:
         return text_of(path, limit)
-    except OSError:
+    except _ABSENT:
         return ""
+    except OSError as error:
+        raise StorageError(path, "read", reason(error)) from error

@@ -21,8 +21,17 @@ from nexus_mcp.run import collecting
 from nexus_mcp.run.commits import commit_index, merge_trees, plain_head
 from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
-from nexus_mcp.run.git_files import RUN_REFS, folders, has_commit_hooks, staged, text_of
+from nexus_mcp.run.git_files import (
+    RUN_REFS,
+    entries_if_there,
+    folders,
+    has_commit_hooks,
+    staged,
+    text_if_there,
+    text_of,
+)
 from nexus_mcp.run.git_writer import Writer
+from nexus_mcp.store.folder import reason
 
 LEASE = "nexus-lease"
 VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
@@ -65,7 +74,7 @@ class Repository:
     async def head(self, ref: str) -> str:
         """Return the commit of a ref, "" if there is none."""
         if ref.startswith(RUN_REFS):
-            with suppress(GitFailed):  # without a repository there is no ref
+            with suppress(GitFailed, StorageError):  # git itself decides
                 found = (await folders(self.root)).ref(ref)
                 if found is not None:
                     return found
@@ -288,7 +297,7 @@ class Repository:
         """Return the state of the user's checkout that an attempt must not change: HEAD, index, refs, config, hooks,
         info.
 
-        Refs below refs/heads/nexus/ are left out.
+        Refs below refs/heads/nexus/ are left out. Raise GitFailed, and StorageError for a part that cannot be read.
         """
         found = await folders(self.root)
         if found.has_ref_files:
@@ -298,9 +307,9 @@ class Repository:
             refs = "\n".join(line for line in lines if not line.startswith(RUN_REFS))
         return {
             "refs": refs,
-            "HEAD": _text(os.path.join(found.own, "HEAD")),
+            "HEAD": text_if_there(os.path.join(found.own, "HEAD")),
             "index": await staged(self.root),
-            "config": _text(os.path.join(found.common, "config")),
+            "config": text_if_there(os.path.join(found.common, "config"), limit=-1),
             "hooks": _listing(os.path.join(found.common, "hooks")),
             "info": _listing(os.path.join(found.common, "info")),
         }
@@ -374,6 +383,7 @@ def _leads_to(admin: str, path: str) -> bool:
 
 
 def _text(path: str) -> str:
+    """Return the text of a file for a comparison, which fails for one that cannot be read."""
     try:
         return text_of(path)
     except OSError as error:
@@ -381,10 +391,10 @@ def _text(path: str) -> str:
 
 
 def _listing(folder: str) -> str:
-    """Return the names, sizes, modes and times of the files in a folder."""
+    """Return the names, sizes, modes and times of the files in a folder. Raise StorageError."""
+    entries = sorted(entries_if_there(folder), key=lambda entry: entry.name)
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return ""
-    infos = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+        infos = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+    except OSError as error:  # a file was removed after it was listed
+        raise StorageError(folder, "read", reason(error)) from error
     return "\n".join(f"{name} {info.st_size} {info.st_mode} {info.st_mtime_ns}" for name, info in infos)

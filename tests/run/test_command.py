@@ -383,3 +383,13 @@ def test_a_lease_outlives_its_executor_until_it_is_freed(tmp_path: Path) -> None
     assert ground.cli("unlock")[1] == "The lock is free. Leases of task 1 were freed; 1 process was ended.\n"
     assert warning() == ""
     assert ground.cli("--merge", "never")[0] == 0
+
+
+def test_a_ref_that_cannot_be_read_pauses_the_run(tmp_path: Path) -> None:
+    """The executor cannot tell whether the checkout changed, so it merges nothing, and names the file."""
+    evil = [*WORK["1"][0], {"run": 'mkfifo "$(git rev-parse --git-common-dir)/refs/tags/pipe"'}]
+    ground = ready(tmp_path, [TWO[0]], {"1": [evil]})
+    code, out, _ = ground.cli("--trust", "--merge", "auto")
+    assert code == 3
+    assert "refs/tags/pipe" in out
+    assert not any(event.type == "merged" for event in ground.log())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.run.commits import merge_trees
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_files import folders
@@ -97,6 +99,17 @@ def test_packed_refs_are_read(ground: Ground) -> None:
     git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
     git(ground.root, "update-ref", REF, "HEAD")
     assert asyncio.run(work())[0] == git(ground.root, "rev-parse", "HEAD") != head
+
+
+def test_a_ref_that_cannot_be_read_is_an_error(ground: Ground) -> None:
+    """It would look like a ref that is absent, so a change of it would go unseen."""
+    os.mkfifo(ground.root / ".git/refs/tags/pipe")
+    found = asyncio.run(folders(str(ground.root)))
+    with pytest.raises(StorageError, match="refs/tags/pipe"):
+        found.refs()
+    with pytest.raises(StorageError, match="refs/tags/pipe"):
+        found.ref("refs/tags/pipe")
+    assert found.ref("refs/tags") == ""
 
 
 def test_a_merge_without_a_checkout(ground: Ground) -> None:
