@@ -20,7 +20,7 @@ PREFIX = "nexus-board-"
 LOCK = "lock"
 _TRIES = 10
 _OWN = stat.S_IRWXU
-"""The mode of a folder that tempfile makes: nobody else can put or replace anything in it."""
+"""The mode of a folder that tempfile makes: other users cannot add or replace files in it."""
 
 
 @contextmanager
