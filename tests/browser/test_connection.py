@@ -99,7 +99,7 @@ def test_another_board_at_the_address_is_said(browser: Any, start: Callable[...,
 
 
 def test_more_windows_than_connections_are_all_live(browser: Any, start: Callable[..., Board], tmp_path: Path) -> None:
-    """Nine windows that are seen at the same time: each is live and shows a change, three of them by a stream. A window
+    """Nine windows that are seen at the same time: each is live and shows a change, five of them by a stream. A window
     without one gets the stream of a window that is closed.
     """
     root = samples.typical(tmp_path / "x")
@@ -109,7 +109,7 @@ def test_more_windows_than_connections_are_all_live(browser: Any, start: Callabl
     for page in pages:
         page.wait_for_selector("text=Shown in each window")
     streams = "navigator.locks.query().then((all) => all.held.map((one) => one.name).sort())"
-    names = [f"nexus-stream-{number}" for number in range(3)]
+    names = [f"nexus-stream-{number}" for number in range(5)]
     assert pages[8].evaluate(streams) == names
     for page in pages[:7]:
         page.close()

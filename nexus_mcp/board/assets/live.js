@@ -6,7 +6,7 @@
   "use strict";
   const live = document.getElementById("live");
   if (!live) return;
-  const STREAMS = 3;
+  const STREAMS = 5;
   const ASK_MS = 700, FIRST_RETRY_MS = 500, LAST_RETRY_MS = 30000, TRIES = 4;
   const state = document.getElementById("live-state");
   const content = document.getElementById("content");
