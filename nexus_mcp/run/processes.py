@@ -21,6 +21,7 @@ MAX_LINE = 16 << 20
 """Bytes of a line of output; a longer one is cut."""
 _CHUNK = 1 << 16
 _LOOK_S = 0.5
+_EARLY_S = 0.5
 # The shell reads one line from descriptor 3, closes it and becomes the command; without the line it exits.
 _GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; exec "$@"'
 
@@ -36,6 +37,8 @@ class Started:
             self.create_time = psutil.Process(process.pid).create_time()
         except psutil.Error:
             self.create_time = 0.0
+        # On Linux create times count from the boot, whose time is known to the second: all are off by as much.
+        self._clock_error = time.time() - self.create_time
 
     @classmethod
     async def start(cls, words: Sequence[str], folder: str, environ: Mapping[str, str]) -> Self:
@@ -97,9 +100,9 @@ class Started:
 
     def began_within(self, seconds: float) -> bool:
         """Return whether the process or its children started a process within the last `seconds` that is still
-        alive.
+        alive. One that began up to _EARLY_S before counts: a line of output can come after what it tells of.
         """
-        since = time.time() - seconds
+        since = time.time() - self._clock_error - seconds - _EARLY_S
         try:
             below = psutil.Process(self.pid).children(recursive=True)
         except psutil.Error:
