@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 PAUSE = 0.25
-"""Seconds between two polls: a change is reported in clearly less than a second."""
+"""Seconds between two polls: a change is reported in clearly less than a second. What is
+replaced in a folder, as by every tool of ours, is seen by each poll; what is written in place or deeper down by each
+second one.
+"""
 MOST_NAMES = 10_000
 """The maximum number of names that are polled in a folder. Beyond it, only the times of folders are compared, which
 change when a name is added or removed.
@@ -53,6 +56,8 @@ class Poller:
         self._changed = threading.Condition()
         self._wanted: Counter[str] = Counter()
         self._marks: dict[str, Mark] = {}
+        self._folders: dict[str, Mark] = {}
+        self._is_half = False
         self._thread: threading.Thread | None = None
         self._is_called = False
         self._ended = False
@@ -110,10 +115,15 @@ class Poller:
             return bool(self._wanted) and not self._ended
 
     def _poll(self) -> set[str]:
+        """Return the paths that changed. Each second poll skips what is below a folder whose times did not change."""
         with self._changed:
             before = dict(self._marks)
-        now = {path: mark(self._base(path), path) for path in before}
-        changed = {path for path in before if before[path] != now[path]}
+            self._is_half = not self._is_half and not self._ended
+        folders = {path: _folder(self._base(path), path) for path in before if path.endswith("/")}
+        skipped = {path for path in folders if self._is_half and folders[path] == self._folders.get(path)}
+        now = {path: mark(self._base(path), path) for path in before if path not in skipped}
+        changed = {path for path in now if before[path] != now[path]}
+        self._folders = folders
         with self._changed:
             for path in changed & self._marks.keys():
                 self._marks[path] = now[path]
@@ -138,6 +148,15 @@ def mark(base: str, path: str) -> Mark:
         return None
     except (OSError, ValueError) as error:
         return str(error)
+
+
+def _folder(base: str, path: str) -> Mark:
+    """Return a value that differs when an entry of the folder was added, removed or replaced; it costs one call."""
+    where = os.path.join(base, path.rstrip("/"))
+    try:
+        return os.lstat(os.path.dirname(where) if path.endswith(EACH) else where).st_mtime_ns
+    except (OSError, ValueError):
+        return None
 
 
 def _of(seen: os.stat_result) -> tuple[int, ...]:

@@ -80,6 +80,34 @@ def test_appearing_file_is_noticed(tmp_path: Path, watch: Poller, told: Told) ->
     assert told.get() == {"folder/a"}
 
 
+@pytest.mark.parametrize("change", [replaced, rewritten, lambda path: path.unlink()])
+@pytest.mark.parametrize("name", ["folder/", f"folder{poller.FILES}"])
+def test_every_change_in_a_folder_is_noticed(
+    tmp_path: Path, watch: Poller, told: Told, name: str, change: Callable[[Path], object]
+) -> None:
+    """A file written in place too, which changes no time of the folder."""
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "a"
+    path.write_bytes(b"A")
+    watch.add([name])
+    change(path)
+    assert told.get() == {name}
+
+
+def test_each_second_poll_reads_no_folder_that_kept_its_times(tmp_path: Path) -> None:
+    """Of four polls two read the folder."""
+    (tmp_path / "folder").mkdir()
+    watch = Poller(lambda _: str(tmp_path), lambda _: None, pause=1000)
+    watch.add(["folder/", "a"])
+    watch._poll()
+    with patch.object(poller, "mark", wraps=mark) as read:
+        for _ in range(4):
+            watch._poll()
+    watch.end()
+    assert [call.args[1] for call in read.call_args_list].count("folder/") == 2
+    assert [call.args[1] for call in read.call_args_list].count("a") == 4
+
+
 def test_folder_stamp_changes_with_its_content(tmp_path: Path) -> None:
     """A folder's stamp changes with its entries; where only names count, with added and removed ones, at any depth."""
     marks = []
