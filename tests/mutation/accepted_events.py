@@ -135,6 +135,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         "for a time in another form than the contract's",
     ),
     ("lifecycle/agent_complete", r"return False -> return None", _SAME),
+    ("lifecycle/agent_complete:_warn_unfinished", r"task (not )?in late -> .*", _WORDS),
     (r"lifecycle/session_[cm]\w+", r"return '' -> return None", _SAME),
     (r"lifecycle/session_[cm]\w+", r"'Not all agents .*|.*\.rstrip\(\) -> .*", _WORDS),
     ("briefing/progress", r"return '' -> return None", _SAME),
