@@ -6,9 +6,8 @@ import asyncio
 import json
 import os
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from nexus_mcp.catalog.capabilities import all_capabilities, check_tool, forbidden_tools
@@ -138,9 +137,10 @@ class Attempts:
         fence = run.state.seq
         lease = {"run": run.state.run, "task": self.id, "attempt": number, "fence": fence}
         write_lease(await repository.admin_of(path), lease)
+        wrap = await sandbox.around(repository, run.config, path)
         for command in run.config.setup:
             environ = environment(tuple(run.config.strip_env), **self._variables(path))
-            result = await run_check(ev.SETUP, command, path, environ, run.config.setup_timeout_s)
+            result = await run_check(ev.SETUP, command, path, environ, run.config.setup_timeout_s, wrap)
             if not result.ok:
                 self._emit(_check_event(result, known=False))
                 break
@@ -184,7 +184,7 @@ class Attempts:
                 *(run.driver(self._harness(record, request.role)), request, folder, self.id, record.attempt.number),
                 *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
                 flushed=run.log.flushed,
-                wrap=await self._sandbox(request),
+                wrap=await sandbox.around(run.repository, run.config, request.folder, request.scratch),
                 redactor=run.redactor,
                 is_forbidden=self._judge_of_tools(request),
                 project=run.workspace.root,
@@ -210,22 +210,6 @@ class Attempts:
             self._emit(ev.Guard(name="checkout_changed", value=", ".join(changed)))
             raise checkout_guard.CheckoutChanged(changed)
 
-    async def _sandbox(self, request: SessionRequest) -> Callable[[Sequence[str]], tuple[str, ...]]:
-        run = self.run
-        if run.config.sandbox == "none":
-            return tuple
-        git = Git(request.folder)
-        common = os.path.realpath(await git.out("rev-parse", "--path-format=absolute", "--git-common-dir"))
-        return partial(
-            sandbox.wrapped,
-            config=run.config,
-            root=run.workspace.root,
-            git=common,
-            admin=await git.out("rev-parse", "--absolute-git-dir"),
-            worktree=request.folder,
-            scratch=request.scratch,
-        )
-
     def _priced(self, event: ev.Event) -> None:
         """Add an event of a session to the log; if the harness reports no cost, compute it from `run.prices`."""
         if isinstance(event, ev.Usage) and event.cost_usd is None:
@@ -247,8 +231,9 @@ class Attempts:
             message = (folder.read("last_message.md", 1 << 20) or b"").decode(errors="replace")
         await collecting.show_hidden(Git(record.worktree), await repository.admin_of(record.worktree))
         hooks = await runs_hooks(repository.root, record.worktree, record.base)
+        wrap = await sandbox.around(repository, self.run.config, record.worktree, commits=True) if hooks else tuple
         commit, refused = await repository.collect(
-            record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks
+            record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks, wrap=wrap
         )
         files, diff = await repository.changed(before, commit)
         if not refused and collecting.GITLINK in diff:  # the session itself committed a repository of its own
@@ -276,9 +261,10 @@ class Attempts:
         """
         run = self.run
         environ = environment(tuple(run.config.strip_env), **self._variables(folder))
+        wrap = await sandbox.around(run.repository, run.config, folder)
         found = []
         for name, command in run.config.active_checks().items():
-            result = await run_check(name, command, folder, environ, run.config.check_timeout_s)
+            result = await run_check(name, command, folder, environ, run.config.check_timeout_s, wrap)
             found.append((result, not result.ok and not is_new(result, run.baseline.get(name))))
         return found
 

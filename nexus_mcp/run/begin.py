@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import UsageError
 from nexus_mcp.quoting import inert
-from nexus_mcp.run import control
+from nexus_mcp.run import control, sandbox
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import environment, run_check
 from nexus_mcp.run.config import RunConfig
@@ -193,18 +193,19 @@ async def measure_baseline(run: Run) -> None:
     git = Git(path)
     await git.run("reset", "--quiet", "--hard", await run.repository.head(f"refs/heads/{run.repository.integration}"))
     environ = environment(tuple(run.config.strip_env))
-    await _set_up(run, path, environ)
+    wrap = await sandbox.around(run.repository, run.config, path)
+    await _set_up(run, path, environ, wrap)
     for name, command in run.config.active_checks().items():
-        run.baseline[name] = await run_check(name, command, path, environ, run.config.check_timeout_s)
+        run.baseline[name] = await run_check(name, command, path, environ, run.config.check_timeout_s, wrap)
 
 
-async def _set_up(run: Run, path: str, environ: dict[str, str]) -> None:
+async def _set_up(run: Run, path: str, environ: dict[str, str], wrap: sandbox.Wrap) -> None:
     """Run the setup commands in the integration worktree, once. A failure shows in the checks and at each attempt."""
     mark = os.path.join(await run.repository.admin_of(path), "nexus-setup")
     if os.path.exists(mark):
         return
     for command in run.config.setup:
-        await run_check("setup", command, path, environ, run.config.setup_timeout_s)
+        await run_check("setup", command, path, environ, run.config.setup_timeout_s, wrap)
     with open(mark, "w", encoding="utf-8"):
         pass
 

@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -29,11 +29,21 @@ class CheckResult:
     failures: int | None = None
 
 
-async def run_check(name: str, command: str, folder: str, environ: Mapping[str, str], timeout_s: float) -> CheckResult:
-    """Run a check in a shell, in a process group of its own, and return its result. Its output is read to the end."""
+async def run_check(  # noqa: PLR0917
+    name: str,
+    command: str,
+    folder: str,
+    environ: Mapping[str, str],
+    timeout_s: float,
+    wrap: Callable[[Sequence[str]], Sequence[str]] = tuple,
+) -> CheckResult:
+    """Run a check in a shell, in a process group of its own, and return its result. Its output is read to the end.
+
+    `wrap` puts the command into the sandbox of the run.
+    """
     began = time.monotonic()
     process = await asyncio.create_subprocess_exec(
-        *("/bin/sh", "-c", command),
+        *wrap(("/bin/sh", "-c", command)),
         cwd=folder,
         env=dict(environ),
         stdin=asyncio.subprocess.DEVNULL,

@@ -21,13 +21,9 @@ async def runs_hooks(root: str, worktree: str, base: str) -> bool:
     """
     if not await has_commit_hooks(root):
         return False
-    # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
-    _, path = await Git(worktree, hooks=True).run("config", "--path", "core.hooksPath", check=False)
-    folder = path.strip()
-    if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(worktree, ""))):
+    folder = await _folder_in_tree(worktree)
+    if not folder:
         return True
-    if os.path.basename(os.path.normpath(folder)) == _GENERATED:
-        folder = os.path.dirname(os.path.normpath(folder)) or "."
     git = Git(worktree)
     changed = await git.names("status", "--porcelain", "--untracked-files=no", "--", folder)
     changed += await git.names("diff", "--name-only", base, "HEAD", "--", folder)
@@ -35,6 +31,24 @@ async def runs_hooks(root: str, worktree: str, base: str) -> bool:
         return False
     others = await git.names("ls-files", "--others", "--full-name", "--", folder)
     return all(_is_same(os.path.join(root, name), os.path.join(worktree, name)) for name in others)
+
+
+async def changes_hooks(root: str, old: str, new: str) -> bool:
+    """Return whether two commits have different hooks in the tree of the checkout `root`. Raise GitFailed."""
+    folder = await _folder_in_tree(root)
+    return bool(folder) and bool(await Git(root).names("diff", "--name-only", old, new, "--", folder))
+
+
+async def _folder_in_tree(root: str) -> str:
+    """Return the folder of the hooks, "" if it is outside of the tree at `root`."""
+    # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
+    _, path = await Git(root, hooks=True).run("config", "--path", "core.hooksPath", check=False)
+    folder = path.strip()
+    if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(root, ""))):
+        return ""
+    if os.path.basename(os.path.normpath(folder)) == _GENERATED:
+        folder = os.path.dirname(os.path.normpath(folder)) or "."
+    return folder
 
 
 def _is_same(first: str, second: str) -> bool:

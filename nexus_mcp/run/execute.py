@@ -15,7 +15,7 @@ from typing import Any
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
-from nexus_mcp.run import final_merge, report, routing
+from nexus_mcp.run import final_merge, report, routing, sandbox
 from nexus_mcp.run.begin import measure_baseline
 from nexus_mcp.run.checkout_guard import UNSEEN, CheckoutChanged, changed_unseen
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
@@ -161,8 +161,9 @@ async def _last_checks(run: Run) -> str:
     repository = run.repository
     path = await repository.check_out(await repository.head(f"refs/heads/{repository.integration}"))
     environ = environment(tuple(run.config.strip_env))
+    wrap = await sandbox.around(repository, run.config, path)
     for name, command in run.config.active_checks().items():
-        found: CheckResult = await run_check(name, command, path, environ, run.config.check_timeout_s)
+        found: CheckResult = await run_check(name, command, path, environ, run.config.check_timeout_s, wrap)
         if is_new(found, run.baseline.get(name)):
             return f"{name} fails on the integration branch."
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nexus_mcp.run.commit_hooks import changes_hooks
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.worktrees import Repository
 
@@ -45,10 +46,12 @@ async def readiness(repository: Repository, branch: str) -> Readiness:
 async def fast_forward(repository: Repository) -> str:
     """Move the branch that is checked out to the integration branch; return "", or the error of git.
 
-    git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand.
+    git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand, unless they
+    are in the tree and the run changed them: they would run without the sandbox, and before a person read them.
     """
     try:
-        await Git(repository.root, hooks=True).run("merge", "--ff-only", "--quiet", repository.integration)
+        hooks = not await changes_hooks(repository.root, "HEAD", repository.integration)
+        await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", repository.integration)
     except GitFailed as error:
         return error.output.strip() or str(error)
     return ""

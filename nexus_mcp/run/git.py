@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -28,10 +28,11 @@ class GitFailed(NexusError):
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Runs git in one folder. With `hooks` False no hook of the repository runs."""
+    """Runs git in one folder. With `hooks` False no hook of the repository runs. `wrap` puts git into a sandbox."""
 
     folder: str
     hooks: bool = False
+    wrap: Callable[[Sequence[str]], Sequence[str]] = tuple
 
     async def run(
         self,
@@ -57,7 +58,7 @@ class Git:
     ) -> tuple[int, str, str]:
         """Return (exit code, stdout, stderr) of `git WORDS`. Raise GitFailed after LIMIT_S."""
         process = await asyncio.create_subprocess_exec(
-            *("git", *options(hooks=self.hooks), *words),
+            *self.wrap(("git", *options(hooks=self.hooks), *words)),
             cwd=self.folder,
             env={**environment(), **(environ or {})},
             stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,

@@ -1,4 +1,5 @@
-"""Wrap the command of a session in a sandbox: bubblewrap, or a command of the configuration.
+"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so does whatever
+they may have written: setup, checks and commit hooks.
 
 With bubblewrap the user's checkout and its git folder are read-only, whatever git is called with; the worktree, its
 index, the files of the session and the state that the mounted server writes stay writable. Nothing else is restricted:
@@ -9,19 +10,65 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from nexus_mcp.run.config import RunConfig, Sandbox
+from nexus_mcp.run.git_files import folders
+
+if TYPE_CHECKING:
+    from nexus_mcp.run.worktrees import Repository
 
 PROGRAM = "bwrap"
+_TRIAL_S = 10.0
+Wrap = Callable[[Sequence[str]], tuple[str, ...]]
+"""A function that turns the words of a command into those that run it in a sandbox."""
+
+
+async def around(
+    repository: Repository, config: RunConfig, worktree: str, scratch: str = "", *, commits: bool = False
+) -> Wrap:
+    """Return the function that puts a command into the sandbox of the configuration, around a worktree of the run.
+
+    `scratch` is another folder that stays writable. With `commits` git can commit to the branches of the run. Raise
+    GitFailed, WorktreeGone.
+    """
+    if config.sandbox == "none":
+        return tuple
+    common = os.path.realpath((await folders(repository.root)).common)
+    more = [scratch] if scratch else []
+    if commits:
+        run = f"heads/nexus/{repository.run}"
+        more += [os.path.join(common, name) for name in ("objects", f"refs/{run}", f"logs/refs/{run}")]
+        for folder in more[-2:]:
+            os.makedirs(folder, exist_ok=True)
+    return partial(
+        wrapped,
+        config=config,
+        root=repository.root,
+        git=common,
+        admin=await repository.admin_of(worktree),
+        worktree=worktree,
+        writable=more,
+    )
 
 
 def wrapped(
-    words: Sequence[str], config: RunConfig, *, root: str, git: str, admin: str, worktree: str, scratch: str
+    words: Sequence[str],
+    config: RunConfig,
+    *,
+    root: str,
+    git: str,
+    admin: str,
+    worktree: str,
+    writable: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the words in the sandbox of the configuration.
 
-    `root` is the user's checkout, `git` its common git folder, `admin` the folder of git for the worktree.
+    `root` is the user's checkout, `git` its common git folder, `admin` the folder of git for the worktree; `writable`
+    are more folders that the command may write into.
     """
     if config.sandbox == "none":
         return tuple(words)
@@ -33,7 +80,8 @@ def wrapped(
     bound += ["--ro-bind", root, root, "--ro-bind", git, git]
     # The order matters: later mounts cover earlier ones.
     bound += ["--bind", worktree, worktree, "--bind-try", admin, admin]
-    bound += ["--bind-try", state, state, "--ro-bind-try", runs, runs, "--bind", scratch, scratch]
+    bound += ["--bind-try", state, state, "--ro-bind-try", runs, runs]
+    bound += [word for folder in writable for word in ("--bind", folder, folder)]
     return (PROGRAM, *bound, "--", *words)
 
 
@@ -42,4 +90,16 @@ def problem(config: RunConfig) -> str:
     program = PROGRAM if config.sandbox == "bwrap" else ""
     if isinstance(config.sandbox, Sandbox):
         program = config.sandbox.command[0]
-    return f"{program} is not in PATH" if program and shutil.which(program) is None else ""
+    if program and shutil.which(program) is None:
+        return f"{program} is not in PATH"
+    return _trial() if config.sandbox == "bwrap" else ""
+
+
+def _trial() -> str:
+    """Return why bubblewrap cannot make a sandbox here, "" if it can: in many containers it may not."""
+    words = (PROGRAM, "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", ":")
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_TRIAL_S)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{PROGRAM} cannot be started: {error}"
+    return "" if done.returncode == 0 else f"{PROGRAM} cannot make a sandbox here: {done.stderr.strip()[:300]}"

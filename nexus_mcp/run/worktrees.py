@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -116,15 +116,21 @@ class Repository:
         os.symlink(target, place)
 
     async def collect(
-        self, path: str, message: str, links: Sequence[str] = (), *, hooks: bool = True
+        self,
+        path: str,
+        message: str,
+        links: Sequence[str] = (),
+        *,
+        hooks: bool = True,
+        wrap: Callable[[Sequence[str]], Sequence[str]] = tuple,
     ) -> tuple[str, str]:
         """Commit everything in the worktree, and return (its commit, the output of a commit hook that refused, or "").
 
         Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted; without `hooks` none
-        runs. A folder with a repository of its own is left out, and refused in the same way. Raise GitFailed,
-        WorktreeGone.
+        runs; they run in the sandbox of `wrap`. A folder with a repository of its own is left out, and refused in the
+        same way. Raise GitFailed, WorktreeGone.
         """
-        git, admin = Git(path, hooks=hooks), await self.admin_of(path)
+        git, admin = Git(path, hooks, wrap), await self.admin_of(path)
         await collecting.remove_locks(admin, path)
         await collecting.show_hidden(Git(path), admin)
         await collecting.hold_branch(Git(path), admin, self._own_branch(path))

@@ -53,8 +53,10 @@ async def _checks(typed: TypedRun) -> dict[str, CheckResult]:
     """Run the checks in a temporary worktree of HEAD, and return their results."""
     import tempfile
 
+    from nexus_mcp.run import sandbox
     from nexus_mcp.run.checks import environment, run_check
     from nexus_mcp.run.git import Git
+    from nexus_mcp.run.worktrees import Repository
 
     git, config = Git(typed.workspace.root), typed.config
     with tempfile.TemporaryDirectory(prefix="nexus-precheck-") as folder:
@@ -62,10 +64,11 @@ async def _checks(typed: TypedRun) -> dict[str, CheckResult]:
         await git.run("worktree", "add", "--quiet", "--detach", path, "HEAD")
         try:
             environ = environment(tuple(config.strip_env))
+            wrap = await sandbox.around(Repository(typed.workspace.root, "", folder), config, path)
             for command in config.setup:
-                await run_check("setup", command, path, environ, config.setup_timeout_s)
+                await run_check("setup", command, path, environ, config.setup_timeout_s, wrap)
             return {
-                name: await run_check(name, command, path, environ, config.check_timeout_s)
+                name: await run_check(name, command, path, environ, config.check_timeout_s, wrap)
                 for name, command in config.active_checks().items()
             }
         finally:
