@@ -236,8 +236,6 @@ class Attempts:
             record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks, wrap=wrap
         )
         files, diff = await repository.changed(before, commit)
-        if not refused and collecting.GITLINK in diff:  # the session itself committed a repository of its own
-            refused = await collecting.kept_inside(record.worktree)
         if record.mending_why in ("merge-conflict", "regression"):  # the tree also has the merged work of other tasks
             integration = await repository.head(f"refs/heads/{repository.integration}")
             others, _ = await repository.changed(integration, commit)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.errors import UsageError
 from nexus_mcp.quoting import inert
-from nexus_mcp.run import control, sandbox
+from nexus_mcp.run import control, dead_executor, sandbox
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import environment, run_check
 from nexus_mcp.run.config import RunConfig
@@ -95,6 +95,7 @@ async def begun(
         run = Run(workspace, store, repository, config, options, folder, log, catalog)
         base = read_json(folder, HEADER)["base"]
         if not await repository.head(f"refs/heads/{repository.integration}"):
+            await dead_executor.remove_locks(repository)
             await repository.publish("", base)
         if run.state.run and run.state.ended is None:
             _write_crashed(run)
@@ -192,7 +193,7 @@ async def measure_baseline(run: Run) -> None:
     path = await run.repository.integration_worktree(run.config.link)
     git = Git(path)
     await git.run("reset", "--quiet", "--hard", await run.repository.head(f"refs/heads/{run.repository.integration}"))
-    environ = environment(tuple(run.config.strip_env))
+    environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)
     wrap = await sandbox.around(run.repository, run.config, path)
     await _set_up(run, path, environ, wrap)
     for name, command in run.config.active_checks().items():

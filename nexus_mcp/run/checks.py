@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from nexus_mcp.run.environment_faults import check_fault
+
 _SHOWN = 8000
 """Characters of the output of a failing check that are kept, from its end."""
 _READ = 1 << 20
@@ -78,8 +80,11 @@ def count_failures(output: bytes) -> int | None:
 
 
 def is_new(result: CheckResult, base: CheckResult | None) -> bool:
-    """Return whether a failing check is worse than at the base commit: it passed there, or fewer tests failed."""
-    if result.ok or base is None or base.ok:
+    """Return whether a failing check is worse than at the base commit: it passed there, or fewer tests failed.
+
+    A check that could not run at the base commit, because of a full disk for example, excuses no later failure.
+    """
+    if result.ok or base is None or base.ok or check_fault(base.name, base.code, base.output):
         return not result.ok
     if result.failures is None or base.failures is None:
         return False

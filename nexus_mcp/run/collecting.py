@@ -19,8 +19,8 @@ from nexus_mcp.run.processes import works_in
 
 EXECUTOR_INDEX = "nexus-index"
 """The index of the executor in git's folder of a worktree, as an attempt got it."""
-GITLINK = "\n+Subproject commit "
-"""A line of a patch that changes the commit of a repository in the tree."""
+_GITLINK = b"\x00\x00\xe0\x00"
+"""The mode of a repository in the tree, as the index has it."""
 _LOCKS = ("index.lock", "HEAD.lock")
 _EMBEDDED = re.compile(r"adding embedded git repository: (.+)|'(.+)/' does not have a commit checked out")
 
@@ -87,16 +87,60 @@ def refusal(folders: list[str]) -> str:
     )
 
 
+def may_have_repositories(admin: str) -> bool:
+    """Return whether the index of a worktree may have entries of repositories: False is certain.
+
+    To let git list a large index costs more than to search its file for the mode of such an entry.
+    """
+    with suppress(OSError), open(os.path.join(admin, "index"), "rb") as file:
+        is_split = any(entry.name.startswith("sharedindex.") for entry in os.scandir(admin))
+        return is_split or _GITLINK in file.read()
+    return True
+
+
+async def _repositories(git: Git) -> list[str]:
+    """Return the paths of the repositories in the index. Raise GitFailed."""
+    entries = await git.names("ls-files", "--stage")
+    return [entry.partition("\t")[2] for entry in entries if entry.startswith("160000 ")]
+
+
+async def forget_embedded(git: Git, known: str) -> None:
+    """Remove the entries of repositories that are no submodules from the index, unless the commit `known` has them.
+
+    A session can commit such an entry itself. git then never looks at the files below it, even if no repository is
+    there any more. Raise GitFailed.
+    """
+    names = await _repositories(git)
+    words = ("config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$", "-z")
+    _, rows = await git.run(*words, check=False)
+    modules = {row.partition("\n")[2] for row in rows.split("\0")}
+    if others := [name for name in names if name not in modules]:
+        entries = await git.names("ls-tree", known, "--", *others)
+        ours = {entry.partition("\t")[2] for entry in entries if entry.startswith("160000 ")}
+        if others := [name for name in others if name not in ours]:
+            await git.run("rm", "--cached", "--quiet", "--force", "--", *map(_literal, others))
+
+
+def _literal(name: str) -> str:
+    return f":(top,literal){name}"
+
+
 async def kept_inside(path: str, *, is_staged: bool = False) -> str:
     """Return which work is only in submodules of a worktree, and what to do; "" if there is none.
 
     The entry of a submodule names a commit. A commit without a remote branch, and changes that are not committed, would
-    be lost with the worktree. Untracked files do not count: builds leave them. With `is_staged` the entries of such
-    submodules are reset in the index. Raise GitFailed.
+    be lost with the worktree. Untracked files do not count: builds leave them. But files in the folder of a submodule
+    that is not filled do: no git has them. With `is_staged` the entries of such submodules are reset in the index.
+    Raise GitFailed.
     """
-    entries = await Git(path).names("ls-files", "--stage")
-    names = [entry.partition("\t")[2] for entry in entries if entry.startswith("160000 ")]
+    names = await _repositories(Git(path))
     found = [name for name in names if os.path.lexists(os.path.join(path, name, ".git"))]
+    bare = [name for name in names if name not in found and _has_files(os.path.join(path, name))]
+    if bare:
+        return (
+            f"{', '.join(bare[:20])}: the folder of a submodule without its repository has files, and they would be "
+            "lost. Move them to another folder, or fill the submodule first."
+        )
     kept = [name for name in found if await _has_work(Git(os.path.join(path, name)))]
     if not kept:
         return ""
@@ -106,6 +150,10 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
         f"{', '.join(kept[:20])}: a submodule has changes or commits that are nowhere else, and they would be lost. "
         "Push its commits to a branch of its remote, or undo its changes."
     )
+
+
+def _has_files(folder: str) -> bool:
+    return any(names for _, _, names in os.walk(folder))
 
 
 async def _has_work(git: Git) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nexus_mcp.run.environment_faults import names_full_disk
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_files import RUN_REFS, Folders, text_of
 from nexus_mcp.run.git_writer import Writer
@@ -70,12 +71,14 @@ async def merge_trees(git: Git, writer: Writer, head: str, commit: str, message:
     Raise GitFailed.
     """
     words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit)
-    code, out = await git.run(*words, check=False)
-    if code not in (0, _CONFLICT) or not out:  # git ends with the same code for a conflict and for a missing commit
-        raise GitFailed(words, code, out or "the commits cannot be merged")
-    tree, *files = [part for part in out.split("\0") if part]
+    code, out, output = await git.outputs(*words)
+    parts = [part for part in out.split("\0") if part]
+    # git may end with the code of a conflict for a missing commit or a full disk, too.
+    if code not in (0, _CONFLICT) or len(parts) <= code or names_full_disk(output):
+        raise GitFailed(words, code, output or out or "the commits cannot be merged")
+    tree, *files = parts
     if code == _CONFLICT:
-        return "", list(dict.fromkeys(files)) or ["(the merge failed without a conflict)"]
+        return "", list(dict.fromkeys(files))
     # If the tree is unchanged, `head` may contain the commit already.
     if tree == await tree_of(git, head):
         known, _ = await git.run("merge-base", "--is-ancestor", commit, head, check=False)
@@ -84,6 +87,21 @@ async def merge_trees(git: Git, writer: Writer, head: str, commit: str, message:
     made = await writer.commit(git, tree, [head, commit], message)
     _remember(made, tree)
     return made, []
+
+
+async def conflicts_of(git: Git, *words: str) -> list[str]:
+    """Call `git merge WORDS` in a worktree; return the files in conflict, [] if there are none.
+
+    Raise GitFailed if it failed for another reason, such as a full disk; the merge is not completed then.
+    """
+    code, out, output = await git.outputs("merge", *words)
+    if not code:
+        return []
+    files = await git.names("diff", "--name-only", "--diff-filter=U")
+    if not files or names_full_disk(output):
+        await git.run("merge", "--abort", check=False)
+        raise GitFailed(("merge", *words), code, output or out or "it failed without a conflict")
+    return files
 
 
 def _remember(commit: str, tree: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
-from nexus_mcp.run import final_merge, report, routing, sandbox
+from nexus_mcp.run import dead_executor, final_merge, report, routing, sandbox
 from nexus_mcp.run.begin import measure_baseline
 from nexus_mcp.run.checkout_guard import UNSEEN, CheckoutChanged, changed_unseen
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check
@@ -77,6 +77,9 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
     watch_children()
     registry, leases = Registry(state, run), Leases(state, run)
     await registry.end_orphans()
+    for pid in await dead_executor.end_processes(run.repository):
+        run.emit(ev.OrphanEnded(pid=pid))
+    await dead_executor.remove_locks(run.repository)
     leases.begin()
     run.listeners += [registry.take, leases.take]
     files = await run.repository.git.names("ls-files")
@@ -160,7 +163,7 @@ async def _last_checks(run: Run) -> str:
     """Return why the checks fail on the whole integration branch, "" if they pass."""
     repository = run.repository
     path = await repository.check_out(await repository.head(f"refs/heads/{repository.integration}"))
-    environ = environment(tuple(run.config.strip_env))
+    environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)
     wrap = await sandbox.around(repository, run.config, path)
     for name, command in run.config.active_checks().items():
         found: CheckResult = await run_check(name, command, path, environ, run.config.check_timeout_s, wrap)

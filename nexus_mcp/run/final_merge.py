@@ -53,5 +53,5 @@ async def fast_forward(repository: Repository) -> str:
         hooks = not await changes_hooks(repository.root, "HEAD", repository.integration)
         await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", repository.integration)
     except GitFailed as error:
-        return error.output.strip() or str(error)
+        return str(error) if error.next_step else error.output.strip() or str(error)
     return ""

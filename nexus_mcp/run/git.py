@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +14,11 @@ from nexus_mcp.errors import NexusError
 
 _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
 _LONGEST = 2000
+_LOCKED = re.compile(r"Unable to create '(.+\.lock)': File exists")
+_OF_LOCK = (
+    "Another git may be at work: wait for it, then go on. If none is, a git that was killed left the lock: "
+    "move it out of the folder .git."
+)
 LIMIT_S = 1800.0
 """Seconds after which git is ended. It waits forever for a pipe that an attempt left as `.gitignore`, for example."""
 
@@ -21,7 +27,11 @@ class GitFailed(NexusError):
     """A command of git failed. `output` is the end of what it printed."""
 
     def __init__(self, words: Sequence[str], code: int, output: str) -> None:
-        super().__init__(f"git {' '.join(words[:2])} failed ({code}): {output.strip()[:_LONGEST]}")
+        lock = _LOCKED.search(output)
+        if lock is None:
+            super().__init__(f"git {' '.join(words[:2])} failed ({code}): {output.strip()[:_LONGEST]}")
+        else:
+            super().__init__(f"git {' '.join(words[:2])} finds the lock {lock[1]}.", next_step=_OF_LOCK)
         self.code = code
         self.output = output
 

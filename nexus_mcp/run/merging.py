@@ -9,6 +9,7 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.attempts import Attempts, judged
 from nexus_mcp.run.checkout_guard import CheckoutChanged
 from nexus_mcp.run.checks import CheckResult
+from nexus_mcp.run.commits import conflicts_of
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import AttemptRecord
@@ -76,8 +77,7 @@ async def take_integration(attempts: Attempts) -> list[str]:
     repository, record = attempts.run.repository, attempts.record
     git = Git(record.worktree)
     head = await repository.head(f"refs/heads/{repository.integration}")
-    code, _ = await git.run("merge", "--no-ff", "--no-verify", "--quiet", "--no-edit", head, check=False)
-    return await git.names("diff", "--name-only", "--diff-filter=U") if code else []
+    return await conflicts_of(git, "--no-ff", "--no-verify", "--quiet", "--no-edit", head)
 
 
 def _ratchet(baseline: dict[str, CheckResult], results: Iterable[CheckResult]) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run import collecting
-from nexus_mcp.run.commits import commit_index, merge_trees, plain_head
-from nexus_mcp.run.environment_faults import is_full
+from nexus_mcp.run.commits import commit_index, conflicts_of, merge_trees, plain_head
+from nexus_mcp.run.environment_faults import is_full, names_full_disk
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_files import (
     RUN_REFS,
@@ -134,9 +134,11 @@ class Repository:
         await collecting.remove_locks(admin, path)
         await collecting.show_hidden(Git(path), admin)
         await collecting.hold_branch(Git(path), admin, self._own_branch(path))
+        if collecting.may_have_repositories(admin):
+            await collecting.forget_embedded(Git(path), f"refs/heads/{self.integration}")
         inner = await self._add_all(Git(path), [*VERDICT_FILES, *links])
         refused = collecting.refusal(inner)
-        if not refused and os.path.lexists(os.path.join(path, ".gitmodules")):
+        if not refused and collecting.may_have_repositories(admin):
             refused = await collecting.kept_inside(path, is_staged=True)
         if not hooks or not await has_commit_hooks(self.root):
             ref, head = plain_head(admin, await folders(self.root))
@@ -228,12 +230,10 @@ class Repository:
         git = Git(await self.check_out(head))
         if await self.is_ancestor(commit, head):
             return head, []
-        code, _ = await git.run("merge", "--no-ff", "--no-verify", "--quiet", "-m", message, commit, check=False)
-        if code:
-            files = await git.names("diff", "--name-only", "--diff-filter=U")
+        if files := await conflicts_of(git, "--no-ff", "--no-verify", "--quiet", "-m", message, commit):
             await git.run("merge", "--abort", check=False)
             await git.run("reset", "--quiet", "--hard", head)
-            return "", files or ["(the merge failed without a conflict)"]
+            return "", files
         return await git.out("rev-parse", "HEAD"), []
 
     async def check_out(self, commit: str) -> str:
@@ -266,7 +266,10 @@ class Repository:
         code, parents = await self.git.run("rev-list", "--parents", "-n", "1", commit, check=False)
         if code or parents.split()[1:] != [first, second]:
             return False
-        code, tree = await self.git.run("merge-tree", "--write-tree", first, second, check=False)
+        words = ("merge-tree", "--write-tree", first, second)
+        code, tree, output = await self.git.outputs(*words)
+        if code and names_full_disk(output):
+            raise GitFailed(words, code, output)
         return code == 0 and tree.strip() == await self.git.out("rev-parse", f"{commit}^{{tree}}")
 
     async def remove(self, path: str) -> None:

@@ -17,9 +17,10 @@ from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.decide import used
 from nexus_mcp.run.environment_faults import is_full
-from nexus_mcp.run.git import GitFailed
+from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.processes import is_alive
 from nexus_mcp.run.projection import RunRecord
+from nexus_mcp.run.setup import Run
 from nexus_mcp.run.worktrees import Repository
 from tests.run.runs import Ground
 from tests.support import Json
@@ -52,6 +53,16 @@ def test_a_check_that_cannot_run_judges_nothing(tmp_path: Path, check: str, sent
     assert sentence in (state.paused or "")
     assert state.ended is not None
     assert state.ended.status == "paused"
+
+
+def test_a_check_that_could_not_run_at_the_base_excuses_nothing(tmp_path: Path) -> None:
+    """The disk was full when the run began; later the check runs, fails, and nothing is merged."""
+    check = f"test -e f1 || {{ echo '{FULL}'; exit 1; }}; exit 1"
+    tiers = [{"tier": "standard", "attempts": 1}]
+    ground = one(tmp_path, WORK)
+    state = ground.run(checks={"test": check, "lint": "true"}, mend=0, tiers=tiers)
+    assert outcomes(state) == ["tests-failing"]
+    assert not [event for event in ground.log() if event.type == "merged"]
 
 
 @pytest.mark.parametrize("setup", ["no-such-command", f"echo 'cp: {FULL}'; exit 1", "exit 7"])
@@ -113,6 +124,84 @@ def test_a_disk_that_stays_full_pauses_the_run(tmp_path: Path) -> None:
     state = ground.run()
     assert (state.task(1).state, outcomes(state)) == ("completed", [None])
     assert ground.tree()["f1"] == "1"
+
+
+def without_space(command: str, times: int, code: int = 128) -> object:
+    """Return a replacement of Git.outputs for which a command of git meets a full disk this many times."""
+    real, left = Git.outputs, [times]
+
+    async def outputs(self: Git, *words: str, **more: object) -> tuple[int, str, str]:
+        if words[0] == command and "--abort" not in words and left[0]:
+            left[0] -= 1
+            return code, "", f"fatal: unable to write loose object file: {FULL}\nfatal: update_ref failed"
+        return await real(self, *words, **more)  # type: ignore[arg-type]
+
+    return outputs
+
+
+# The second merge is a true one: the branch of task 2 began before task 1 was merged.
+PAIR: list[Json] = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}]
+APART: dict[str, Json] = {"1": [[{"write": "f1", "text": "1\n"}]], "2": [[{"write": "f2", "text": "2\n"}]]}
+SAME: dict[str, Json] = {
+    "1": [[{"write": "f", "text": "1\n"}]],
+    "2": [[{"run": "sleep 1"}, {"write": "f", "text": "2\n"}], [{"write": "f", "text": "1\n2\n"}]],
+}
+
+
+@pytest.mark.parametrize("code", [1, 128])
+@pytest.mark.parametrize("has_trees", [True, False], ids=["merge-tree", "merge"])
+def test_a_merge_that_meets_a_full_disk_is_no_conflict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_trees: bool, code: int
+) -> None:
+    """The run pauses with the accepted attempt as it is; the next run merges it without another session."""
+    monkeypatch.setattr("nexus_mcp.run.worktrees._VERSION", [(2, 39) if has_trees else (2, 30)])
+    ground = Ground(tmp_path, PAIR, APART)
+    with patch.object(Git, "outputs", without_space("merge-tree" if has_trees else "merge", 2, code)):
+        state = ground.run()
+    assert "The disk is full" in (state.paused or "")
+    assert not [event for event in ground.log() if event.type in ("conflict", "judged") and not getattr(event, "ok", 0)]
+    state = ground.run()
+    assert [state.task(id_).state for id_ in (1, 2)] == ["completed", "completed"]
+    assert [len(state.task(id_).attempts) for id_ in (1, 2)] == [1, 1]
+    assert ground.tree() == {"README.md": "x", "f1": "1", "f2": "2"}
+
+
+def test_a_conflict_that_cannot_be_shown_is_not_sent_to_its_owner(tmp_path: Path) -> None:
+    """The merge into the worktree of the owner meets a full disk: the session would see no conflict to mend."""
+    ground = Ground(tmp_path, PAIR, SAME)
+    with patch.object(Git, "outputs", without_space("merge", 2)):
+        state = ground.run(jobs=2)
+    assert "The disk is full" in (state.paused or "")
+    assert len([event for event in ground.log() if event.type == "process_started"]) == 2
+    state = ground.run(jobs=2)
+    assert state.task(2).state == "completed"
+    assert ground.tree()["f"] == "1\n2"
+
+
+def test_a_full_disk_accuses_nobody_of_a_forged_branch(tmp_path: Path) -> None:
+    """A killed executor moved the branch and did not log it; its successor cannot compute the merge again."""
+    ground = Ground(tmp_path, ONE, {"1-engineer": [WORK]})
+    with patch.object(Run, "emit", lambda run, event: stop_at_merged(run, event)), pytest.raises(Killed):
+        ground.run()
+    with patch.object(Git, "outputs", without_space("merge-tree", 2)):
+        state = ground.run()
+    assert "The disk is full" in (state.paused or "")
+    state = ground.run()
+    assert state.task(1).state == "completed"
+    assert ground.tree()["f1"] == "1"
+
+
+class Killed(BaseException):
+    """The end of the executor."""
+
+
+def stop_at_merged(run: Run, event: ev.Event) -> ev.AnyEvent:
+    if isinstance(event, ev.Merged):
+        raise Killed
+    return EMIT(run, event)
+
+
+EMIT = Run.emit
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,8 @@ def test_the_lock_of_a_session_that_died_is_removed(tmp_path: Path) -> None:
 INNER = {
     "without a commit": "git init -q inner; echo x > inner/file",
     "with a commit": "git init -q inner; echo x > inner/file; cd inner; git add .; git commit -q -m x",
+    "committed by the session, and removed": "git init -q inner; echo x > inner/file; cd inner; git add .; "
+    "git commit -q -m x; cd ..; git add inner 2> /dev/null; git commit -q -m x",
     "committed by the session": "git init -q inner; cd inner; git commit -q --allow-empty -m x; cd ..; "
     "git add inner 2> /dev/null; git commit -q -m x; echo x > inner/file; git -C inner add file",
 }
@@ -142,6 +144,47 @@ def test_a_repository_in_the_worktree_is_not_lost(tmp_path: Path, how: str) -> N
     )
     assert state.task(1).state == "completed"
     assert ground.tree()["inner/file"] == "x"
+
+
+def test_files_of_a_repository_that_was_one_are_committed(tmp_path: Path) -> None:
+    """The session committed its name, and then removed its folder .git: git would never look below the name again."""
+    how = "git init -q inner; cd inner; git commit -q --allow-empty -m x; cd ..; git add inner 2> /dev/null"
+    command = f"{how}; git commit -q -m x; rm -rf inner/.git; echo x > inner/file"
+    assert (ground := left(tmp_path, f"export GIT_AUTHOR_NAME=a; {command}")).run().task(1).state == "completed"
+    assert ground.tree()["inner/file"] == "x"
+
+
+@pytest.mark.parametrize("setting", ["diff.submodule=log", "diff.ignoreSubmodules=all"])
+def test_a_clone_that_a_session_committed_is_seen(tmp_path: Path, setting: str) -> None:
+    """Its remote has its commits, but nobody who clones the project could find them. Settings of git hide nothing."""
+    upstream = tmp_path / "upstream"
+    upstream.mkdir()
+    git(upstream, "init", "-q", "-b", "main")
+    (upstream / "file").write_text("x\n")
+    git(upstream, "add", "file")
+    git(upstream, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "one")
+    clone = f"git clone -q {upstream} inner; git add inner 2> /dev/null; git commit -q -m link"
+    ground = left(tmp_path, clone, [{"run": "rm -rf inner/.git"}])
+    git(ground.root, "config", *setting.split("="))
+    state = ground.run()
+    assert "a git repository of its own" in state.task(1).attempts[0].attempt.mends[0].reason
+    assert state.task(1).state == "completed"
+    assert ground.tree()["inner/file"] == "x"
+
+
+def test_files_in_the_place_of_a_submodule_are_not_lost(tmp_path: Path) -> None:
+    """A worktree has it empty; git does not look at what a session writes there."""
+    upstream = tmp_path / "upstream"
+    upstream.mkdir()
+    git(upstream, "init", "-q", "-b", "main")
+    git(upstream, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "one")
+    ground = left(tmp_path, "echo x > lib/file", [{"run": "mv lib/file f2"}])
+    git(ground.root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(upstream), "lib")
+    git(ground.root, "commit", "-q", "-m", "lib")
+    state = ground.run()
+    assert "submodule without its repository" in state.task(1).attempts[0].attempt.mends[0].reason
+    assert state.task(1).state == "completed"
+    assert git(ground.root, "show", f"nexus/{ground.run_id}/integration:f2") == "x"
 
 
 def test_clean_keeps_a_worktree_with_a_repository_in_it(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from nexus_mcp.run import control, log_entries, precheck, report, trust
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import begun, unfinished
 from nexus_mcp.run.cleaning import KEPT
+from nexus_mcp.run.dead_executor import GitAtWork
 from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.execute import Front, Result, execute
 from nexus_mcp.run.git import GitFailed
@@ -86,7 +87,7 @@ def begin(typed: TypedRun) -> int:
         except RunBusy as busy:
             screen.line(inert(str(busy)), "bold red")
             return exits.BUSY
-        except (StateError, StorageError, PathRefused, GitFailed) as error:
+        except (StateError, StorageError, PathRefused, GitFailed, GitAtWork) as error:
             screen.line(f"The run stopped. {inert(full_disk(error) if _is_short(error) else str(error))}", "bold red")
             return exits.NEEDS_PERSON
 
@@ -111,7 +112,14 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
             result = await execute(run, front, signalled=lambda: signals.code is not None)
             screen.stop()
             _summary(screen, run, result)
-            return signals.code if signals.code is not None else EXIT_CODES[result.status]
+            return signals.code if signals.code is not None else _exit_code(result, options)
+
+
+def _exit_code(result: Result, options: Options) -> int:
+    """Return the exit code of a run; one that had to be merged, and could not, needs a person."""
+    if result.status == "completed" and result.merge_is_open and options.merge == "auto":
+        return exits.NEEDS_PERSON
+    return EXIT_CODES[result.status]
 
 
 def equip(run: Run, settings: dict[str, Any]) -> None:
