@@ -22,6 +22,7 @@ EXECUTOR_INDEX = "nexus-index"
 _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of a repository in the tree, as the index has it."""
 _LOCKS = ("index.lock", "HEAD.lock")
+_SPECIAL = re.compile(r"error: (.+): can only add regular files")
 _EMBEDDED = re.compile(r"adding embedded git repository: (.+)|'(.+)/' does not have a commit checked out")
 
 
@@ -74,6 +75,26 @@ def embedded(output: str) -> list[str]:
     """Return the folders that are repositories of their own, as `git add` names them."""
     found = (first or second for first, second in _EMBEDDED.findall(output))
     return list(dict.fromkeys(name.rstrip("/") for name in found))
+
+
+def special(output: str) -> list[str]:
+    """Return the path that `git add` could not read because it is a pipe, a socket or a device."""
+    return _SPECIAL.findall(output)
+
+
+def is_sparse(admin: str) -> bool:
+    """Return whether a worktree may have only some files: then git adds no others without an option."""
+    return os.path.lexists(os.path.join(admin, "info", "sparse-checkout"))
+
+
+def refusal_of_special(names: list[str]) -> str:
+    """Return what an agent has to do about files that git cannot store, "" without one."""
+    if not names:
+        return ""
+    return (
+        f"{', '.join(names[:20])}: a pipe, socket or device is in the place of a file, and git cannot store it. "
+        "Put the file back, or remove what is there."
+    )
 
 
 def refusal(folders: list[str]) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.run import events as ev
 from nexus_mcp.run import dead_executor, final_merge, report, routing, sandbox
+from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import measure_baseline
 from nexus_mcp.run.checkout_guard import UNSEEN, CheckoutChanged, changed_unseen
 from nexus_mcp.run.checks import CheckResult, environment, is_new, run_check

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,8 +20,11 @@ _OF_LOCK = (
     "Another git may be at work: wait for it, then go on. If none is, a git that was killed left the lock: "
     "move it out of the folder .git."
 )
+_READ_IN_TREE = frozenset((".gitignore", ".gitattributes", ".gitmodules"))
+SLOW_S = 5.0
+"""Seconds after which the executor looks why git takes so long."""
 LIMIT_S = 1800.0
-"""Seconds after which git is ended. It waits forever for a pipe that an attempt left as `.gitignore`, for example."""
+"""Seconds after which git is ended."""
 
 
 class GitFailed(NexusError):
@@ -76,6 +80,7 @@ class Git:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
+        watching = asyncio.create_task(self._watch(process))
         try:
             async with asyncio.timeout(LIMIT_S):
                 out, err = await process.communicate(stdin)
@@ -86,7 +91,20 @@ class Git:
             if isinstance(error, TimeoutError):
                 raise GitFailed(words, -signal.SIGKILL, f"it did not end within {LIMIT_S:.0f} seconds") from error
             raise
+        finally:
+            watching.cancel()
+        if watching.done() and not watching.cancelled() and (pipe := watching.result()):
+            raise GitFailed(words, -signal.SIGKILL, f"{pipe} is no plain file, and git would wait for it forever")
         return process.returncode or 0, out.decode(errors="surrogateescape"), err.decode(errors="replace")
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> str:
+        """End a git that takes long if it waits for a pipe, and return the path of that."""
+        await asyncio.sleep(SLOW_S)
+        pipe = await asyncio.to_thread(_pipe_in, self.folder)
+        if pipe:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        return pipe
 
     async def out(self, *words: str) -> str:
         """Return the output of `git WORDS` without its last newline. Raise GitFailed."""
@@ -96,6 +114,18 @@ class Git:
         """Return the paths that `git WORDS -z` prints. Raise GitFailed."""
         at = words.index("--") if "--" in words else len(words)
         return [name for name in (await self.run(*words[:at], "-z", *words[at:]))[1].split("\0") if name]
+
+
+def _pipe_in(folder: str) -> str:
+    """Return the path of a file of git's in a tree that is no plain file, "" if there is none."""
+    for where, folders, names in os.walk(folder):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in _READ_IN_TREE.intersection(names):
+            with suppress(OSError):
+                if stat.S_ISFIFO(os.lstat(path := os.path.join(where, name)).st_mode):
+                    return path
+    return ""
 
 
 def options(*, hooks: bool) -> list[str]:

@@ -112,6 +112,9 @@ class Repository:
         target, place = os.path.join(self.root, link), os.path.join(path, link)
         if os.path.lexists(place) or not os.path.exists(target):
             return
+        folder = os.path.join(os.path.realpath(os.path.dirname(place)), "")
+        if not folder.startswith(os.path.join(os.path.realpath(path), "")):
+            return  # the tree has a link that leads out of it
         os.makedirs(os.path.dirname(place), exist_ok=True)
         os.symlink(target, place)
 
@@ -136,8 +139,7 @@ class Repository:
         await collecting.hold_branch(Git(path), admin, self._own_branch(path))
         if collecting.may_have_repositories(admin):
             await collecting.forget_embedded(Git(path), f"refs/heads/{self.integration}")
-        inner = await self._add_all(Git(path), [*VERDICT_FILES, *links])
-        refused = collecting.refusal(inner)
+        refused = await self._add_all(Git(path), admin, [*VERDICT_FILES, *links])
         if not refused and collecting.may_have_repositories(admin):
             refused = await collecting.kept_inside(path, is_staged=True)
         if not hooks or not await has_commit_hooks(self.root):
@@ -147,24 +149,31 @@ class Repository:
         commit, output = await self._commit(git, message)
         return commit, output or refused
 
-    async def _add_all(self, git: Git, left_out: Sequence[str]) -> list[str]:
-        """Add everything to the index but the paths `left_out`, and return the folders that are repositories of their
-        own: they are left out, too. Raise GitFailed.
+    async def _add_all(self, git: Git, admin: str, left_out: Sequence[str]) -> str:
+        """Add everything to the index but the paths `left_out`, and return why something else is left out, too: a
+        folder that is a repository of its own, or a file that git cannot store. Raise GitFailed.
         """
         inner: list[str] = []
+        odd: list[str] = []
+        sparse = ("--sparse",) if collecting.is_sparse(admin) else ()
         while True:
             below = [f"{left_out_pathspec(name)}/**" for name in inner]
-            words = ("add", "--all", "--", ":/", *map(left_out_pathspec, left_out), *below)
+            out = map(left_out_pathspec, (*left_out, *odd))
+            words = ("add", "--all", *sparse, "--", ":/", *out, *below)
             code, _, output = await git.outputs(*words)
+            special = [name for name in collecting.special(output) if name not in odd]
             found = [name for name in collecting.embedded(output) if name not in inner]
-            if not found:
+            if not found and not special:
                 break
+            odd += special
+            if not found:
+                continue
             inner += found
             # The content of such a repository is not in its entry of the index.
             await git.run("rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", *found)
         if code:
             raise GitFailed(words, code, output)
-        return inner
+        return " ".join(filter(None, (collecting.refusal(inner), collecting.refusal_of_special(odd))))
 
     def _own_branch(self, path: str) -> str:
         """Return the ref of the branch of the attempt whose worktree is at `path`."""

@@ -44,8 +44,19 @@ def test_a_pipe_in_place_of_a_file_of_git_is_not_read(tmp_path: Path, place: str
     assert (ground.worktrees / ground.run_id / "1-1" / "f1").exists()
 
 
+@pytest.mark.parametrize("name", [".gitignore", "folder/.gitattributes"])
+def test_a_pipe_that_git_waits_for_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """git opens it and waits for a writer; the task is paused, and its work stays in its worktree."""
+    monkeypatch.setattr(run_git, "SLOW_S", 0.5)
+    ground = left(tmp_path, f"mkdir folder; touch folder/x; mkfifo {name}")
+    state = ground.run()
+    assert state.task(1).state == "paused"
+    assert f"{name} is no plain file" in state.task(1).reason
+    assert (ground.worktrees / ground.run_id / "1-1" / "f1").exists()
+
+
 def test_git_that_waits_forever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """git opens a pipe named .gitignore and waits for a writer; after its time the task is paused."""
+    """Whatever it waits for, after its time the task is paused."""
     monkeypatch.setattr(run_git, "LIMIT_S", 2.0)
     state = left(tmp_path, "mkfifo .gitignore").run()
     assert state.task(1).state == "paused"
