@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from nexus_mcp.catalog.capabilities import forbidden_tools
 from nexus_mcp.catalog.load import Catalog
-from nexus_mcp.run import routing
+from nexus_mcp.harness.session_mount import Mount
+from nexus_mcp.run import routing, sandbox
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.drivers import driver
 from nexus_mcp.run.drivers.definition import SessionRequest
@@ -17,12 +19,17 @@ from nexus_mcp.run.setup import ChooseModel, Options
 from nexus_mcp.run.stages import SESSIONS
 from nexus_mcp.state.tasks import COMPLETED
 
+_WORKTREE, _SCRATCH = "/WORKTREE", "/SCRATCH"
+"""Stand for the folders of an attempt."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskPreview:
     """The preview of one task. `wave` counts from 1; 0: it waits for a task outside of the run.
 
-    `sessions` is the largest number of sessions that work on it, those of reviewers included.
+    `command` is that of its first session, with the server, the hooks and the sandbox; `files` are those that the run
+    writes for it, `environ` the variables that it sets. `sessions` is the largest number of sessions that work on it,
+    those of reviewers included.
     """
 
     id: int
@@ -35,6 +42,8 @@ class TaskPreview:
     harness: str
     model: str
     command: list[str]
+    files: list[str]
+    environ: dict[str, str]
     checks: list[str]
     reviewers: list[str]
     sessions: int
@@ -52,6 +61,8 @@ def preview(
     models: Mapping[str, ChooseModel],
     *,
     has_tests: bool,
+    mount: Callable[[str, str, str], Mount],
+    root: str,
 ) -> list[TaskPreview]:
     """Return the tasks that the run would work on, in their order. Raise UsageError for an unknown harness."""
     order = {id_: number for number, wave in enumerate(waves(tasks), 1) for id_ in wave}
@@ -59,7 +70,17 @@ def preview(
         task for task in tasks if task["status"] != COMPLETED and (options.tasks is None or task["id"] in options.tasks)
     ]
     found = [
-        _of_task(task, order.get(task["id"], 0), config, options, catalog, models, has_tests=has_tests)
+        _of_task(
+            task,
+            order.get(task["id"], 0),
+            config,
+            options,
+            catalog,
+            models,
+            has_tests=has_tests,
+            mount=mount,
+            root=root,
+        )
         for task in chosen
     ]
     return sorted(found, key=lambda one: (one.wave or len(tasks) + 1, one.id))
@@ -74,6 +95,8 @@ def _of_task(  # noqa: PLR0917
     models: Mapping[str, ChooseModel],
     *,
     has_tests: bool,
+    mount: Callable[[str, str, str], Mount],
+    root: str,
 ) -> TaskPreview:
     agent = str(task.get("owner") or "")
     entry = catalog.agents.get(agent)
@@ -92,10 +115,16 @@ def _of_task(  # noqa: PLR0917
         role_text=f"(the text of {agent})" if entry else "",
         model=model,
         forbidden=tuple(name for name in forbidden_tools(catalog, agent, harness) if "*" not in name) if entry else (),
-        folder="WORKTREE",
-        scratch="SCRATCH",
+        folder=_WORKTREE,
+        scratch=_SCRATCH,
         session="SESSION-ID",
+        mount=mount(harness, _SCRATCH, root),
+        unsafe=config.unsafe,
+        max_cost_usd=config.max_cost_usd,
     )
+    command = driver(harness, config).command(request)
+    folders = {"git": os.path.join(root, ".git"), "admin": "GIT-FOLDER", "worktree": _WORKTREE}
+    words = sandbox.wrapped(command.words, config, root=root, **folders, writable=(_SCRATCH,))
     return TaskPreview(
         id=task["id"],
         title=str(task["title"]),
@@ -106,7 +135,9 @@ def _of_task(  # noqa: PLR0917
         tier=tier,
         harness=harness,
         model=model,
-        command=list(driver(harness, config).command(request).words),
+        command=list(words),
+        files=sorted(command.files),
+        environ=dict(command.environ),
         checks=[f"{name}: {command}" for name, command in config.active_checks().items()],
         reviewers=list(reviewers),
         sessions=rounds * (len(SESSIONS[chosen]) + 2 * len(reviewers)),

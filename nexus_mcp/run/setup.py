@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 CLIENT = "nexus-mcp run"
-_READS, _READ_AGAIN_S = 4, 0.05
-_NO_TASKS: dict[str, Any] = {"goal": "", "decisions": [], "tasks": []}
+UNREADABLE_S = 0.5
+"""Seconds for which a task list that cannot be read counts as one that is being saved."""
 MergeMode = Literal["ask", "auto", "never"]
 ChooseModel = Callable[[str, str], str]
 """A function that returns the model for (agent, tier)."""
@@ -77,6 +77,8 @@ class Run:
     redactor: Redactor = field(init=False)
     pool: Pool = field(init=False)
     state: RunRecord = field(init=False)
+    _known: dict[str, Any] | None = None
+    _unreadable_since: float = 0.0
 
     def __post_init__(self) -> None:
         self.redactor = Redactor(root=self.workspace.root, links=self.config.link)
@@ -94,13 +96,19 @@ class Run:
     def tasks(self) -> dict[str, Any]:
         """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError.
 
-        An editor that saves in place leaves half a file for a moment, so a file that cannot be read is read again.
+        An editor that saves in place leaves half a file for a moment: for UNREADABLE_S seconds the list that was read
+        before it counts.
         """
-        for _ in range(_READS - 1):
-            with suppress(StateError):
-                return self.store.tasks() or _NO_TASKS
-            time.sleep(_READ_AGAIN_S)
-        return self.store.tasks() or _NO_TASKS
+        try:
+            found = self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}
+        except StateError:
+            now = time.monotonic()
+            self._unreadable_since = self._unreadable_since or now
+            if self._known is None or now - self._unreadable_since > UNREADABLE_S:
+                raise
+            return copy.deepcopy(self._known)
+        self._known, self._unreadable_since = copy.deepcopy(found), 0.0
+        return found
 
     def task(self, id_: int) -> dict[str, Any] | None:
         """Return a task of tasks.json, None if it is gone."""

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.setup import UNREADABLE_S, Run
 from tests.run.runs import Ground, git
 from tests.run.test_command import WAIT_S, at_work, ready, until
 from tests.support import Json
@@ -113,3 +115,40 @@ def test_a_setting_of_a_newer_version_is_named(tmp_path: Path) -> None:
     code, _, err = ground.cli(*NEVER)
     assert code == 2
     assert "config.yml:2:3: run.future: this version of nexus-mcp has no such setting" in err
+
+
+def test_half_a_task_list_is_read_again_without_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor saves in place: until it is done the list from before counts, and no other task waits for that."""
+    ground = Ground(tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}]]})
+    path = ground.root / ".nexus/state/tasks.json"
+    now = [1000.0]
+
+    def look(run: Run) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr("nexus_mcp.run.setup.time.monotonic", lambda: now[0])
+            patched.setattr("nexus_mcp.run.setup.time.sleep", lambda _: pytest.fail("it waits"))
+            whole = run.tasks()
+            text = path.read_text()
+            path.write_text(text[: len(text) // 2])
+            assert run.tasks() == whole
+            run.tasks()["tasks"].clear()
+            assert run.tasks() == whole
+            now[0] += UNREADABLE_S + 0.1
+            with pytest.raises(StateError):
+                run.tasks()
+            path.write_text(text)
+            assert run.tasks() == whole
+
+    assert ground.run(before=look).task(1).state == "completed"
+
+
+def test_a_project_without_tasks_gets_a_list_of_its_own(tmp_path: Path) -> None:
+    """A caller that changes the empty list changes no other one."""
+    ground = Ground(tmp_path, ONE, {})
+
+    def look(run: Run) -> None:
+        (ground.root / ".nexus/state/tasks.json").unlink()
+        run.tasks()["tasks"].append({"id": 9})
+        assert run.tasks()["tasks"] == []
+
+    ground.run(before=look)

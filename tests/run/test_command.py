@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from nexus_mcp.harness import HARNESSES
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import log_entries
 from nexus_mcp.run.processes import is_alive
@@ -104,6 +105,18 @@ def test_dry_run_starts_nothing(tmp_path: Path) -> None:
     assert "fake_harness.py" in out
     assert json.loads(status.read_text())["run"]["dryRun"] is True
     assert not (ground.root / ".nexus/state/runs").exists()
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_dry_run_shows_the_server_and_the_hooks(tmp_path: Path, harness: str) -> None:
+    """The command line is the one that a session gets, with the files that the run writes for it."""
+    ground = ready(tmp_path)
+    (ground.root / ".nexus/config.yml").write_text(f"run: {{harness: {harness}, sandbox: bwrap}}\n")
+    code, out, err = ground.cli("--dry-run")
+    assert code == 0, err
+    assert "bwrap --bind" in out
+    assert f"serve --harness-id {harness}" in out.replace('", "', " ") or "--mcp-config /SCRATCH/mcp.json" in out
+    assert "nexus-mcp hook" in out or "--settings /SCRATCH/settings.json" in out or "opencode/nexus.js" in out
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.command_line import STATUS_FILE
-from nexus_mcp.cli.run.work import choices
+from nexus_mcp.cli.run.work import choices, mounted
 from nexus_mcp.program import shell_line
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import routing
@@ -33,6 +34,8 @@ def show(typed: TypedRun) -> int:
         typed.catalog,
         choices(typed.config, typed.catalog, typed.settings),
         has_tests=routing.has_tests(_files(typed.workspace.root), typed.config),
+        mount=partial(mounted, typed.catalog),
+        root=typed.workspace.root,
     )
     wave = -1
     for one in found:
@@ -42,6 +45,8 @@ def show(typed: TypedRun) -> int:
         _show(one)
     if not found:
         print("There is nothing to do.")
+    else:
+        print("\n/WORKTREE and /SCRATCH stand for the folders that an attempt gets.")
     sessions = sum(one.sessions for one in found)
     limit = typed.config.max_cost_usd
     money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
@@ -65,7 +70,10 @@ def _show(one: TaskPreview) -> None:
     model = f", model {inert(one.model)}" if one.model else ""
     print(f"  {one.id} {inert(one.title)}{after}")
     print(f"    {inert(one.agent) or 'plain session'}, {one.strategy}, tier {one.tier}, {one.harness}{model}")
-    print(f"    {shell_line(one.command)}")
+    variables = [f"{name}={value}" for name, value in one.environ.items()]
+    print(f"    {shell_line([*(('env', *variables) if variables else ()), *one.command])}")
+    if one.files:
+        print(f"    with the files {', '.join(map(inert, one.files))} (server and hooks of nexus-mcp)")
     checks = "; ".join(map(inert, one.checks)) or "none"
     print(f"    checks: {checks}    reviewers: {', '.join(map(inert, one.reviewers)) or 'none'}")
 
