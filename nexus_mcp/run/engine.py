@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.errors import NexusError
 from nexus_mcp.run import control, routing
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.attempts import Attempts
@@ -23,35 +23,16 @@ from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import TaskRecord
 from nexus_mcp.run.questions import Questions
 from nexus_mcp.run.ready import plan
-from nexus_mcp.run.run_folder import LogLost, write_file
+from nexus_mcp.run.run_folder import LogLost
 from nexus_mcp.run.setup import CLIENT, Run
-from nexus_mcp.run.status import milliseconds, status_file
-from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.run.status import milliseconds
 from nexus_mcp.state import times
 from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED, IN_PROGRESS, PENDING
-from nexus_mcp.store.run_files import STATUS
 from nexus_mcp.tools import task_update
 from nexus_mcp.tools.definition import ToolContext
 
 POLL_S = 0.2
-WRITE_POINTS = frozenset(
-    (
-        *(
-            "run_started",
-            "attempt_planned",
-            "phase",
-            "merged",
-            "question",
-            "answered",
-            "paused",
-            "resumed",
-            "run_ended",
-        ),
-        *("task_done", "task_failed", "task_paused", "task_blocked", "task_skipped", "task_retried", "cost_warning"),
-    )
-)
-"""Events after which the status file is written."""
 LIST_CLOSED = "The task list was closed while the run was at work."
 _REASON_SHOWN = 500
 _YES = ("yes", "y", "continue", "go on")
@@ -77,9 +58,7 @@ class LocalEngine:
         self._files = FilesOfTasks()
         self._is_over = False
         self._fault: BaseException | None = None
-        self.status_paths: list[StatusPath] = []
         self.more_files: Callable[[], Mapping[int, Sequence[str]]] = dict
-        run.listeners.append(self._listen)
         watch_children()
 
     async def work(self) -> ev.RunStatus:
@@ -407,18 +386,3 @@ class LocalEngine:
 
     def _is_chosen(self, id_: int) -> bool:
         return self.run.options.tasks is None or id_ in self.run.options.tasks
-
-    def _listen(self, event: ev.AnyEvent) -> None:
-        if event.type in WRITE_POINTS:
-            self.write_status()
-
-    def write_status(self) -> None:
-        """Write the present status to the status file of the run, and to each path that the user named."""
-        document = self.run.tasks()
-        tasks = [task for task in document["tasks"] if self._is_chosen(task["id"])]
-        made = status_file(self.run.state, tasks, self.run.config, times.stamp(time.time()), feature=document["goal"])
-        data = made.model_dump_json(indent=2).encode() + b"\n"
-        with suppress(StorageError):  # the log is the truth; the next event writes the status again
-            write_file(self.run.folder, STATUS, data, is_kept=False)
-        for path in self.status_paths:
-            path.write(data)

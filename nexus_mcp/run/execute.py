@@ -28,6 +28,7 @@ from nexus_mcp.run.registry import Registry
 from nexus_mcp.run.run_folder import HEADER, read_json
 from nexus_mcp.run.setup import CLIENT, Run
 from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.run.status_writer import StatusWriter
 from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.store.folder import Folder
@@ -84,24 +85,27 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
     run.listeners += [registry.take, leases.take]
     files = await run.repository.git.names("ls-files")
     engine = LocalEngine(run, has_tests=routing.has_tests(files, run.config))
-    engine.status_paths += front.status_paths
+    status = StatusWriter(run)
+    status.paths += front.status_paths
+    run.listeners.append(status.take)
     engine.more_files = leases.files
-    engine.write_status()
-    async with _beating(engine):
+    status.write()
+    async with _beating(status):
         try:
             return await _worked(run, front, state, engine, signalled)
         finally:
+            status.close()
             leases.write()
 
 
 @asynccontextmanager
-async def _beating(engine: LocalEngine) -> AsyncIterator[None]:
+async def _beating(status: StatusWriter) -> AsyncIterator[None]:
     """Write the status every HEARTBEAT_S within the block: a reader sees that the executor is alive."""
 
     async def beat() -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
-            engine.write_status()
+            status.write()
 
     beating = asyncio.create_task(beat())
     try:

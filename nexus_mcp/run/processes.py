@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Self
 
@@ -22,16 +22,18 @@ MAX_LINE = 16 << 20
 _CHUNK = 1 << 16
 _LOOK_S = 0.5
 _EARLY_S = 0.5
-# The shell reads one line from descriptor 3, closes it and becomes the command; without the line it exits.
-_GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; exec "$@"'
+# The shell reads one line from stdin and becomes the command, which gets the rest; without the line it exits. A shell
+# reads byte by byte, so nothing of the rest is lost. A descriptor of its own for the gate would cost a fork of the
+# executor with all its memory: only then can a function give the descriptor a number that a shell can name.
+_GATE = 'IFS= read -r go || exit 125; exec "$@"'
 
 
 class Started:
     """A process of an attempt, in a session and process group of its own. `release` lets it begin."""
 
-    def __init__(self, process: asyncio.subprocess.Process, gate: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._gate = gate
+        self._is_waiting = True
         self.pid = process.pid
         try:
             self.create_time = psutil.Process(process.pid).create_time()
@@ -43,34 +45,23 @@ class Started:
     @classmethod
     async def start(cls, words: Sequence[str], folder: str, environ: Mapping[str, str]) -> Self:
         """Start `words` in `folder`, waiting at the gate. Raise OSError."""
-        read, write = os.pipe()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *("/bin/sh", "-c", _GATE, "nexus-gate", *words),
-                cwd=folder,
-                env=dict(environ),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                limit=_CHUNK,
-                start_new_session=True,
-                pass_fds=(3,),
-                preexec_fn=_as_third(read),
-            )
-        except BaseException:
-            os.close(write)
-            raise
-        finally:
-            os.close(read)
-        return cls(process, write)
+        process = await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-c", _GATE, "nexus-gate", *words),
+            cwd=folder,
+            env=dict(environ),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=_CHUNK,
+            start_new_session=True,
+        )
+        return cls(process)
 
     def release(self) -> None:
         """Let the process begin: its start is in the log."""
-        if self._gate >= 0:
-            with suppress(OSError):
-                os.write(self._gate, b"\n")
-            os.close(self._gate)
-            self._gate = -1
+        assert self._process.stdin is not None
+        self._is_waiting = False
+        self._process.stdin.write(b"\n")
 
     async def feed(self, data: bytes) -> None:
         """Write `data` to stdin, and close it. A process that does not read it is no fault."""
@@ -128,9 +119,8 @@ class Started:
 
     def _close_gate(self) -> None:
         """Close the gate: a process that still waits there ends."""
-        if self._gate >= 0:
-            os.close(self._gate)
-            self._gate = -1
+        if self._is_waiting and self._process.stdin is not None:
+            self._process.stdin.close()
 
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
@@ -156,15 +146,6 @@ def _began(process: psutil.Process) -> float:
         return process.create_time() if process.status() != psutil.STATUS_ZOMBIE else 0.0
     except psutil.Error:
         return 0.0
-
-
-def _as_third(read: int) -> Callable[[], None]:
-    """Return a function that the child calls before the command: descriptor 3 becomes the gate."""
-
-    def prepare() -> None:
-        os.dup2(read, 3)
-
-    return prepare
 
 
 def _signal(group: int, number: signal.Signals) -> None:

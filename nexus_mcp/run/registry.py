@@ -17,6 +17,7 @@ from nexus_mcp.run.setup import Run
 from nexus_mcp.store.folder import Folder
 
 NAME = "processes.json"
+_LIMIT = 16 << 20
 
 
 class Registry:
@@ -60,15 +61,16 @@ class Registry:
 
     def _write(self, kept: list[dict[str, Any]]) -> None:
         self._rows = kept
-        write_json(self._state, NAME, kept)
+        # Not synced: the file is for a killed executor. After a power cut no process is left that it could name.
+        write_json(self._state, NAME, kept, is_kept=False)
 
 
 def rows(state: Folder) -> list[dict[str, Any]]:
-    """Return the rows of the file; [] without a file.
+    """Return the rows of the file; [] without a file, or with one that a power cut left empty.
 
     Raise StateError for a corrupt file, because an orphan could otherwise go on unseen; PathRefused, StorageError.
     """
-    if not state.check_plain(NAME):
+    if not (state.read(NAME, _LIMIT) or b"").strip(b"\0"):
         return []
     value = read_json(state, NAME)
     if not isinstance(value, list) or not all(isinstance(row, dict) and _is_whole(row) for row in value):

@@ -35,9 +35,10 @@ def markdown(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.Any
     lines = [f"# {state.run}", "", *_summary(state, document), ""]
     lines += ["| Task | State | Agent | Attempts | Why |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in _rows(state, document)]
+    steps = _timelines(log)
     for record in _worked(state):
         lines += ["", f"## Task {record.id}: {_text(_title(document, record.id))}", ""]
-        lines += [f"- {_text(line)}" for line in _timeline(record.id, log)]
+        lines += [f"- {_text(line)}" for line in steps.get(record.id, ())]
     lines += ["", "## What is left", "", *[f"- {line}" for line in _left(state, document, merge)]]
     return "\n".join(lines) + "\n"
 
@@ -55,9 +56,10 @@ def html(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.AnyEven
         *(f"<p>{escape(inert(line))}</p>" for line in _summary(state, document) if line),
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
     ]
+    timelines = _timelines(log)
     for record in _worked(state):
         title = escape(inert(_title(document, record.id)))
-        steps = "".join(f"<li>{escape(line)}</li>" for line in _timeline(record.id, log))
+        steps = "".join(f"<li>{escape(line)}</li>" for line in timelines.get(record.id, ()))
         parts.append(f"<details><summary>Task {record.id}: {title}</summary><ol>{steps}</ol></details>")
     left = "".join(f"<li>{escape(line.replace('`', ''))}</li>" for line in _left(state, document, merge))
     return "".join((*parts, f"<h2>What is left</h2><ul>{left}</ul></body></html>\n"))
@@ -120,13 +122,13 @@ def _worked(state: RunRecord) -> list[TaskRecord]:
     return [state.tasks[id_] for id_ in sorted(state.tasks) if state.tasks[id_].attempts]
 
 
-def _timeline(task: int, log: Iterable[ev.AnyEvent]) -> list[str]:
-    """Return a line for each event of a task that a person wants to see."""
-    return [
-        f"{event.at[11:19]} {log_entries.message(event)}"
-        for event in log
-        if event.task == task and log_entries.level(event) != "debug"
-    ]
+def _timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
+    """Return for each task a line for each of its events that a person wants to see."""
+    found: dict[int, list[str]] = {}
+    for event in log:
+        if event.task is not None and log_entries.level(event) != "debug":
+            found.setdefault(event.task, []).append(f"{event.at[11:19]} {log_entries.message(event)}")
+    return found
 
 
 def _left(state: RunRecord, document: Mapping[str, Any], merge: str) -> list[str]:

@@ -15,15 +15,16 @@ from nexus_mcp import schemas
 from nexus_mcp.catalog.load import load
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import execute as execute_module
+from nexus_mcp.run import status_writer
 from nexus_mcp.run.begin import begun
 from nexus_mcp.run.config import RunConfig
-from nexus_mcp.run.engine import WRITE_POINTS, LocalEngine
 from nexus_mcp.run.execute import Front, execute
 from nexus_mcp.run.projection import RunRecord, apply, project
 from nexus_mcp.run.run_folder import read_json
 from nexus_mcp.run.setup import Options, Run
 from nexus_mcp.run.status import Status, status_file
 from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.run.status_writer import WRITE_POINTS, StatusWriter
 from nexus_mcp.store.run_files import STATUS
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
@@ -100,8 +101,9 @@ def test_pending_is_what_is_left() -> None:
         assert found["pending"] == found["total"] - others
 
 
-def test_the_file_is_written_at_each_point(tmp_path: Path) -> None:
+def test_the_file_is_written_at_each_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start of the attempt, each phase, the merge and the end of a task are seen in it when the next event comes."""
+    monkeypatch.setattr(status_writer, "WAIT_S", 0.0)
     ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"write": "a", "text": "1"}]]})
     seen: list[tuple[str, str]] = []
 
@@ -111,12 +113,7 @@ def test_the_file_is_written_at_each_point(tmp_path: Path) -> None:
             current = json.loads(path.read_text())["current"] if path.exists() else None
             seen.append((event.type, current["phase"] if current else "none"))
 
-        def add(event: ev.AnyEvent) -> None:  # after the engine's own listener, which is added when it is made
-            if look not in run.listeners:
-                run.listeners.append(look)
-                look(event)
-
-        run.listeners.append(add)
+        run.listeners += [StatusWriter(run).take, look]
 
     ground.run(before=listen)
     phases = [phase for kind, phase in seen if kind == "phase"]
@@ -149,10 +146,11 @@ def stored(run: Run) -> dict[str, Any] | None:
     return value
 
 
-def test_the_file_follows_each_write_point(tmp_path: Path) -> None:
+def test_the_file_follows_each_write_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At its start, each attempt, phase, merge, pause and end of a task, and its end the file has the state of the log
     by then; a command beside the run never finds the one before.
     """
+    monkeypatch.setattr(status_writer, "WAIT_S", 0.0)
     script = {"1": [[{"write": "a", "text": "1"}]], "2": [[{"exit": 3}]], "3": [[]]}
     rows = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}, {"id": 3, "title": "Three", "acceptance": "A file."}]
     ground = Ground(tmp_path, rows, script)
@@ -182,22 +180,69 @@ def test_the_file_follows_each_write_point(tmp_path: Path) -> None:
     assert (last["run"]["status"], last["current"], last["progress"]["pending"]) == ("failed", None, 0)
 
 
+def test_phases_in_a_moment_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the wait is, what a person has to see and the end are written at once; phases are not."""
+    monkeypatch.setattr(status_writer, "WAIT_S", 1e6)
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}], {"2": [[{"exit": 3}]]})
+    late: set[str] = set()
+    written: list[str] = []
+    real = StatusWriter.write
+
+    def write(self: StatusWriter) -> None:
+        written.append(self._run.log.events[-1].type)
+        real(self)
+
+    def listen(run: Run) -> Callable[[ev.AnyEvent], object]:
+        def look(_: ev.AnyEvent) -> None:
+            last = run.log.events[-2]
+            if last.type in WRITE_POINTS and (stored(run) or {})["progress"]["failed"] < _failed(run):
+                late.add(last.type)
+
+        return look
+
+    monkeypatch.setattr(StatusWriter, "write", write)
+    assert asyncio.run(executed(ground, listen)) == "failed"
+    ground.find_run()
+    assert late == set()
+    assert "phase" not in written[1:]
+    assert written[-1] == "run_ended"
+    last = json.loads((ground.root / ".nexus/state/runs" / ground.run_id / STATUS).read_text())
+    assert (last["run"]["status"], last["progress"]["failed"]) == ("failed", 1)
+
+
+def test_a_phase_that_waited_is_written_without_another_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session goes on only after the file shows its phase."""
+    monkeypatch.setattr(status_writer, "WAIT_S", 0.01)
+    monkeypatch.setattr(execute_module, "HEARTBEAT_S", 1e6)
+    wait = 'until grep -q \'"implement"\' "$STATUS"; do sleep 0.01; done'
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"run": wait}, {"write": "a", "text": "1"}]]})
+    monkeypatch.setenv("STATUS", str(tmp_path / "status.json"))
+    path = StatusPath(str(tmp_path / "status.json"))
+    assert asyncio.run(executed(ground, lambda _: lambda _: None, status_paths=[path])) == "completed"
+
+
+def _failed(run: Run) -> int:
+    events = run.log.events[:-1]
+    return sum(event.type == "task_failed" for event in events)
+
+
 def test_the_heart_beats_while_a_session_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two events the file is written again, and only its times change."""
     monkeypatch.setattr(execute_module, "HEARTBEAT_S", 0.01)
     wait = "while ! test -e ../go; do sleep 0.01; done"
     ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"run": wait}, {"write": "a", "text": "1"}]]})
     beats: list[dict[str, Any]] = []
-    real = LocalEngine.write_status
+    real = StatusWriter.write
 
-    def write_status(self: LocalEngine) -> None:
-        before, seq = stored(self.run), len(self.run.log.events)
+    def write(self: StatusWriter) -> None:
+        run = self._run
+        before, seq = stored(run), len(run.log.events)
         real(self)
-        if before is not None and self.run.log.events[-1].type == "session" and seq == len(self.run.log.events):
-            beats.extend((before, stored(self.run) or {}))
-            (ground.worktrees / self.run.state.run / "go").write_text("")
+        if before is not None and run.log.events[-1].type == "session" and seq == len(run.log.events):
+            beats.extend((before, stored(run) or {}))
+            (ground.worktrees / run.state.run / "go").write_text("")
 
-    monkeypatch.setattr(LocalEngine, "write_status", write_status)
+    monkeypatch.setattr(StatusWriter, "write", write)
     assert asyncio.run(executed(ground, lambda _: lambda _: None)) == "completed"
     assert len(beats) > 1
     assert facts(beats[-2]) == facts(beats[-1])

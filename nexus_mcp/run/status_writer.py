@@ -1,0 +1,75 @@
+"""Write the status file of a run after events that change it.
+
+With many short sessions at work, to write the file at each of their phases would take longer than the sessions. So
+events that only say how far a task is may wait for a moment, and are written together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+
+from nexus_mcp.errors import StorageError
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.run_folder import write_file
+from nexus_mcp.run.setup import Run
+from nexus_mcp.run.status import status_file
+from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.state import times
+from nexus_mcp.store.run_files import STATUS
+
+WAIT_S = 0.2
+"""Seconds in which the file is written at most once for events of `_PROGRESS`."""
+_PROGRESS = frozenset(("attempt_planned", "phase", "merged", "task_done"))
+_AT_ONCE = frozenset(
+    (
+        *("run_started", "question", "answered", "paused", "resumed", "run_ended", "task_failed", "task_paused"),
+        *("task_blocked", "task_skipped", "task_retried", "cost_warning"),
+    )
+)
+WRITE_POINTS = _PROGRESS | _AT_ONCE
+"""Events after which the status file is written."""
+
+
+class StatusWriter:
+    """The status file in the folder of a run, and a copy at each path that the user named, as a listener of events."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._written = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+        self.paths: list[StatusPath] = []
+
+    def take(self, event: ev.AnyEvent) -> None:
+        """Write the file if the event is one of WRITE_POINTS: at once, or within WAIT_S seconds after the last write.
+
+        A write within WAIT_S is only put off for events of `_PROGRESS`.
+        """
+        if event.type not in WRITE_POINTS:
+            return
+        left = self._written + WAIT_S - time.monotonic()
+        if event.type in _AT_ONCE or left <= 0:
+            self.write()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(left, self.write)
+
+    def write(self) -> None:
+        """Write the present status now."""
+        self.close()
+        run, chosen = self._run, self._run.options.tasks
+        document = run.tasks()
+        tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
+        made = status_file(run.state, tasks, run.config, times.stamp(time.time()), feature=document["goal"])
+        data = made.model_dump_json(indent=2).encode() + b"\n"
+        with suppress(StorageError):  # the log is the truth; the next event writes the status again
+            write_file(run.folder, STATUS, data, is_kept=False)
+        for path in self.paths:
+            path.write(data)
+        self._written = time.monotonic()
+
+    def close(self) -> None:
+        """Drop a write that was put off."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
