@@ -19,6 +19,8 @@ from nexus_mcp.packaged import data_path
 
 BOUND = " at most "
 """Text that every message about an exceeded bound contains."""
+EXAMPLES = "examples"
+"""The folder of the packaged suite that has examples of servers, and no fixtures."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]
     base = data_path("conformance")
     for path in paths or (base,):
         if os.path.isdir(path):
-            files = _below(path)
+            files = _below(path, "" if paths else os.path.join(base, EXAMPLES))
             if not files:
                 faults.append(f"{path}: is a folder without fixtures (*.json files)")
         elif os.path.exists(path):
@@ -123,9 +125,13 @@ def _files(paths: Sequence[str], faults: list[str]) -> Iterator[tuple[str, str]]
                 yield (file if paths else os.path.relpath(file, base)), file
 
 
-def _below(folder: str) -> list[str]:
-    names = (os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
-    return sorted(name for name in names if name.endswith(".json"))
+def _below(folder: str, besides: str) -> list[str]:
+    """Return the *.json files below `folder`, without those below `besides`."""
+    found = []
+    for at, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(at, name) != besides]
+        found += [os.path.join(at, name) for name in names if name.endswith(".json")]
+    return sorted(found)
 
 
 def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:

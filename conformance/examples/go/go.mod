@@ -1,0 +1,3 @@
+module nexus-example
+
+go 1.19
