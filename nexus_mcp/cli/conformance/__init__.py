@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.cli.conformance import compare, explain, fixtures, run
+from nexus_mcp.cli.conformance import compare, explain, fixtures, new, run
 from nexus_mcp.cli.options import Group
 
 COMMAND = Group(
@@ -13,6 +13,7 @@ COMMAND = Group(
     {
         "run": lambda: run.COMMAND,
         "compare": lambda: compare.COMMAND,
+        "new": lambda: new.COMMAND,
         "explain": lambda: explain.COMMAND,
         "coverage": lambda: fixtures.COVERAGE,
         "lint": lambda: fixtures.LINT,
