@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -19,6 +19,7 @@ help:
 	@echo "make site          build the documentation as a site into site/"
 	@echo "make catalog       rewrite assets/catalog.json from the agents, skills and vocabulary"
 	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk (4 minutes)"
+	@echo "make examples      build and judge the examples of servers, by their CI job and our action (1 minute, npm, go)"
 	@echo "make miniatures    check that each fixture catches a deliberately wrong server (10 minutes)"
 	@echo "make catchers      record what each new fixture catches: a miniature or a mutant (seconds for each)"
 	@echo "make mutants       check that the fixtures catch small changes of our tools and events (40 minutes)"
@@ -75,6 +76,10 @@ docs: bench-env
 
 conformance: env
 	@.ci/conformance $(BIN)
+
+# What `conformance new` writes, built and judged in empty folders. Packages come from npm and PyPI.
+examples: env
+	$(BIN)/python -m tests.examples
 
 # What is caught, and by what; caught_by.json is what `make test` holds against it.
 miniatures: env

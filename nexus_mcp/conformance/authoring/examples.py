@@ -87,7 +87,8 @@ def write_example(language: str, folder: str, source: str) -> str:
     elif source:
         installed = source
     # A JSON text is a YAML text, too, whatever is in it.
-    shown = installed if re.fullmatch(r"[\w./+:@-]+", installed) else json.dumps(installed)
+    is_plain = re.fullmatch(r"(\./|(git\+)?https://)[\w./+@-]+", installed, re.ASCII)
+    shown = installed if is_plain else json.dumps(installed)
     files[WORKFLOW] = files[WORKFLOW].replace(SOURCE.encode(), shown.encode())
     if there := [path for path in files if os.path.lexists(os.path.join(folder, path))]:
         raise HarnessFault([f"{os.path.join(folder, path)} is already there." for path in there], next_step=_ELSEWHERE)
