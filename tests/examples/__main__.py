@@ -1,7 +1,8 @@
 """Build and judge the examples of servers, as their authors would: `python -m tests.examples`.
 
 In an empty folder each is written by `conformance new`, and the steps of its workflow are run with the wheel of this
-checkout. For TypeScript the workflow is the one of docs/conformance.md, and the action is run beside it.
+checkout. For TypeScript the workflow is the one of docs/conformance.md, and the action is run beside it, with the suite
+that the workflow has installed: to install it anew would take a fifth of the time.
 
 Exit code 0: all passed; 1: one failed; 3: all that ran passed, and the last lines say what did not run.
 """
@@ -66,7 +67,7 @@ def main() -> int:
                     raise fault
                 print(f"{EXAMPLES[job.language].language}: {judge(job)}", flush=True)
                 if job.language == "typescript":
-                    print(f"The action, TypeScript: {use_action(job, work, wheel)}")
+                    print(f"The action, TypeScript: {use_action(job, work)}")
                     print(f"actionlint: {lint(work)} workflows have no fault", flush=True)
         except Failed as error:
             failed = True
@@ -131,12 +132,13 @@ def judge(job: Job) -> str:
     return verdict(done)
 
 
-def use_action(job: Job, work: Path, wheel: Path) -> str:
+def use_action(job: Job, work: Path) -> str:
     """Run the action as docs/conformance.md uses it, on the server that the job has built."""
     (step,) = yaml.safe_load(block("      - uses: OWNER/nexus-mcp"))
     files = {name: work / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     variables = {**FASTER, "RUNNER_TEMP": str(work), **{name: str(path) for name, path in files.items()}}
-    done = passed(run_steps(action_steps({**step["with"], "package": str(wheel)}), job.project, variables))
+    judging = [one for one in action_steps(step["with"]) if one.get("id") == "run"]
+    done = passed(run_steps(judging, job.project, variables))
     if files["GITHUB_OUTPUT"].read_text() != "exit-code=0\n":
         raise Failed("the action does not say that the run passed")
     if f"\n    {PASSED}" not in files["GITHUB_STEP_SUMMARY"].read_text():

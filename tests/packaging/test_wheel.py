@@ -27,7 +27,8 @@ from nexus_mcp.packaged import data_path
 sizes = {{}}
 for part in {DATA!r}:
     for folder, _, names in os.walk(data_path(part)):
-        for name in names:
+        # pip compiles the example in Python, too.
+        for name in names if os.path.basename(folder) != "__pycache__" else ():
             with open(os.path.join(folder, name), "rb") as file:
                 sizes[os.path.relpath(file.name, data_path())] = len(file.read())
 print(json.dumps({{"package": nexus_mcp.__file__, "sizes": sizes}}))

@@ -8,6 +8,7 @@ from __future__ import annotations
 SUITE = "judges a server for seconds or minutes: tests/conformance and make conformance run the suite"
 CLIENT = "is a command of the client, which comes from npm: make e2e installs and runs it"
 MAKE = "is a target of this project: tests/test_docs.py looks it up in the Makefile, .ci/run runs it"
+EXAMPLE = "is a line about a new server: tests/examples writes it, make examples builds and judges it"
 INSTALL = "downloads packages: .ci/check-wheel and .ci/check-tools install into an empty environment"
 
 NOT_RUN = {
@@ -20,6 +21,12 @@ NOT_RUN = {
     "python3 -m venv ~/.local/share/nexus-mcp": INSTALL,
     "ln -s ~/.local/share/nexus-mcp/bin/nexus-mcp ~/.local/bin/": INSTALL,
     "pip install 'nexus-mcp[graph]'": INSTALL,
+    "nexus-mcp conformance new": EXAMPLE,
+    "cd my-server": EXAMPLE,
+    "git init": EXAMPLE,
+    "git add .": EXAMPLE,
+    'git commit -m "Begin a Nexus server"': EXAMPLE,
+    "podman ": "needs a container engine: tests/examples holds the Containerfile against the checkout",
     "chgrp -R team PROJECT": "needs a group called team",
     "nexus-mcp conformance run": SUITE,
     "nexus-mcp conformance compare": SUITE,
