@@ -41,9 +41,12 @@ env:
 demo: env
 	@$(BIN)/nexus-mcp demo
 
+# The types are checked beside the tests, for mypy uses one core only; what it found is printed at the end.
 # -k: a fault in the layout does not hide one in a test; any of them fails the whole.
 test: env
-	@$(MAKE) --no-print-directory --keep-going lint types pytest
+	@found=$$(mktemp) && { $(MAKE) --no-print-directory types >"$$found" 2>&1 & types=$$!; \
+	$(MAKE) --no-print-directory --keep-going lint pytest; code=$$?; \
+	wait $$types || code=1; cat "$$found"; rm -f "$$found"; exit $$code; }
 
 # A process for each core: the tests share nothing, and most of them wait for a disk.
 pytest: env
