@@ -31,11 +31,21 @@ class NotMeasurable(Exception):
 
 
 class Connection:
-    """A server as a child process. `begun` is the moment just before it was spawned."""
+    """A server as a child process. `begun` is the moment just before it was spawned.
 
-    def __init__(self, command: Sequence[str], project: str | Path, extra: Mapping[str, str] | None = None) -> None:
+    A line of more than `small` bytes counts as the answer without being parsed.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        project: str | Path,
+        extra: Mapping[str, str] | None = None,
+        stderr: int = subprocess.DEVNULL,
+    ) -> None:
         environment = {**os.environ, "NEXUS_PROJECT_ROOT": str(project), "PYTHONPATH": str(ROOT), **(extra or {})}
         self.name = " ".join(command)
+        self.small = _SMALL
         self._rest = b""
         self._number = 0
         self.begun = time.perf_counter()
@@ -45,7 +55,7 @@ class Connection:
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             bufsize=0,
         )
         assert self.child.stdin is not None
@@ -74,7 +84,7 @@ class Connection:
         while True:
             line = self._read_line()
             milliseconds = (time.perf_counter() - begun) * 1000
-            if len(line) > _SMALL or json.loads(line).get("id") == self._number:
+            if len(line) > self.small or json.loads(line).get("id") == self._number:
                 return milliseconds, line
 
     def request(self, method: str, params: Mapping[str, Any]) -> bytes:
