@@ -142,7 +142,8 @@ def _collected(event: ev.Collected) -> str:
         return f"a commit hook refused the work: {_short(event.refused)}"
     names = ", ".join(event.files[:5])
     more = f" and {len(event.files) - 5} more" if len(event.files) > 5 else ""
-    return f"{len(event.files)} files changed: {_short(names)}{more}" if event.files else "no file changed"
+    number = f"{len(event.files)} file{'s' * (len(event.files) != 1)}"
+    return f"{number} changed: {_short(names)}{more}" if event.files else "no file changed"
 
 
 def _check(event: ev.Check) -> str:

@@ -15,7 +15,7 @@ from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.run import sandbox
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig
-from nexus_mcp.run.drivers import driver
+from nexus_mcp.run.drivers import DRIVERS, driver
 from nexus_mcp.run.environment_faults import check_fault
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.ready import waves
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
 TierOfItem = Literal["blocker", "warning"]
+NO_TASKS = "there is nothing to do: type [plan] in a session of your agent, or let it call task_add"
 _DISK_PER_JOB = 1 << 30
 _MOST_CLAUSES = 6
 _MOST_CHARACTERS = 2000
@@ -154,7 +155,7 @@ def _of_tasks(subject: Subject) -> Iterator[Item]:
     unknown = [id_ for id_ in subject.chosen or () if id_ not in ids]
     mine = [task for task in rows if subject.chosen is None or task["id"] in subject.chosen]
     left = [task for task in mine if task["status"] != COMPLETED]
-    nothing = "there is nothing to do: add tasks first, with a plan or by task_add"
+    nothing = NO_TASKS
     found = f"{len(left)} of {len(mine)} tasks are left" if left else nothing
     yield _item(
         "tasks", bool(left) and not unknown, found, f"there is no task {_list(unknown)}" if unknown else nothing
@@ -192,16 +193,26 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
         except UsageError as error:
             yield _bad(f"harness {name}", str(error))
             continue
-        yield _item(f"harness {name}", not probe.problem, f"{probe.path} {probe.version}".strip(), probe.problem)
-        if not probe.problem:
-            login = driver(name, config).login(probe.path)
-            tier: TierOfItem = "blocker" if login.is_needed else "warning"
-            yield Item(f"login of {name}", tier, login.found is not False, login.words)
+        if probe.problem:
+            yield _bad(f"harness {name}", f"{probe.problem}: {_other_harness(name, config)}")
+            continue
+        yield Item(f"harness {name}", "blocker", passed=True, message=f"{probe.path} {probe.version}".strip())
+        login = driver(name, config).login(probe.path)
+        tier: TierOfItem = "blocker" if login.is_needed else "warning"
+        yield Item(f"login of {name}", tier, login.found is not False, login.words)
         if config.max_cost_usd is not None:
             priced = probe.has_cost or bool(config.prices)
             advice = f"{name} reports no cost: set run.prices, or a limit of {config.max_cost_usd:g} USD cannot hold"
             yield _item(f"cost of {name}", priced, "its cost is known", advice, "warning")
         yield from _installation(subject.root, name)
+
+
+def _other_harness(name: str, config: RunConfig) -> str:
+    """Return what to do about a harness that cannot be started."""
+    others = [one for one in (*DRIVERS, *config.drivers) if one != name]
+    here = [one for one in others if not driver(one, config).probe().problem]
+    instead = f"such as {here[0]}, which is here" if here else f"one of {', '.join(others)}"
+    return f"install it, or name another harness in run.harness, {instead}"
 
 
 def _installation(root: str, name: str) -> Iterator[Item]:

@@ -232,6 +232,7 @@ class _Following:
         self._transcript = Transcript(
             *(place.folder, place.request, place.driver.id, place.task, place.project, place.redactor)
         )
+        self._is_text = place.driver.format == "text"
         self._written = 0
         self._last_event = self._last_line = time.monotonic()
         self._tools_open = 0
@@ -303,7 +304,9 @@ class _Following:
                     result.session = output.text
                     self._emit(ev.Session(id=output.text))
             case "text" | "result":
-                result.last_message = output.text[-_MESSAGE_LIMIT:] or result.last_message
+                # In the format `text` each line is an output of its own, and all of them are the message.
+                text = f"{result.last_message}\n{output.text}" if self._is_text and result.last_message else output.text
+                result.last_message = text[-_MESSAGE_LIMIT:] or result.last_message
             case "tool_start":
                 self._tools_open += 1
                 self._tool(output)

@@ -165,7 +165,7 @@ def status_file(
         iterations=sum(len(record.attempts) for record in records.values()),
         updatedAt=now,
         lastHeartbeat=now,
-        durationMs=milliseconds(state.started_at, now),
+        durationMs=milliseconds(state.started_at, now if state.ended is None else state.updated_at),
     )
 
 

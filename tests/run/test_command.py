@@ -406,3 +406,34 @@ def test_a_ref_that_cannot_be_read_pauses_the_run(tmp_path: Path) -> None:
     assert code == 3
     assert "refs/tags/pipe" in out
     assert not any(event.type == "merged" for event in ground.log())
+
+
+TEXT_AGENT = """
+import os, pathlib, sys
+if os.environ["NEXUS_AGENT"] == "tester":
+    print("VERDICT: pass\\naccept")
+elif pathlib.Path(sys.argv[1]).exists():
+    pathlib.Path("colour").write_text("blue")
+else:
+    pathlib.Path(sys.argv[1]).touch()
+    print("I looked around.\\nSTATUS: blocked\\nWhich colour,\\nblue or red?")
+print("DONE")
+"""
+
+
+def test_an_agent_that_prints_text_asks_in_several_lines(tmp_path: Path) -> None:
+    """All lines are its last message, but not the one that only says that it is done."""
+    ground = Ground(tmp_path, [{"id": 1, "title": "One", "owner": "engineer", "acceptance": "a"}], {})
+    (tmp_path / "agent.py").write_text(TEXT_AGENT)
+    mine = {"command": [sys.executable, str(tmp_path / "agent.py"), str(tmp_path / "asked")], "done": "^DONE$"}
+    ground.configure(harness="mine", drivers={"mine": mine}, review={"do": ["tester"]})
+    assert ground.cli("--trust", "--merge", "never")[0] == 3
+    (question,) = ground.state().open_questions()
+    assert question.summary.endswith("Which colour,\nblue or red?")
+    assert "Which colour, blue or red?" in ground.cli("status")[1]
+    assert ground.cli("answer", "q1", "Blue")[0] == 0
+    code, out, err = ground.cli("--merge", "never")
+    assert code == 0, out + err
+    assert ground.tree()["colour"] == "blue"
+    assert "task 1: completed, attempt" in ground.cli("status")[1]
+    assert ground.cli("unlock")[1] == "The lock is free, and no dead executor left a lease or a process.\n"

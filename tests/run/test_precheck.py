@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,20 @@ def test_a_missing_login_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (claude.passed, claude.tier) == (False, "blocker")
     assert "type claude auth login" in claude.message
     assert (opencode.passed, opencode.tier) == (False, "warning")
+
+
+def test_a_harness_that_is_not_installed_has_a_next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the harnesses that the run knows, and says nothing about the cost of one that is not there."""
+    ground = Ground(tmp_path, [{"id": 1, "title": "One", "acceptance": "a"}], {})
+    ground.configure(harness="codex", max_cost_usd=1.0)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for program in ("git", "sh"):
+        (folder / program).symlink_to(shutil.which(program) or "")
+    monkeypatch.setenv("PATH", str(folder))
+    code, out, _ = ground.cli("precheck")
+    assert code == 5
+    assert "codex is not in PATH: install it, or name another harness in run.harness, one of claude-code" in out or (
+        "codex is not in PATH: install it, or name another harness in run.harness, such as fake, which is here" in out
+    )
+    assert "cost of codex" not in out

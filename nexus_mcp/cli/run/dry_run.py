@@ -14,6 +14,7 @@ from nexus_mcp.program import shell_line
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import routing
 from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.precheck import NO_TASKS
 from nexus_mcp.run.preview import TaskPreview, preview
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.status import status_file
@@ -22,6 +23,7 @@ from nexus_mcp.state import times
 
 if TYPE_CHECKING:
     from nexus_mcp.cli.run.typed_run import TypedRun
+    from nexus_mcp.run.config import RunConfig
 
 
 def show(typed: TypedRun) -> int:
@@ -43,14 +45,10 @@ def show(typed: TypedRun) -> int:
             wave = one.wave
             print(f"\nWave {wave}" if wave else "\nWaits for tasks that are not part of this run")
         _show(one)
-    if not found:
-        print("There is nothing to do.")
+    if found:
+        _show_bounds(found, typed.config)
     else:
-        print("\n/WORKTREE and /SCRATCH stand for the folders that an attempt gets.")
-    sessions = sum(one.sessions for one in found)
-    limit = typed.config.max_cost_usd
-    money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
-    print(f"\nAt most {sessions} sessions, if every attempt fails; {typed.config.jobs} tasks at once; {money}.")
+        print("All tasks are completed." if document["tasks"] else f"{NO_TASKS[0].upper()}{NO_TASKS[1:]}.")
     if STATUS_FILE.name in typed.values:
         now, chosen = times.stamp(time.time()), typed.options.tasks
         made = status_file(
@@ -63,6 +61,13 @@ def show(typed: TypedRun) -> int:
         )
         StatusPath(typed.values[STATUS_FILE.name]).write(made.model_dump_json(indent=2).encode() + b"\n")
     return exits.OK
+
+
+def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
+    sessions, limit = sum(one.sessions for one in found), config.max_cost_usd
+    money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
+    print("\n/WORKTREE and /SCRATCH stand for the folders that an attempt gets.")
+    print(f"At most {sessions} sessions, if every attempt fails; {config.jobs} tasks at once; {money}.")
 
 
 def _show(one: TaskPreview) -> None:

@@ -55,13 +55,14 @@ def _print(view: View, status: StatusFile) -> None:
     print(
         f"{progress.passed} of {progress.total} tasks completed, {progress.failed} failed, {progress.paused} paused, "
         f"{progress.blocked} blocked, {progress.skipped} skipped, {progress.pending} pending; "
-        f"{count_noun(status.iterations, 'attempt')}, {spent}, {status.durationMs // 60_000} min"
+        f"{count_noun(status.iterations, 'attempt')}, {spent}, {_long(status.durationMs)}"
     )
     if view.holder is not None:
         print(f"at work: process {view.holder.pid} on {inert(view.holder.host)} since {view.holder.since}")
     for record in view.state.tasks.values():
         last = record.last
-        phase = f", {last.phase}, attempt {last.attempt.number}" if last is not None else ""
+        is_at_work = record.state in ("running", "merging")
+        phase = "" if last is None else f"{f', {last.phase}' if is_at_work else ''}, attempt {last.attempt.number}"
         reason = f": {inert(' '.join(record.reason.split()))[:200]}" if record.reason else ""
         print(f"  task {record.id}: {record.state}{phase}{reason}")
     for question in status.questions:
@@ -72,6 +73,10 @@ def _print(view: View, status: StatusFile) -> None:
     elif view.holder is None:
         for command in next_commands(view.state, view.header.get("tasks") or {"tasks": []}):
             print(f"  {command}")
+
+
+def _long(ms: int) -> str:
+    return f"{ms // 60_000} min" if ms >= 60_000 else f"{ms // 1000} s"
 
 
 COMMAND = Command(

@@ -34,6 +34,9 @@ def run(values: Values) -> int:
         except RunBusy as busy:
             print(busy)
             return exits.BUSY
+    if not freed and not ended:
+        print("The lock is free, and no dead executor left a lease or a process.")
+        return exits.OK
     tasks = f"of task{'s' * (len(freed) > 1)} {', '.join(map(str, freed))}" if freed else "of no task"
     what = "1 process was" if ended == 1 else f"{ended} processes were"
     print(f"The lock is free. Leases {tasks} were freed; {what} ended.")

@@ -54,12 +54,13 @@ class TemplateDriver:
 
     def outputs(self, line: bytes) -> Iterable[Output]:
         text = line.decode(errors="replace")
+        done = None if self._done is None else self._done.search(text[:10_000])
         found: list[Output] = []
         if self.format == "jsonl":
             found += _own_event(text)
-        elif text.strip():
+        elif text.strip() and (done is None or done[0].strip() != text.strip()):  # a line of its own says nothing else
             found.append(Output("text", text))
-        if self._done is not None and self._done.search(text[:10_000]):
+        if done is not None:
             found.append(Output("done"))
         return found
 
