@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TierOfItem = Literal["blocker", "warning"]
 NO_TASKS = "there is nothing to do: type [plan] in a session of your agent, or let it call task_add"
+_HARNESS = "harness "
 _DISK_PER_JOB = 1 << 30
 _MOST_CLAUSES = 6
 _MOST_CHARACTERS = 2000
@@ -191,12 +192,12 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
         try:
             probe = driver(name, config).probe()
         except UsageError as error:
-            yield _bad(f"harness {name}", str(error))
+            yield _bad(f"{_HARNESS}{name}", str(error))
             continue
         if probe.problem:
-            yield _bad(f"harness {name}", f"{probe.problem}: {_other_harness(name, config)}")
+            yield _bad(f"{_HARNESS}{name}", f"{probe.problem}: {_other_harness(name, config)}")
             continue
-        yield Item(f"harness {name}", "blocker", passed=True, message=f"{probe.path} {probe.version}".strip())
+        yield Item(f"{_HARNESS}{name}", "blocker", passed=True, message=f"{probe.path} {probe.version}".strip())
         login = driver(name, config).login(probe.path)
         tier: TierOfItem = "blocker" if login.is_needed else "warning"
         yield Item(f"login of {name}", tier, login.found is not False, login.words)
@@ -232,6 +233,14 @@ def _installation(root: str, name: str) -> Iterator[Item]:
     except NexusError as error:
         problems = [str(error)]
     yield _item(f"installation {name}", not problems, "unchanged", "; ".join(problems[:3]), "warning")
+
+
+def only_harness_is_missing(items: Sequence[Item]) -> bool:
+    """Return whether nothing but the harness stops a run: the configuration or the command line names one that is not
+    there.
+    """
+    blockers = [item.name for item in items if item.tier == "blocker" and not item.passed]
+    return bool(blockers) and all(name.startswith(_HARNESS) for name in blockers)
 
 
 def _named(sandbox_: object) -> str:

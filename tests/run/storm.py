@@ -58,6 +58,9 @@ _PATIENCE_S = 180
 _BUSY = 6
 
 
+KINDS = ("kill", "kill", "kill", "second", "unlock", "stop", "terminate", "interrupt", "twice", "group", "pause")
+
+
 def storm(folder: Path, seed: int, *, most: int = 8) -> dict[str, int]:
     """Carry out a round with at most `most` disturbances; return how often each one was made.
 
@@ -70,8 +73,8 @@ def storm(folder: Path, seed: int, *, most: int = 8) -> dict[str, int]:
         jobs = str(chance.choice((1, 2, 3, 4)))
         _configure(ground, jobs)
         process = ground.start("--trust", "--merge", "never", "--jobs", jobs)
-        time.sleep(chance.uniform(0.2, 6.0))
-        kind = chance.choice(("kill", "kill", "kill", "second", "unlock", "stop", "terminate", "group", "pause"))
+        time.sleep(chance.uniform(0.05, 6.0))
+        kind = chance.choice(KINDS)
         count[kind] = count.get(kind, 0) + 1
         _disturb(ground, process, kind)
         out, err = process.communicate(timeout=_PATIENCE_S)
@@ -103,6 +106,9 @@ def _disturb(ground: Ground, process: subprocess.Popen[str], kind: str) -> None:
         assert code in (0, _BUSY), f"{code}: {out}{err}"
     elif kind in ("stop", "pause"):
         ground.cli(kind)
+    elif kind in ("interrupt", "twice"):
+        for _ in range(1 + (kind == "twice")):
+            process.send_signal(signal.SIGINT)
     elif kind == "terminate":
         process.send_signal(signal.SIGTERM)
     elif kind == "group":  # the harness, its children and the executor at once, as the system ends a login

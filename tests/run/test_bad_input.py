@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from nexus_mcp.errors import StateError
@@ -152,3 +154,72 @@ def test_a_project_without_tasks_gets_a_list_of_its_own(tmp_path: Path) -> None:
         assert run.tasks()["tasks"] == []
 
     ground.run(before=look)
+
+
+def working(tmp_path: Path, *more: Json, **values: object) -> tuple[Ground, subprocess.Popen[str]]:
+    """Return a run whose first session waits for the file `go` beside the project, and its process."""
+    wait = f"while ! test -e {tmp_path}/go; do sleep 0.05; done"
+    ground = Ground(tmp_path, [*ONE, *more], {"1": [[{"write": "f1", "text": "1"}, {"run": wait}]], "*": [WORK]})
+    ground.configure(**values)
+    process = ground.start(*NEVER)
+    until(lambda: at_work(ground) and any(ground.worktrees.glob("run-*/1-1/f1")))
+    return ground, process
+
+
+WORK: list[Json] = [{"write": "f2", "text": "2"}]
+
+
+def test_a_task_that_is_added_while_it_runs_joins(tmp_path: Path) -> None:
+    """It is done after the others, in the same run."""
+    ground, process = working(tmp_path)
+    document = listed(ground)
+    document["tasks"].append({**document["tasks"][0], "id": 2, "title": "Two", "status": "pending"})
+    edit(ground, json.dumps(document))
+    (tmp_path / "go").touch()
+    process.communicate(timeout=WAIT_S)
+    assert process.returncode == 0
+    assert ground.statuses() == ["completed", "completed"]
+
+
+def test_an_edit_counts_from_the_next_attempt(tmp_path: Path) -> None:
+    """The session at work has the old text; its work is merged all the same, and the edit stays."""
+    ground, process = working(tmp_path)
+    document = listed(ground)
+    document["tasks"][0]["acceptance"] = "something else"
+    edit(ground, json.dumps(document))
+    (tmp_path / "go").touch()
+    process.communicate(timeout=WAIT_S)
+    assert process.returncode == 0
+    assert listed(ground)["tasks"][0]["acceptance"] == "something else"
+    assert ground.tree()["f1"] == "1"
+
+
+def test_a_list_that_is_closed_while_it_runs_pauses_the_run(tmp_path: Path) -> None:
+    """Exit code 3 with a sentence; the work of the session is in its worktree."""
+    ground, process = working(tmp_path)
+    (ground.root / ".nexus/state/tasks.json").unlink()
+    out, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 3, out + err
+    assert "The task list was closed while the run was at work." in out
+    assert (ground.worktrees / ground.run_id / "1-1" / "f1").read_text() == "1"
+
+
+def test_a_check_that_never_ends_is_ended(tmp_path: Path) -> None:
+    """After its time it has failed; its processes are gone, and the work stays on its branch."""
+    tiers = [{"tier": "standard", "attempts": 1}]
+    check = f"test ! -e f1 || {{ echo $$ > {tmp_path}/pid; sleep 300; }}"
+    ground = Ground(tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}]]})
+    ground.configure(checks={"test": check}, check_timeout_s=1, mend=0, tiers=tiers)
+    code, out, _ = ground.cli(*NEVER)
+    assert code == 1
+    assert "test fails: (ended after 1 seconds)" in out
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
+    assert git(ground.root, "show", f"nexus/{ground.run_id}/1-1:f1") == "1"
+
+
+def test_an_owner_that_nobody_knows_gets_a_plain_session(tmp_path: Path) -> None:
+    """The precheck warns, and the task is done."""
+    ground = ready(tmp_path, [{**ONE[0], "owner": "nobody"}], {"1": [[{"write": "f1", "text": "1"}]]})
+    code, out, _ = ground.cli(*NEVER)
+    assert code == 0
+    assert "no agent of the catalog has this name, so the task gets a plain session: 1: nobody" in out

@@ -166,7 +166,7 @@ def test_wrong_words_are_exit_code_two(tmp_path: Path) -> None:
     assert ground.cli("--jobs", "0")[0] == 2
     assert ground.cli("--max-cost", "nothing")[0] == 2
     assert ground.cli("nonsense")[0] == 2
-    assert ground.cli("--harness", "nobody", "--trust")[0] == 5
+    assert ground.cli("--harness", "nobody", "--trust")[0] == 2
     assert ground.cli("9", "--trust")[0] == 5
     assert ground.cli("answer", "q9", "text")[0] == 1  # there is no run yet
 

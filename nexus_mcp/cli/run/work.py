@@ -80,7 +80,7 @@ def begin(typed: TypedRun) -> int:
             return exits.BUSY
         if precheck.exit_code_of(items, strict=False) == "blocker":
             _write_status(paths, typed, "precheck-failed")
-            return exits.BLOCKED
+            return exits.USAGE if precheck.only_harness_is_missing(items) else exits.BLOCKED
         front = Front(screen.event, screen.items, None, paths)
         try:
             return asyncio.run(_work(typed, screen, front, _sink(values, stack)))
