@@ -217,7 +217,7 @@ def test_a_check_that_never_ends_is_ended(tmp_path: Path) -> None:
     assert git(ground.root, "show", f"nexus/{ground.run_id}/1-1:f1") == "1"
 
 
-def test_an_owner_that_nobody_knows_gets_a_plain_session(tmp_path: Path) -> None:
+def test_an_unknown_owner_gets_a_plain_session(tmp_path: Path) -> None:
     """The precheck warns, and the task is done."""
     ground = ready(tmp_path, [{**ONE[0], "owner": "nobody"}], {"1": [[{"write": "f1", "text": "1"}]]})
     code, out, _ = ground.cli(*NEVER)

@@ -178,7 +178,7 @@ def test_a_conflict_that_cannot_be_shown_is_not_sent_to_its_owner(tmp_path: Path
     assert ground.tree()["f"] == "1\n2"
 
 
-def test_a_full_disk_accuses_nobody_of_a_forged_branch(tmp_path: Path) -> None:
+def test_a_full_disk_is_no_forged_branch(tmp_path: Path) -> None:
     """A killed executor moved the branch and did not log it; its successor cannot compute the merge again."""
     ground = Ground(tmp_path, ONE, {"1-engineer": [WORK]})
     with patch.object(Run, "emit", stop_at_merged), pytest.raises(Killed):
