@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 
 from nexus_mcp.errors import NexusError, UsageError
-from nexus_mcp.run import collecting, control
+from nexus_mcp.run import collecting, control, dead_executor
 from nexus_mcp.run.begin import unfinished
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.git import Git
@@ -104,6 +104,7 @@ async def _remove_git(repository: Repository) -> list[str]:
     """Commit the work in each worktree, remove the worktrees and the merged branches, and return the branches that
     stay. Raise NexusError for a worktree with work that cannot be committed.
     """
+    await dead_executor.remove_locks(repository)
     folder = os.path.join(repository.worktrees, repository.run)
     for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         path = os.path.join(folder, entry)

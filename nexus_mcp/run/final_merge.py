@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from nexus_mcp.run.commit_hooks import changes_hooks
 from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_files import folders
 from nexus_mcp.run.worktrees import Repository
 
 
@@ -49,9 +51,30 @@ async def fast_forward(repository: Repository) -> str:
     git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand, unless they
     are in the tree and the run changed them: they would run without the sandbox, and before a person read them.
     """
+    git, new = repository.git, repository.integration
     try:
-        hooks = not await changes_hooks(repository.root, "HEAD", repository.integration)
-        await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", repository.integration)
+        if lock := await _lock(repository):
+            raise GitFailed(("merge", "--ff-only"), 128, f"Unable to create '{lock}': File exists")
+        old = await git.out("rev-parse", "HEAD")
+        hooks = not await changes_hooks(repository.root, old, new)
+        try:
+            await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", new)
+        except GitFailed:
+            # git writes the files before it moves the branch: a branch that stays must not leave them changed.
+            if await git.out("rev-parse", "HEAD") == old:
+                await git.run("read-tree", "-m", "-u", new, old, check=False)
+            raise
     except GitFailed as error:
         return str(error) if error.next_step else error.output.strip() or str(error)
     return ""
+
+
+async def _lock(repository: Repository) -> str:
+    """Return a lock of git that would stop the move of the user's branch after its files are written, "" without one.
+
+    Raise GitFailed.
+    """
+    found = await folders(repository.root)
+    branch = await repository.git.out("symbolic-ref", "--quiet", "HEAD")
+    names = [os.path.join(found.own, name) for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")]
+    return next(filter(os.path.lexists, [*names, os.path.join(found.common, f"{branch}.lock")]), "")

@@ -87,6 +87,18 @@ def test_a_worktree_that_git_did_not_complete_is_made_again(tmp_path: Path, work
     assert "locked" not in git(ground.root, "worktree", "list", "--porcelain")
 
 
+def test_clean_removes_the_locks_of_its_run(tmp_path: Path) -> None:
+    """A lock of a branch would keep the branch, and that of a worktree its folder."""
+    ground = waiting(tmp_path)
+    assert ground.cli("--trust", "--merge", "auto")[0] == 0
+    (ground.root / f".git/refs/heads/nexus/{ground.run_id}/1-1.lock").touch()
+    (admin(ground, "integration") / "locked").write_text("initializing")
+    code, out, err = ground.cli("clean", ground.run_id)
+    assert code == 0, out + err
+    assert git(ground.root, "branch", "--list", "nexus/*") == ""
+    assert git(ground.root, "worktree", "list").count("\n") == 0
+
+
 def test_a_worktree_that_a_person_locked_stays(tmp_path: Path) -> None:
     """Only the mark of a git that makes a worktree says that it is incomplete."""
     ground = waiting(tmp_path)
@@ -107,8 +119,27 @@ def test_a_lock_of_the_user_stays_and_is_named(tmp_path: Path, lock: str) -> Non
     assert (ground.root / ".git" / lock).exists()
     assert {"f1", "f2"} <= ground.tree().keys()
     assert f"nexus-mcp run merge {ground.run_id}" in out
+    assert not (ground.root / "f2").exists()
     assert code == 3
     (ground.root / ".git" / lock).unlink()
+    assert ground.cli("merge")[0] == 0
+    assert (ground.root / "f2").exists()
+
+
+def test_a_merge_that_a_hook_refuses_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:
+    """git writes the files before it asks the hook: without a moved branch they would be changes of the user."""
+    ground = waiting(tmp_path)
+    hook = ground.root / ".git/hooks/reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text('#!/bin/sh\ntest "$1" != prepared || ! grep -q refs/heads/main\n')
+    hook.chmod(0o755)
+    head = git(ground.root, "rev-parse", "HEAD")
+    code, out, err = ground.cli("--trust", "--merge", "auto")
+    assert code == 3, out + err
+    assert git(ground.root, "rev-parse", "HEAD") == head
+    assert git(ground.root, "status", "--porcelain") == ""
+    assert not (ground.root / "f2").exists()
+    hook.unlink()
     assert ground.cli("merge")[0] == 0
     assert (ground.root / "f2").exists()
 
