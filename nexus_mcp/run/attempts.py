@@ -388,7 +388,7 @@ class Attempts:
         """Open the folder of the attempt, created if absent."""
         name = f"{self.id}-{self.record.attempt.number}"
         with self.run.folder.make("attempts")[0] as attempts:
-            return attempts.make(name)[0]
+            return attempts.make(name, confirm=False)[0]  # a power cut may lose it: the log has the same facts
 
 
 def run_bytes(run: Run, text: str) -> bytes:

@@ -66,6 +66,7 @@ class LocalEngine:
         run = self.run
         try:
             await run.repository.writer.open(run.repository.git)
+            run.repository.differ.open()
             while True:
                 await self._control()
                 self._watch_list()
@@ -82,6 +83,7 @@ class LocalEngine:
             await self._end_all()
             await run.pool.close(is_hurried=run.stop.is_set())
             await run.repository.writer.close()
+            await run.repository.differ.close()
         if self._fault is not None:
             raise self._fault
         return self._status()

@@ -6,17 +6,16 @@ git is started for each commit and ref.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from nexus_mcp.run.git import Git, GitFailed, environment, options
+from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_process import GitProcess
 
 _DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
-_LIMIT = 1 << 20
 
 
 class Writer:
@@ -24,8 +23,8 @@ class Writer:
 
     def __init__(self) -> None:
         self._git: Git | None = None
-        self._objects = _Process("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
-        self._refs = _Process("update-ref", "--stdin")
+        self._objects = GitProcess("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
+        self._refs = GitProcess("update-ref", "--stdin")
         self._idents: tuple[str, str] | None = None
         self._path = ""
 
@@ -77,57 +76,6 @@ class Writer:
             return
         async with self._refs.lock:
             await self._refs.ask(self._git, f"start\nupdate {ref} {new} {old}\nprepare\ncommit\n", 3)
-
-
-class _Process:
-    """A git process that answers one request at a time; after a failure a new one is started."""
-
-    def __init__(self, *words: str) -> None:
-        self.lock = asyncio.Lock()
-        self._words = words
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def ask(self, git: Git, request: str, lines: int) -> list[str]:
-        """Send a request, and return the `lines` lines of its answer. The caller holds `lock`. Raise GitFailed."""
-        if self._process is None:
-            self._process = await asyncio.create_subprocess_exec(
-                *("git", *options(hooks=False), *self._words),
-                cwd=git.folder,
-                env=environment(),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                limit=_LIMIT,
-                start_new_session=True,
-            )
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(request.encode("utf-8", "surrogateescape"))
-            found = [await process.stdout.readline() for _ in range(lines)]
-        except BaseException:
-            await self.end()
-            raise
-        if not all(line.endswith(b"\n") for line in found):
-            assert process.stderr is not None
-            error = await process.stderr.read(_LIMIT)
-            code = await process.wait()
-            await self.end()
-            raise GitFailed(self._words, code, error.decode(errors="replace"))
-        return [line.decode(errors="replace").strip() for line in found]
-
-    async def end(self) -> None:
-        """End the process, if there is one; no request is waiting."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-        await process.wait()
 
 
 def _now(ident: str) -> str:

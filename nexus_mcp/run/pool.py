@@ -87,6 +87,7 @@ class Pool:
             await self._check_out(found, "--ignore-other-worktrees", branch)
         else:
             await self._switch(found, branch, base)
+        _copy_index(found)
         _move(found, path)
         self._lent[path] = found
         repository.link_all(path, links)
@@ -204,17 +205,13 @@ class Pool:
         """
         if found.commit != base:
             await self._git(found, "read-tree", "-m", "-u", found.commit, base)
-            _copy_index(found)
         repository = self._repository
         await repository.writer.move(repository.git, f"refs/heads/{branch}", base, "0" * len(base))
         _write(os.path.join(found.admin, "HEAD"), f"ref: refs/heads/{branch}")
 
     async def _check_out(self, found: _Worktree, *words: str, is_quiet: bool = False) -> None:
-        """Check out by force, and give the worktree a copy of the executor's index. Raise GitFailed, with `is_quiet`
-        also for a warning.
-        """
+        """Check out by force. Raise GitFailed, with `is_quiet` also for a warning."""
         await self._git(found, "checkout", "--quiet", "--force", "--no-guess", *words, is_quiet=is_quiet)
-        _copy_index(found)
 
     async def _git(self, found: _Worktree, *words: str, is_quiet: bool = False) -> None:
         index = {"GIT_INDEX_FILE": os.path.join(found.admin, _INDEX)}

@@ -179,7 +179,7 @@ def works_in(*folders: str) -> bool:
     """Return whether a process of this user works in one of the folders, or was started with NEXUS_WORKTREE naming
     one.
     """
-    variables = {f"NEXUS_WORKTREE={folder}".encode() for folder in folders}
+    variables = [f"\0NEXUS_WORKTREE={folder}\0".encode() for folder in folders]
     inside = tuple(os.path.join(folder, "") for folder in folders)
     if not os.path.isdir("/proc/self"):
         return any(_works_in(process, inside) for process in psutil.process_iter())
@@ -187,12 +187,24 @@ def works_in(*folders: str) -> bool:
         try:
             if os.path.join(os.readlink(f"/proc/{pid}/cwd"), "").startswith(inside):
                 return True
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if not variables.isdisjoint(file.read().split(b"\0")):
-                    return True
+            environ = b"\0" + _all(f"/proc/{pid}/environ") + b"\0"
+            if any(variable in environ for variable in variables):
+                return True
         except OSError:  # the process ended, or belongs to another user
             continue
     return False
+
+
+def _all(path: str) -> bytes:
+    """Return the bytes of a file. Raise OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = b""
+        while chunk := os.read(fd, _CHUNK):
+            found += chunk
+        return found
+    finally:
+        os.close(fd)
 
 
 def _works_in(process: psutil.Process, inside: Sequence[str]) -> bool:

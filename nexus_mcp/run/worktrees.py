@@ -21,6 +21,7 @@ from nexus_mcp.run import collecting
 from nexus_mcp.run.commits import commit_index, conflicts_of, merge_trees, plain_head
 from nexus_mcp.run.environment_faults import is_full, names_full_disk
 from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_differ import Differ
 from nexus_mcp.run.git_files import (
     RUN_REFS,
     entries_if_there,
@@ -52,6 +53,7 @@ class Repository:
     worktrees: str
     one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
     writer: Writer = field(default_factory=Writer, compare=False)
+    differ: Differ = field(default_factory=Differ, compare=False)
 
     @property
     def git(self) -> Git:
@@ -217,11 +219,7 @@ class Repository:
         """Return (the paths that differ between two commits, the patch). Raise GitFailed."""
         if base == commit:
             return [], ""
-        words = ("diff", "--no-color", "--no-ext-diff", "--no-renames", "--raw", "--patch", "--binary", "-z")
-        _, out = await self.git.run(*words, base, commit)
-        # Each row is `:modes ids status NUL path NUL`; an empty one separates them from the patch.
-        rows, _, patch = out.partition("\0\0")
-        return rows.split("\0")[1::2], patch
+        return await self.differ.changed(self.git, base, commit)
 
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
         """Merge the commit into the integration branch; return (the new commit, []), or ("", the files in conflict).
@@ -252,7 +250,8 @@ class Repository:
         Raise GitFailed.
         """
         path = await self.integration_worktree()
-        await Git(path).run("reset", "--quiet", "--hard", commit)
+        # `git reset --hard` does the same, but reads each folder of the commit.
+        await Git(path).run("checkout", "--quiet", "--force", "--no-guess", "--detach", commit)
         return path
 
     async def publish(self, old: str, new: str) -> None:

@@ -1,0 +1,40 @@
+"""Compare commits of a run by a long-lived git process; before `open` git is started for each comparison."""
+
+from __future__ import annotations
+
+import secrets
+
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.git_process import GitProcess
+
+_OPTIONS = ("--no-color", "--no-ext-diff", "--no-renames", "--raw", "--patch", "--binary", "-z")
+
+
+class Differ:
+    """Returns the differences between two commits of one repository."""
+
+    def __init__(self) -> None:
+        self._process = GitProcess("diff-tree", "--stdin", "--no-commit-id", *_OPTIONS)
+        self._is_open = False
+        # git repeats a line that is no request. An agent that knew this line could end an answer by it.
+        self._end = f"end {secrets.token_hex()}"
+
+    def open(self) -> None:
+        """Use a long-lived process until `close`."""
+        self._is_open = True
+
+    async def close(self) -> None:
+        """End the process."""
+        self._is_open = False
+        await self._process.end()
+
+    async def changed(self, git: Git, base: str, commit: str) -> tuple[list[str], str]:
+        """Return (the paths that differ between two commits, the patch). Raise GitFailed."""
+        if self._is_open:
+            async with self._process.lock:
+                out = await self._process.ask_until(git, f"{commit} {base}\n{self._end}\n", self._end)
+        else:
+            _, out = await git.run("diff-tree", *_OPTIONS, base, commit)
+        # Each row is `:modes ids status NUL path NUL`; an empty one separates them from the patch.
+        rows, _, patch = out.partition("\0\0")
+        return rows.split("\0")[1::2], patch

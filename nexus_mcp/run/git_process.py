@@ -1,0 +1,95 @@
+"""Keep a process of git that answers many requests: to start a process for each would cost more than its work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+
+from nexus_mcp.run.git import Git, GitFailed, environment, options
+
+_LIMIT = 1 << 20
+_CHUNK = 1 << 16
+
+
+class GitProcess:
+    """A git process that answers one request at a time; after a failure a new one is started."""
+
+    def __init__(self, *words: str) -> None:
+        self.lock = asyncio.Lock()
+        self._words = words
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def ask(self, git: Git, request: str, lines: int) -> list[str]:
+        """Send a request, and return the `lines` lines of its answer. The caller holds `lock`. Raise GitFailed."""
+        found = await self._answer(git, request, partial(_lines, number=lines))
+        return [line.decode(errors="replace").strip() for line in found.splitlines()]
+
+    async def ask_until(self, git: Git, request: str, end: str) -> str:
+        """Send a request, and return its answer without the line `end`, which the answer cannot contain otherwise.
+
+        The caller holds `lock`. Raise GitFailed.
+        """
+        marker = f"{end}\n".encode()
+        found = await self._answer(git, request, partial(_until, marker=marker))
+        return found.removesuffix(marker).decode(errors="surrogateescape")
+
+    async def _answer(self, git: Git, request: str, read: Callable[[asyncio.StreamReader], Awaitable[bytes]]) -> bytes:
+        """Send a request, and return what `read` returns; b"" from it says that the process ended. Raise GitFailed."""
+        if self._process is None:
+            self._process = await asyncio.create_subprocess_exec(
+                *("git", *options(hooks=False), *self._words),
+                cwd=git.folder,
+                env=environment(),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=_LIMIT,
+                start_new_session=True,
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(request.encode("utf-8", "surrogateescape"))
+            found = await read(process.stdout)
+        except BaseException:
+            await self.end()
+            raise
+        if not found:
+            assert process.stderr is not None
+            error = await process.stderr.read(_LIMIT)
+            code = await process.wait()
+            await self.end()
+            raise GitFailed(self._words, code, error.decode(errors="replace"))
+        return found
+
+    async def end(self) -> None:
+        """End the process, if there is one; no request is waiting."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+
+
+async def _lines(stream: asyncio.StreamReader, number: int) -> bytes:
+    """Return the next lines of a stream, b"" if it ends before."""
+    found = [await stream.readline() for _ in range(number)]
+    return b"".join(found) if all(line.endswith(b"\n") for line in found) else b""
+
+
+async def _until(stream: asyncio.StreamReader, marker: bytes) -> bytes:
+    """Return the bytes of a stream to the marker, with it; b"" if it ends before."""
+    found = bytearray()
+    while not found.endswith(marker):
+        chunk = await stream.read(_CHUNK)
+        if not chunk:
+            return b""
+        found += chunk
+    return bytes(found)
