@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from nexus_mcp.run.git import Git
+from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_process import GitProcess
 
 _OPTIONS = ("--no-color", "--no-ext-diff", "--no-renames", "--raw", "--patch", "--binary", "-z")
@@ -14,7 +14,7 @@ class Differ:
     """Returns the differences between two commits of one repository."""
 
     def __init__(self) -> None:
-        self._process = GitProcess("diff-tree", "--stdin", "--no-commit-id", *_OPTIONS)
+        self._process = GitProcess("diff-tree", "--stdin", "--always", *_OPTIONS)
         self._is_open = False
         # git repeats a line that is no request. An agent that knew this line could end an answer by it.
         self._end = f"end {secrets.token_hex()}"
@@ -33,6 +33,10 @@ class Differ:
         if self._is_open:
             async with self._process.lock:
                 out = await self._process.ask_until(git, f"{commit} {base}\n{self._end}\n", self._end)
+            # git writes nothing about a commit that is missing: that must not look like one without differences.
+            if not out.startswith(f"{commit}\0"):
+                raise GitFailed(("diff-tree", commit), 1, "the commit is missing")
+            out = out[len(commit) + 1 :]
         else:
             _, out = await git.run("diff-tree", *_OPTIONS, base, commit)
         # Each row is `:modes ids status NUL path NUL`; an empty one separates them from the patch.

@@ -1,4 +1,4 @@
-"""Commits and refs that two processes of git write are those that git writes by itself."""
+"""Commits, refs and differences of long-lived processes of git are those of git itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from nexus_mcp.errors import StorageError
 from nexus_mcp.run.commits import merge_trees
 from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.git_differ import Differ
 from nexus_mcp.run.git_files import folders
 from nexus_mcp.run.git_writer import Writer
 from tests.run.runs import Ground, git
@@ -135,3 +136,53 @@ def test_a_merge_without_a_checkout(ground: Ground) -> None:
     assert asyncio.run(merge(two, clash)) == ("", ["README.md"])
     with pytest.raises(GitFailed):
         asyncio.run(merge(one, "0" * 40))
+
+
+def test_differences_are_those_of_git(ground: Ground) -> None:
+    """For one pair of commits after the other: paths in any folder, texts, bytes, no difference, other branches."""
+    base = git(ground.root, "rev-parse", "HEAD")
+    contents = {"a/ä b.txt": b"end\n", "a/bin": b"\0\1", "a/b/no-newline": b"x", "new": b"\n\nend end\n"}
+    for name, data in contents.items():
+        (ground.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (ground.root / name).write_bytes(data)
+    git(ground.root, "add", "-A")
+    git(ground.root, "commit", "-q", "-m", "more")
+    more = git(ground.root, "rev-parse", "HEAD")
+    git(ground.root, "commit", "-q", "--allow-empty", "-m", "same")
+    same = git(ground.root, "rev-parse", "HEAD")
+    pairs = [(base, more), (more, same), (base, same), (more, base), (base, base), (same, base)]
+
+    async def work() -> None:
+        here, differ = Git(str(ground.root)), Differ()
+        differ.open()
+        try:
+            for one, other in pairs:
+                files, patch = await differ.changed(here, one, other)
+                _, names = await here.run("diff", "--name-only", "-z", one, other)
+                _, whole = await here.run("diff", "--patch", "--binary", "--no-renames", one, other)
+                assert (files, patch) == (names.split("\0")[:-1], whole)
+                assert (files, patch) == await Differ().changed(here, one, other)
+        finally:
+            await differ.close()
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_commit_that_is_missing_is_an_error(is_open: bool, ground: Ground) -> None:
+    """It never looks like a commit without differences, and the next request gets its answer."""
+    head, missing = git(ground.root, "rev-parse", "HEAD"), "1" * 40
+
+    async def work() -> None:
+        here, differ = Git(str(ground.root)), Differ()
+        if is_open:
+            differ.open()
+        try:
+            for pair in ((head, missing), (missing, head)):
+                with pytest.raises(GitFailed):
+                    await differ.changed(here, *pair)
+                assert await differ.changed(here, head, head) == ([], "")
+        finally:
+            await differ.close()
+
+    asyncio.run(work())

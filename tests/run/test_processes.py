@@ -1,4 +1,4 @@
-"""Processes of attempts: which of them began lately."""
+"""Processes of attempts: their gate, the file that names them, and which of them began lately."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from nexus_mcp.errors import StateError
 from nexus_mcp.run.processes import Started
+from nexus_mcp.run.registry import NAME, rows
+from nexus_mcp.store.folder import Folder
 
 HOUR_S = 3600.0
 AGE_S = 100.0
@@ -40,3 +43,45 @@ def test_a_wrong_time_of_the_boot_changes_nothing(
             await started.end()
 
     assert asyncio.run(look()) is expected
+
+
+def test_the_gate_leaves_stdin_to_the_command(tmp_path: Path) -> None:
+    """The command gets each byte of its prompt, from an empty first line on."""
+    prompt = b"\n  two \\ words\n" + b"x" * 200_000
+
+    async def feed() -> tuple[int | None, int | None]:
+        started = await Started.start(["sh", "-c", "cat > got"], str(tmp_path), {"PATH": "/bin:/usr/bin"})
+        started.release()
+        await started.feed(prompt)
+        return await started.wait()
+
+    assert asyncio.run(feed()) == (0, None)
+    assert (tmp_path / "got").read_bytes() == prompt
+
+
+def test_a_closed_gate_ends_the_process_before_its_command(tmp_path: Path) -> None:
+    """If the executor dies before it logged the start, the pipe closes, and the command never begins."""
+
+    async def close() -> tuple[int | None, int | None]:
+        started = await Started.start(["sh", "-c", "echo > begun"], str(tmp_path), {"PATH": "/bin:/usr/bin"})
+        started._close_gate()
+        return await started.wait()
+
+    assert asyncio.run(close()) == (125, None)
+    assert not (tmp_path / "begun").exists()
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 80])
+def test_a_power_cut_leaves_no_process(data: bytes, tmp_path: Path) -> None:
+    """The file is not synced, so a power cut may leave it empty; then none of its processes is alive."""
+    (tmp_path / NAME).write_bytes(data)
+    with Folder.root(str(tmp_path)) as state:
+        assert rows(state) == []
+
+
+@pytest.mark.parametrize("data", [b"[", b"{}", b'[{"pid": 1}]'])
+def test_a_list_of_processes_that_is_damaged_is_an_error(data: bytes, tmp_path: Path) -> None:
+    """An orphan could go on unseen."""
+    (tmp_path / NAME).write_bytes(data)
+    with Folder.root(str(tmp_path)) as state, pytest.raises(StateError):
+        rows(state)
