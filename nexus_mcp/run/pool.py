@@ -226,11 +226,16 @@ class Pool:
 
 
 def _copy_index(found: _Worktree) -> None:
-    """Give a worktree a copy of the executor's index. Raise OSError."""
+    """Give a worktree a copy of the executor's index. Raise OSError.
+
+    The copy keeps the time: git reads a file again that may have changed in the second in which the index was written.
+    """
     with open(os.path.join(found.admin, _INDEX), "rb") as file:
-        data = file.read()
+        data, info = file.read(), os.fstat(file.fileno())
     found.digest = hashlib.sha256(data).hexdigest()
-    _write(os.path.join(found.admin, "index"), data)
+    index = os.path.join(found.admin, "index")
+    _write(index, data)
+    os.utime(index, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def _move(found: _Worktree, path: str) -> None:

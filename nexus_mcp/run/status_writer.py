@@ -10,7 +10,7 @@ import asyncio
 import time
 from contextlib import suppress
 
-from nexus_mcp.errors import StorageError
+from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.setup import Run
@@ -52,10 +52,10 @@ class StatusWriter:
         if event.type in _AT_ONCE or left <= 0:
             self.write()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(left, self.write)
+            self._timer = asyncio.get_running_loop().call_later(left, self._write_later)
 
     def write(self) -> None:
-        """Write the present status now."""
+        """Write the present status now. Raise the errors of `Run.tasks`."""
         self.close()
         run, chosen = self._run, self._run.options.tasks
         document = run.tasks()
@@ -67,6 +67,10 @@ class StatusWriter:
         for path in self.paths:
             path.write(data)
         self._written = time.monotonic()
+
+    def _write_later(self) -> None:
+        with suppress(NexusError):  # a task list that cannot be read ends the next step of a task
+            self.write()
 
     def close(self) -> None:
         """Drop a write that was put off."""
