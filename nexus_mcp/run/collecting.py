@@ -40,6 +40,7 @@ async def show_hidden(git: Git, admin: str) -> None:
 
     In a sparse checkout, files that are not there stay out.
     """
+    filecmp.clear_cache()  # it goes by size and time, which a session can set
     with suppress(OSError):  # nearly always no command of the session wrote the index
         if filecmp.cmp(os.path.join(admin, EXECUTOR_INDEX), os.path.join(admin, "index"), shallow=False):
             return
