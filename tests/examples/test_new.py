@@ -105,6 +105,14 @@ def test_the_page_has_the_workflow_of_typescript() -> None:
     assert block("# Judges the server") == (FOLDER / "typescript" / WORKFLOW).read_text(encoding="utf-8")
 
 
+def test_the_page_has_the_lines_of_the_command(tmp_path: Path) -> None:
+    """The page shows what the command prints for TypeScript, up to the lines about the job."""
+    ran = nexus("conformance", "new", "my-server", "--lang", "typescript", cwd=tmp_path)
+    shown = ran.out.partition("\n\nThe CI job")[0]
+    shown = re.sub(r"^  .* conformance run", "  nexus-mcp conformance run", shown, flags=re.MULTILINE)
+    assert f"```text\n{shown}\n```" in PAGE.read_text(encoding="utf-8")
+
+
 def test_examples_are_no_fixtures() -> None:
     """The packaged suite does not read JSON files of the examples; a folder that is named is read as a whole."""
     assert not [fixture for fixture in load() if fixture.source.startswith("examples")]
