@@ -101,9 +101,10 @@ def run(project: Path, **given: str) -> tuple[Step, str, str]:
         **{name: str(path) for name, path in files.items()},
     }
     (done,) = run_steps(steps, project, variables)
-    return done, *(
+    summary, outputs = (
         path.read_text() if path.exists() else "" for path in (files["GITHUB_STEP_SUMMARY"], files["GITHUB_OUTPUT"])
     )
+    return done, summary, outputs
 
 
 def test_a_good_server_passes(project: Path) -> None:
