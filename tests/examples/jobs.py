@@ -21,7 +21,7 @@ ACTION = CHECKOUT / "action.yml"
 # What `shell: bash` means, and what a workflow uses without it.
 BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail"]
 _EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
-_BOUND_S = 300
+_BOUND_S = 900  # a step takes seconds on an idle machine
 
 
 class Step(NamedTuple):
@@ -71,17 +71,21 @@ def run_steps(steps: list[dict[str, Any]], folder: Path, variables: Mapping[str,
         if "run" not in step:
             continue
         env = {**os.environ, **variables, **step.get("env", {})}
-        ran = subprocess.run(
-            [*BASH, "-c", step["run"]],
-            cwd=folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=_BOUND_S,
-        )
+        try:
+            ran = subprocess.run(
+                [*BASH, "-c", step["run"]],
+                cwd=folder,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                timeout=_BOUND_S,
+            )
+        except subprocess.TimeoutExpired:
+            done.append(Step(step.get("name", ""), 124, f"The step took more than {_BOUND_S} s."))
+            break
         done.append(Step(step.get("name", ""), ran.returncode, ran.stdout))
         if ran.returncode:
             break
