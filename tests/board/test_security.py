@@ -13,6 +13,8 @@ from tests.board.support import ORIGIN, PORT, client_of, make_board
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from starlette.testclient import TestClient
+
     from nexus_mcp.board.app import Board
     from tests.support import Project
 
@@ -63,9 +65,17 @@ def test_every_combination_is_answered_as_the_rules_say(board: Board, method: st
     have the headers.
     """
     key = next(iter(board.projects))
-    for has_cookie, host, origin, pattern in product((True, False), HOSTS, ORIGINS, PATHS):
+    with (
+        client_of(board) as signed_in,
+        client_of(board, signed_in=False) as stranger,
+    ):  # one event loop for all requests
+        _check_combinations(board, key, method, {True: signed_in, False: stranger})
+
+
+def _check_combinations(board: Board, key: str, method: str, clients: dict[bool, TestClient]) -> None:
+    for has_cookie, host, origin, pattern in product(clients, HOSTS, ORIGINS, PATHS):
         path = pattern.replace("/root/", f"/{key}/").replace("=root", f"={key}")
-        client = client_of(board, signed_in=has_cookie)
+        client = clients[has_cookie]
         headers = {"host": host} | (
             {} if origin is None else {"origin": f"http://{host}" if origin == "own" else origin}
         )

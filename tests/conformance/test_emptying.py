@@ -14,6 +14,10 @@ from tests.conformance.servers.misbehaving import deep
 @pytest.fixture
 def doomed(tmp_path: Path) -> Path:
     """A folder with all that is hard to delete, and beside it one that its links lead to."""
+    return _made(tmp_path, levels=3000)
+
+
+def _made(tmp_path: Path, levels: int) -> Path:
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file").write_text("kept")
@@ -26,7 +30,7 @@ def doomed(tmp_path: Path) -> Path:
     (made / "several" / "one" / "link").symlink_to(kept)
     os.mkfifo(made / "pipe")
     (made / "closed").chmod(0)
-    deep(str(made / "deep"), 3000)
+    deep(str(made / "deep"), levels)
     return made
 
 
@@ -40,9 +44,9 @@ def test_empty_deletes_entries_but_not_link_targets(doomed: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["doomed", "link", "file", "pipe", "nothing"])
-def test_remove_deletes_a_link_itself(doomed: Path, name: str) -> None:
+def test_remove_deletes_a_link_itself(tmp_path: Path, name: str) -> None:
     """An entry of any kind is removed; of a link only the link itself."""
-    folder = doomed.parent
+    folder = _made(tmp_path, levels=3000 if name == "doomed" else 3).parent
     (folder / "link").symlink_to("kept")
     (folder / "file").write_text("")
     os.mkfifo(folder / "pipe")

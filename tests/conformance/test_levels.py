@@ -22,7 +22,7 @@ from nexus_mcp.conformance.report.terminal import Screen
 from nexus_mcp.conformance.result import FixtureResult, RunResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions, select
-from nexus_mcp.conformance.target import stdio
+from nexus_mcp.conformance.target import in_memory, stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance import runs
 from tests.conformance.servers import partial
@@ -45,8 +45,8 @@ LOOK: dict[str, Any] = {
 
 
 def judged(*fixtures: Fixture, **options: Any) -> RunResult:
-    """Run fixtures against the server that has two tools."""
-    return run(fixtures, stdio(PARTIAL, TargetOptions(**options)), jobs=1)
+    """Run fixtures against the server that has two tools, in memory: a start of the SDK takes a second."""
+    return run(fixtures, in_memory(partial.server_of, TargetOptions(**options)), jobs=1)
 
 
 def partial_run() -> RunResult:
@@ -113,14 +113,15 @@ def test_fixtures_of_missing_tools_end_first() -> None:
     """Fixtures that are not run are reported before the first one runs, so that the time left can be told."""
     close = made({"action": {"tool": "task_close"}}, test_id="close")
     ended: list[str] = []
-    run([made(ADD), close], stdio(PARTIAL), jobs=1, on_result=lambda result: ended.append(result.test_id))
+    run([made(ADD), close], in_memory(partial.server_of), jobs=1, on_result=lambda result: ended.append(result.test_id))
     assert ended == ["close", "made"]
 
 
 def test_required_tools_fail() -> None:
-    """With require_all_tools a fixture fails when the server lacks its tool."""
+    """With require_all_tools a fixture fails when the server, here a process, lacks its tool."""
     close = made({"action": {"tool": "task_close"}}, test_id="close")
-    (result,) = judged(close, made(ADD, test_id="add"), require_all_tools=True).results[:1]
+    options = TargetOptions(require_all_tools=True)
+    (result,) = run((close, made(ADD, test_id="add")), stdio(PARTIAL, options), jobs=1).results[:1]
     assert (result.status, [one.message for one in result.failures]) == (
         "failed",
         ["the target has no tool task_close"],

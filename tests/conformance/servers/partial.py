@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,8 @@ TOOLS = [
 ]
 
 
-def tasks_file() -> Path:
-    return Path(os.environ["NEXUS_PROJECT_ROOT"], ".nexus", "state", "tasks.json")
-
-
-async def call(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-    arguments, file = params.arguments or {}, tasks_file()
+async def call(root: str, _context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    arguments, file = params.arguments or {}, Path(root, ".nexus", "state", "tasks.json")
     tasks = json.loads(file.read_text())["tasks"] if file.exists() else []
     if params.name == "task_add":
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -49,8 +46,13 @@ async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
     return types.ListToolsResult(tools=TOOLS)
 
 
+def server_of(root: str) -> Server[Any]:
+    """Return the server of the project at `root`."""
+    return Server("partial", version="1", on_list_tools=listed, on_call_tool=partial(call, root))
+
+
 async def main() -> None:
-    server = Server("partial", version="1", on_list_tools=listed, on_call_tool=call)
+    server = server_of(os.environ["NEXUS_PROJECT_ROOT"])
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
