@@ -48,9 +48,9 @@ test: env
 	$(MAKE) --no-print-directory --keep-going lint pytest; code=$$?; \
 	wait $$types || code=1; cat "$$found"; rm -f "$$found"; exit $$code; }
 
-# A process for each core: the tests share nothing, and most of them wait for a disk.
+# A process for each core: the tests share nothing.
 pytest: env
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	TMPDIR=$$(.ci/temp-folder) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: env
 	$(BIN)/ruff check .

@@ -24,9 +24,18 @@ from nexus_mcp.run.worktrees import Repository
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
+from tests.forked_commands import warm
 from tests.support import Json, pretty
 
 ROOT = Path(__file__).resolve().parents[2]
+_PRELOAD = (
+    "nexus_mcp.cli.run",
+    "nexus_mcp.run.execute",
+    "nexus_mcp.run.begin",
+    "nexus_mcp.cli.run.start",
+    "nexus_mcp.cli.run.work",
+)
+"""What a run imports, half of its processor time: what it imports is the business of tests/test_imports.py."""
 GOOD = {"version": 1, "approved": True, "tests": {"allPassing": True}}
 
 
@@ -142,10 +151,9 @@ class Ground:
         """Return (exit code, stdout, stderr) of `nexus-mcp run WORDS`; the run that it made becomes that of the
         ground.
         """
-        process = self.start(*words)
-        out, err = process.communicate(timeout=60)
+        done = warm("nexus_mcp.cli", ("run", *words), preload=_PRELOAD, cwd=self.root, env=self.environ(), limit=60)
         self.find_run()
-        return process.returncode, out, err
+        return done.code, done.out, done.err
 
     def find_run(self) -> None:
         """Take the newest run of the project as that of the ground."""
