@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.client import ROOT
 from benchmarks.compared.maps import ServerMap
 from benchmarks.compared.peer import Peer
+from benchmarks.compared.proxy import NOT_SEEDED
 from nexus_mcp.conformance import runner
 from nexus_mcp.conformance.fixture import Action, Asserts, Fixture, Kill, Parallel, Step, WriteFile
 from nexus_mcp.conformance.loading import load
@@ -40,6 +41,8 @@ FOLDERS = {"scenarios": "several tools", "robustness": "broken files, processes,
 _TASKS = ".nexus/state/tasks.json"
 _OWN = {"id", "status", "created_at"}
 _SHOWN = 160
+_CALL_S, _START_S = 60.0, 300.0
+"""Seconds: no figure of this table is a time, and a busy machine must not make a fixture fail."""
 
 
 def suite() -> list[Fixture]:
@@ -62,8 +65,8 @@ def reason_against(fixture: Fixture, known: ServerMap, offered: Sequence[str]) -
     steps = list(_steps(fixture.steps))
     if any(isinstance(step.do, Kill) for step in steps):
         return "a kill would hit the map"
-    for request in fixture.requests:
-        reached = known.parameters(request.tool) if isinstance(request, Action) else None
+    for request in (one for one in fixture.requests if isinstance(one, Action)):
+        reached = known.parameters(request.tool)
         if reached is not None and (unknown := sorted(set(request.params) - reached)):
             return f"no parameter for {unknown[0]} of {request.tool}"
     return "" if known.same_files else _about_files(fixture, known, steps)
@@ -78,6 +81,9 @@ def _about_files(fixture: Fixture, known: ServerMap, steps: Sequence[Step]) -> s
     if set(before) - {_TASKS} or not _can_seed(before.get(_TASKS, {"tasks": []}), known, fixture):
         return "begins with files of the contract"
     asserts = [fixture.postcondition, *(step.asserts for step in steps)]
+    times = {task["created_at"] for task in before.get(_TASKS, {"tasks": []})["tasks"] if "created_at" in task}
+    if any(value in times for one in asserts for value in (one.return_value or {}).values() if isinstance(value, str)):
+        return "judges times of the tasks that it begins with"
     if not any(one.return_value or one.error is not None or one.error_contains for one in asserts):
         return "judges files only"
     return ""
@@ -134,14 +140,16 @@ def run(peer: Peer, offered: Sequence[str], jobs: int) -> dict[str, str]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         template = [peer.prepare(folder)] if peer.map.setup else []
         command = [sys.executable, "-m", "benchmarks.compared.proxy", peer.name, *template]
-        options = TargetOptions(environment={"PYTHONPATH": str(ROOT)}, timeout=30.0, start_timeout=60.0)
+        options = TargetOptions(environment={"PYTHONPATH": str(ROOT)}, timeout=_CALL_S, start_timeout=_START_S)
         seen = _run(chosen, stdio(command, options), jobs)
     return {test_id: seen.get(test_id, f"not applicable: {reason}") for test_id, reason in reasons.items()}
 
 
 def run_plain(peer: Peer, jobs: int) -> dict[str, str]:
     """Return the same for a server without its map: only the prefix of its tools is taken off."""
-    options = TargetOptions(prefix=peer.map.prefix or "", timeout=30.0, require_all_tools=True)
+    options = TargetOptions(
+        prefix=peer.map.prefix or "", timeout=_CALL_S, start_timeout=_START_S, require_all_tools=True
+    )
     return _run(suite(), stdio(peer.command(peer.map.start), options), jobs)
 
 
@@ -155,6 +163,8 @@ def _in_words(result: FixtureResult) -> str:
     if result.status == NOT_RUN:
         return f"not applicable: {result.reason}"
     failed = [one for one in result.assertions if not one.passed]
+    if any(NOT_SEEDED in one.message for one in failed):
+        return "not applicable: the server does not take the tasks that it begins with"
     first = next((one for one in failed if one.kind != "process"), failed[0])
     place = " ".join(part for part in (first.step, first.file, first.path) if part)
     return f"failed: {place}{': ' * bool(place)}{first.message}"[:_SHOWN]

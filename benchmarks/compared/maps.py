@@ -60,11 +60,15 @@ class Select(_Part):
     """Where a field of the contract is in the answers. A field that is found nowhere is left out."""
 
     of: int = Field(-1, description="Which call's answer, from 0; -1 is the last one.")
-    path: str | list[str] | None = Field(None, description="JSONPath into the answer's JSON; of several, the first found.")
+    path: str | list[str] | None = Field(
+        None, description="JSONPath into the answer's JSON; of several, the first found."
+    )
     text: str | None = Field(None, description="A pattern; its first group in the answer's text is the value.")
     all: str | None = Field(None, description="A pattern; the value is a list of all its matches in the text.")
     within: str | None = Field(None, description="A pattern; its first group is the text in which `all` looks.")
-    sections: str | None = Field(None, description="A pattern of headings; its groups are also groups of the matches below.")
+    sections: str | None = Field(
+        None, description="A pattern of headings; its groups are also groups of the matches below."
+    )
     group: str | None = Field(None, description="Of one match of `all`: the name of the group that is the value.")
     fields: dict[str, Select] | None = Field(None, description="The fields of an object, or of each item of a list.")
     choose: dict[str, str] | None = Field(None, description="The server's word to the contract's.")
@@ -100,6 +104,7 @@ class ToolMap(_Part):
     """A tool of the contract: the calls that do the same, and the result in their answers."""
 
     calls: list[Call] = Field(min_length=1, description="The calls, in order; the first error is the result.")
+    fill: dict[str, Any] = Field(default={}, description="Parameters that the server demands, if the caller gave none.")
     pass_on: bool = Field(False, description="Parameters that no template names are sent under their own names.")
     result: dict[str, Select] | None = Field(None, description="The result; without it, the JSON of the last answer.")
 
@@ -119,14 +124,16 @@ class Step(_Part):
     command: list[str] | None = Field(None, description="A command to run in the project.")
     restart: bool = Field(False, description="The server is ended and started again.")
     no_tool: str | None = Field(None, description="A pattern that the name of no listed tool may match.")
+    has_tool: str | None = Field(None, description="A pattern that the name of a listed tool must match.")
     file: str | None = Field(None, description="A pattern of files in the project, to read.")
     seen: str | None = Field(None, description="A pattern that the answer, output or text must match.")
     ends: bool = Field(False, description="The server must end instead of answering.")
 
     @model_validator(mode="after")
     def _does_one_thing(self) -> Self:
-        if sum((bool(self.tool), bool(self.command), self.restart, bool(self.no_tool), bool(self.file))) != 1:
-            raise ValueError("a step needs one of tool, command, restart, no_tool and file")
+        parts = (self.tool, self.command, self.restart, self.no_tool, self.has_tool, self.file)
+        if sum(map(bool, parts)) != 1:
+            raise ValueError("a step needs one of tool, command, restart, no_tool, has_tool and file")
         return self
 
 
@@ -156,9 +163,13 @@ class ServerMap(_Part):
     setup: list[list[str]] = Field(default=[], description="Commands that make a project, run in it.")
     files: str = Field(description="Pattern of the files in the project that hold its tasks.")
     same_files: bool = Field(False, description="Whether these are the files of the contract, so that they are judged.")
-    prefix: str | None = Field(None, description="Tools without a map are called under this prefix; else they are none.")
+    prefix: str | None = Field(
+        None, description="Tools without a map are called under this prefix; else they are none."
+    )
     tools: dict[str, ToolMap] = Field(default={}, description="Tool of the contract to its map.")
-    ready: ToolMap | None = Field(None, description="Calls that name the next task, in the field next, if no list does.")
+    ready: ToolMap | None = Field(
+        None, description="Calls that name the next task, in the field next, if no list does."
+    )
     errors: list[Word] = Field(default=[], description="Errors in other words; the first that matches counts.")
     unknown: Step = Field(description="A call with an unknown argument that succeeds without it.")
     probes: dict[str, Probe] = Field(description="Row of the table to its probe.")
@@ -168,7 +179,9 @@ class ServerMap(_Part):
         """Return the parameters of a tool of the contract that reach the server; None for all of them."""
         if tool not in self.tools or self.tools[tool].pass_on:
             return None
-        return {name for call in self.tools[tool].calls for value in call.arguments.values() for name in names_in(value)}
+        return {
+            name for call in self.tools[tool].calls for value in call.arguments.values() for name in names_in(value)
+        }
 
 
 def names_in(template: Any) -> set[str]:

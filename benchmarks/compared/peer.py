@@ -22,7 +22,7 @@ from nexus_mcp import __version__
 
 SHOWN = 600
 """Characters of an answer that the evidence has."""
-_COMMAND_S = 120
+_COMMAND_S = 600
 
 
 class Ended(Exception):
@@ -49,7 +49,7 @@ class Peer:
         return [filled(word, self._words) for word in words]
 
     def prepare(self, workspace: str, template: str = "") -> str:
-        """Make the server's project below a folder, or copy a prepared one, and return its path. Raise NotMeasurable."""
+        """Make the server's project below a folder, or copy one, and return its path. Raise NotMeasurable."""
         project = os.path.realpath(os.path.join(workspace, self.map.project))
         if template:
             shutil.copytree(template, project, symlinks=True, dirs_exist_ok=True)
@@ -100,8 +100,9 @@ class Session:
             self.introduced = self.connection.introduce()
             self.tools: list[Json] = json.loads(self.connection.ask("tools/list", {})[1])["result"]["tools"]
         except (NotMeasurable, ValueError, KeyError) as error:
+            words = self.last_words()
             self.kill()
-            raise NotMeasurable(f"{peer.map.title} did not start: {self.last_words() or error}") from error
+            raise NotMeasurable(f"{peer.map.title} did not start: {words or error}") from error
 
     def __enter__(self) -> Session:
         return self
@@ -139,9 +140,13 @@ class Session:
         return Session(self.peer, self.project, self.evidence)
 
     def kill(self) -> None:
-        """Kill the process, and wait for its end."""
-        self.connection.child.kill()
-        self.connection.child.wait()
+        """Kill the process, wait for its end, and close its pipes."""
+        child = self.connection.child
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout, self._errors):
+            if pipe is not None:
+                pipe.close()
 
     def last_words(self) -> str:
         """Return the last line on stderr that has a letter; "" without one."""
@@ -183,15 +188,14 @@ def take(step: Step, session: Session) -> tuple[Session, str]:
     """
     if step.restart:
         return session.restart(), ""
-    if step.no_tool is not None:
-        found = [tool["name"] for tool in session.tools if re.search(step.no_tool, tool["name"])]
-        session.note({"tools that match": step.no_tool}, ", ".join(found) or "none")
-        return session, f"it has the tools {', '.join(found)}" if found else ""
+    if step.no_tool is not None or step.has_tool is not None:
+        return session, _look_at_tools(step, session)
     if step.tool is not None:
         arguments = filled(step.arguments, {"project": session.project})
         try:
             seen = session.ask(step.tool, arguments).text
         except Ended as ended:
+            session.kill()
             after = Session(session.peer, session.project, session.evidence)
             return after, "" if step.ends else f"{step.tool} ended the server: {ended}"
         if step.ends:
@@ -212,6 +216,15 @@ def take(step: Step, session: Session) -> tuple[Session, str]:
     return session, ""
 
 
+def _look_at_tools(step: Step, session: Session) -> str:
+    pattern = step.no_tool or step.has_tool or ""
+    found = [tool["name"] for tool in session.tools if re.search(pattern, tool["name"])]
+    session.note({"tools that match": pattern}, ", ".join(found) or "none")
+    if step.no_tool is not None:
+        return f"it has the tools {', '.join(found)}" if found else ""
+    return "" if found else f"it has no tool {pattern}"
+
+
 def _around(pattern: str | None, text: str) -> str:
     """Return the lines of a text that a pattern matches, or its beginning."""
     match = re.search(pattern, text) if pattern else None
@@ -230,4 +243,3 @@ def take_all(steps: list[Step], session: Session) -> tuple[Session, list[str]]:
         if fault:
             faults.append(fault)
     return session, faults
-

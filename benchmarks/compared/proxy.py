@@ -16,6 +16,7 @@ from benchmarks.compared.peer import Ended, Peer, Session
 from benchmarks.compared.translate import Json, NoTool
 
 TASKS = Path(".nexus", "state", "tasks.json")
+NOT_SEEDED = "The server does not take the fixture's task"
 _UNKNOWN_METHOD, _UNKNOWN_TOOL = -32601, -32602
 
 
@@ -33,7 +34,7 @@ def seed(session: Session, tasks: Iterable[Json]) -> None:
         params = {name: value for name, value in task.items() if name not in ("id", "status", "created_at")}
         added = session.call("task_add", **params).payload
         if added.get("task", {}).get("id") != task["id"]:
-            raise ValueError(f"The task {task['id']} of the fixture could not be added: {added}")
+            raise ValueError(f"{NOT_SEEDED} {task['id']}: {added}")
         if task["status"] != "pending":
             session.call("task_update", id=task["id"], status=task["status"])
 

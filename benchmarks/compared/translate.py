@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.compared.maps import NAME, Choose, Each, Join, Select, ServerMap, Text, ToolMap, names_in
+from benchmarks.compared.maps import NAME, Call, Choose, Each, Join, Select, ServerMap, Text, ToolMap, names_in
 from nexus_mcp.conformance import jsonpath
 from nexus_mcp.conformance.result import MISSING
 
@@ -47,21 +47,35 @@ def call(known: ServerMap, tool: str, params: Mapping[str, Any], ask: Ask, proje
         raise NoTool(tool)
     if mapped is None:
         return _outcome(known, ask(f"{known.prefix}{tool}", dict(params)), None, [])
+    params = {**mapped.fill, **params}
     values = {**params, "project": project}
     answers: list[Answer] = []
     for one in mapped.calls:
         if one.when is not None and one.when not in params:
             continue
-        arguments = filled(one.arguments, values)
-        if mapped.pass_on:
-            named = {name for template in one.arguments.values() for name in names_in(template)}
-            arguments |= {name: value for name, value in params.items() if name not in named}
-        answers.append(ask(one.tool, arguments))
+        answers.append(ask(one.tool, _arguments(mapped, one, params, values)))
         if answers[-1].is_error:
             break
         for name, select in one.keep.items():
             values[name] = selected(select, answers)
     return _outcome(known, answers[-1], mapped, answers)
+
+
+def first_call(known: ServerMap, tool: str, params: Json, project: str) -> tuple[str, Json]:
+    """Return the first call that a tool of the contract stands for: the server's tool, and its arguments."""
+    mapped = known.tools.get(tool)
+    if mapped is None:
+        return f"{known.prefix}{tool}", params
+    params = {**mapped.fill, **params}
+    return mapped.calls[0].tool, _arguments(mapped, mapped.calls[0], params, {**params, "project": project})
+
+
+def _arguments(mapped: ToolMap, one: Call, params: Mapping[str, Any], values: Mapping[str, Any]) -> Json:
+    arguments: Json = filled(one.arguments, values)
+    if mapped.pass_on:
+        named = {name for template in one.arguments.values() for name in names_in(template)}
+        arguments |= {name: value for name, value in params.items() if name not in named}
+    return arguments
 
 
 def _outcome(known: ServerMap, last: Answer, mapped: ToolMap | None, answers: Sequence[Answer]) -> Outcome:

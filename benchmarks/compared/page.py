@@ -1,0 +1,188 @@
+"""Write docs/compared.md from benchmarks/results/compared.json: `make docs`. A test holds the page against the file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks import report, results
+from benchmarks.client import ROOT
+from benchmarks.compared import fixtures, probes
+from benchmarks.figures import NODE, OURS
+from nexus_mcp.conformance.settings import load_expected
+
+RESULT = results.FOLDER / "compared.json"
+PAGE = ROOT / "docs" / "compared.md"
+WRONG = "not as the map says"
+UPSTREAM_LIST = ROOT / "tests" / "upstream" / "nexus-core-0.21.0.yml"
+_MEASURED = {"nexus-mcp": OURS, "nexus-core": NODE}
+_MOST_REASONS = 3
+_HEAD = """\
+# Beside other servers
+
+<!-- Written by `make docs` from benchmarks/results/compared.json. Do not edit. -->
+
+Choose here between nexus-mcp and other servers that keep tasks for agents. We started each server without a network,
+in new projects, and called its tools. The page was made by the authors of nexus-mcp, who chose the rows. So read also
+[what the others do and nexus-mcp does not](#what-the-others-do-beyond-the-contract).
+
+```sh
+make compared
+```
+
+This fetches the servers from npm into `.cache/`, runs everything and writes the results. For each cell
+[compared.json](../benchmarks/results/compared.json) has what was sent and what was seen. A
+[map](../conformance/maps/) of each server names its tools and where its answers have the fields of the
+[contract](contract.md). A map can leave out, rename, collect and count what a server answered. It cannot add a value
+that the server did not answer.
+"""
+_FIXTURES = """\
+## Fixtures of the conformance suite
+
+The suite judges the contract of nexus-mcp, which the other servers never promised to keep. A fixture that fails shows
+a difference, not a fault. The cells count fixtures that passed of those that could run. A fixture cannot run if the
+server has no such tool or parameter, or if the fixture begins with files that only a Nexus server has. For Backlog.md
+and task-master only answers are judged: they keep files of their own. Fixtures for lifecycle events and for the
+executor are left out.
+"""
+_BEYOND = """\
+## What the others do beyond the contract
+
+The contract of nexus-mcp has eleven tools for one plan and one list of tasks. These servers do more. Each item was seen
+in the run, in an answer, in a file or in the output of a command.
+"""
+_NOT_TRIED = """\
+## What was not tried
+
+- Everything that needs a model or a key: most tools of task-master write and expand tasks by a model.
+- Everything that needs a network or a screen, such as boards in a browser.
+- A power cut. [reliability.md](reliability.md) has what nexus-mcp does then.
+- Projects in git: Backlog.md was set up with `--no-git`.
+"""
+
+
+def text() -> str:
+    """Return the text of the page."""
+    known = results.read(RESULT)
+    return "\n".join((_HEAD, *_cells(known), *_fixtures(known), *_costs(known), *_beyond(known), _NOT_TRIED))
+
+
+def write() -> None:
+    """Write the page."""
+    PAGE.write_text(text(), encoding="utf-8")
+
+
+def plain_outcomes() -> dict[str, str]:
+    """Return id of a fixture → `passed` or `failed`, for upstream without a map, from its list of expected failures."""
+    ids = [one.test_id for one in fixtures.suite()]
+    listed = load_expected(str(UPSTREAM_LIST), [*ids, *_others(ids)])
+    return {test_id: "failed" if test_id in listed else "passed" for test_id in ids}
+
+
+def _others(ids: list[str]) -> list[str]:
+    from nexus_mcp.conformance.loading import load
+
+    return [one.test_id for one in load() if one.test_id not in ids]
+
+
+def _title(one: Mapping[str, Any]) -> str:
+    return f"{one['title']} {one['version']}"
+
+
+def _cells(known: Mapping[str, Any]) -> list[str]:
+    lines = ["## What each server keeps", "", _row(["", *(_title(one) for one in known.values())]), _rule(len(known))]
+    for row, (words, _) in probes.ROWS.items():
+        lines.append(_row([words, *(_cell(one["cells"][row]) for one in known.values())]))
+    return [*lines, ""]
+
+
+def _cell(found: Mapping[str, Any]) -> str:
+    return f"{found['verdict']}: {found['note']}" if found["note"] else str(found["verdict"])
+
+
+def _fixtures(known: Mapping[str, Any]) -> list[str]:
+    columns: list[tuple[str, Mapping[str, Any]]] = []
+    for name, one in known.items():
+        if name == "nexus-core":
+            columns += [(f"{one['title']}, without a map", fixtures.count(plain_outcomes()))]
+        columns.append((one["title"], one["fixtures"]["counts"]))
+    lines = [_FIXTURES, _row(["fixtures about", "all", *(title for title, _ in columns)]), _rule(len(columns) + 1)]
+    areas = {area: sum(counts.values()) for area, counts in columns[0][1].items()}
+    for area, number in areas.items():
+        lines.append(_row([area, str(number), *(_ran(counts[area]) for _, counts in columns)]))
+    totals = [_total(counts) for _, counts in columns]
+    lines.append(_row(["all", str(sum(areas.values())), *(_ran(total) for total in totals)]))
+    lines += ["", "The first failed assertions of the fixtures that fail, the most frequent ones:", ""]
+    for one in known.values():
+        reasons = Counter(_reason(what) for what in one["fixtures"]["outcomes"].values() if what.startswith("failed"))
+        shown = [f"{_code(reason)} ({number})" for reason, number in reasons.most_common(_MOST_REASONS)]
+        lines += [f"- **{one['title']}**: {', '.join(shown)}"] * bool(shown)
+    return [*lines, ""]
+
+
+def _ran(counts: Mapping[str, int]) -> str:
+    ran = counts["passed"] + counts["failed"]
+    return f"{counts['passed']} of {ran}" if ran else "–"
+
+
+def _total(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(one[name] for one in counts.values()) for name in ("passed", "failed", "not applicable")}
+
+
+def _reason(outcome: str) -> str:
+    """Return the message of an outcome without its step and without the value that was seen."""
+    message = outcome.removeprefix("failed: ")
+    step, _, rest = message.partition(" ")
+    if step == "step":
+        message = rest.partition(" ")[2] if not rest.partition(":")[0].isdigit() else rest.partition(": ")[2]
+    return message.partition(", has ")[0].partition(", is ")[0][:90].strip()
+
+
+def _code(words: str) -> str:
+    return f"`{words.replace('`', chr(39)).replace('|', '¦')}`"
+
+
+def _costs(known: Mapping[str, Any]) -> list[str]:
+    measured = {
+        name: (ms, mb) for name, ms, mb in report.context_lines(results.medians_of(results.read(results.TABLE)))
+    }
+    lines = [
+        "## Start and memory",
+        "",
+        "From another run, with its method in [performance-details.md](performance-details.md). The tokens of each",
+        "server are in [tokens.md](tokens.md).",
+        "",
+        _row(["", "ms to tools/list", "MB resident", "tools listed here"]),
+        _rule(3),
+    ]
+    for name, one in known.items():
+        ms, mb = measured.get(_MEASURED.get(name, name), ("–", "–"))
+        lines.append(_row([one["title"], ms, mb, str(len(one["tools"]))]))
+    return [*lines, ""]
+
+
+def _beyond(known: Mapping[str, Any]) -> list[str]:
+    lines = [_BEYOND]
+    for one in known.values():
+        if one["beyond"]:
+            lines += [
+                f"**{_title(one)}**",
+                "",
+                *(f"- {item['what']}" for item in one["beyond"] if not item["faults"]),
+                "",
+            ]
+    runs = [f"{one['title']} {one['ran']}, load {one['load']}" for one in known.values()]
+    return [*lines, f"The runs: {'; '.join(runs)}.", ""]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |", 1)
+
+
+def _rule(columns: int) -> str:
+    return "|" + "---|" * (columns + 1)
+
+
+if __name__ == "__main__":
+    write()

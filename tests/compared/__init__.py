@@ -1,0 +1,1 @@
+"""Maps of other servers, the proxy that applies them, and docs/compared.md."""
