@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture bench bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-page    rewrite the tables and charts of docs/performance.md and performance-details.md"
 	@echo "make bench-trend   check that no call became clearly slower than recorded (1 minute)"
 	@echo "make tokens        measure what tools and answers cost a model, beside other servers (1 minute, node)"
+	@echo "make compared      judge other servers of the field beside ours: docs/compared.md (20 minutes, node)"
 	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
 	@echo "make browser       test the board in Chromium, with screenshots in .cache/browser/ (5 minutes)"
 	@echo "make captures      run one cycle in each real client, and write it into its page (3 minutes, npm)"
@@ -74,6 +75,7 @@ docs: bench-env
 	$(BIN)/python -m docs.history_page
 	$(BIN)/python -m docs.drawings
 	$(BIN)/python -m benchmarks --page
+	$(BIN)/python -m benchmarks.compared.page
 	$(BIN)/python -m docs.run_schemas
 	$(BIN)/python -m tests.e2e.results
 
@@ -123,6 +125,10 @@ bench-trend: env
 # The tables of docs/tokens.md. Other servers come from npm, into .cache/.
 tokens: env
 	$(BIN)/python -m benchmarks.tokens
+
+# What each server keeps, with what was sent and seen: benchmarks/results/compared.json. Servers come from npm.
+compared: env
+	$(BIN)/python -m benchmarks.compared
 
 # Clients come from npm, into a cache folder of the user (NEXUS_E2E_CACHE). HARNESS=codex runs the tests of one.
 e2e: env

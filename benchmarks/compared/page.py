@@ -8,14 +8,15 @@ from typing import Any
 
 from benchmarks import report, results
 from benchmarks.client import ROOT
-from benchmarks.compared import fixtures, probes
+from benchmarks.compared import probes
 from benchmarks.figures import NODE, OURS
-from nexus_mcp.conformance.settings import load_expected
 
 RESULT = results.FOLDER / "compared.json"
 PAGE = ROOT / "docs" / "compared.md"
+PARTS = {"cells", "beyond", "fixtures"}
+"""What a column needs. A server that lacks one of them is left out."""
 WRONG = "not as the map says"
-UPSTREAM_LIST = ROOT / "tests" / "upstream" / "nexus-core-0.21.0.yml"
+NOT_JUDGED = {"verdict": "not judged", "note": ""}
 _MEASURED = {"nexus-mcp": OURS, "nexus-core": NODE}
 _MOST_REASONS = 3
 _HEAD = """\
@@ -64,26 +65,13 @@ _NOT_TRIED = """\
 
 def text() -> str:
     """Return the text of the page."""
-    known = results.read(RESULT)
+    known = {name: one for name, one in results.read(RESULT).items() if PARTS <= one.keys()}
     return "\n".join((_HEAD, *_cells(known), *_fixtures(known), *_costs(known), *_beyond(known), _NOT_TRIED))
 
 
 def write() -> None:
     """Write the page."""
     PAGE.write_text(text(), encoding="utf-8")
-
-
-def plain_outcomes() -> dict[str, str]:
-    """Return id of a fixture → `passed` or `failed`, for upstream without a map, from its list of expected failures."""
-    ids = [one.test_id for one in fixtures.suite()]
-    listed = load_expected(str(UPSTREAM_LIST), [*ids, *_others(ids)])
-    return {test_id: "failed" if test_id in listed else "passed" for test_id in ids}
-
-
-def _others(ids: list[str]) -> list[str]:
-    from nexus_mcp.conformance.loading import load
-
-    return [one.test_id for one in load() if one.test_id not in ids]
 
 
 def _title(one: Mapping[str, Any]) -> str:
@@ -93,7 +81,7 @@ def _title(one: Mapping[str, Any]) -> str:
 def _cells(known: Mapping[str, Any]) -> list[str]:
     lines = ["## What each server keeps", "", _row(["", *(_title(one) for one in known.values())]), _rule(len(known))]
     for row, (words, _) in probes.ROWS.items():
-        lines.append(_row([words, *(_cell(one["cells"][row]) for one in known.values())]))
+        lines.append(_row([words, *(_cell(one["cells"].get(row, NOT_JUDGED)) for one in known.values())]))
     return [*lines, ""]
 
 
@@ -105,7 +93,7 @@ def _fixtures(known: Mapping[str, Any]) -> list[str]:
     columns: list[tuple[str, Mapping[str, Any]]] = []
     for name, one in known.items():
         if name == "nexus-core":
-            columns += [(f"{one['title']}, without a map", fixtures.count(plain_outcomes()))]
+            columns += [(f"{one['title']}, without a map", one["fixtures"]["plain"])]
         columns.append((one["title"], one["fixtures"]["counts"]))
     lines = [_FIXTURES, _row(["fixtures about", "all", *(title for title, _ in columns)]), _rule(len(columns) + 1)]
     areas = {area: sum(counts.values()) for area, counts in columns[0][1].items()}

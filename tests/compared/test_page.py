@@ -1,0 +1,56 @@
+"""docs/compared.md shows the stored result, and each of its cells has evidence."""
+
+from __future__ import annotations
+
+from benchmarks import results
+from benchmarks.compared import page, probes
+from benchmarks.compared.__main__ import MAPS, faults_of
+from benchmarks.compared.maps import load
+from benchmarks.peers.packages import PACKAGES
+
+RESULT = {name: one for name, one in results.read(page.RESULT).items() if page.PARTS <= one.keys()}
+
+
+def test_page_shows_the_result() -> None:
+    """`make docs` would write the same page."""
+    assert page.PAGE.read_text(encoding="utf-8") == page.text()
+
+
+def test_every_server_is_judged_in_the_installed_version() -> None:
+    """The result has columns only for the maps, of the versions that `make compared` installs."""
+    assert set(RESULT) <= set(MAPS)
+    versions = {name: PACKAGES[known].version for name in RESULT if (known := load(name).package)}
+    assert {name: RESULT[name]["version"] for name in versions} == versions
+
+
+def test_every_cell_has_its_evidence() -> None:
+    """Each row has for each server a verdict, and what was sent and seen."""
+    for name, one in RESULT.items():
+        for row in probes.ROWS:
+            cell = one["cells"][row]
+            assert cell["verdict"] in ("yes", "partly", "no"), (name, row)
+            assert cell["evidence"], (name, row)
+            assert all(exchange.keys() >= {"sent", "seen"} for exchange in cell["evidence"]), (name, row)
+
+
+def test_maps_say_what_the_servers_did() -> None:
+    """No verdict of a map was contradicted, and everything beyond the contract was seen."""
+    assert [fault for one in RESULT.values() for fault in faults_of(one)] == []
+    assert all(RESULT[name]["beyond"] for name in RESULT if name != "nexus-mcp")
+
+
+def test_rows_without_a_common_probe_are_in_every_map() -> None:
+    """Each map has the steps of each row that no common probe judges, and of no other row."""
+    wanted = {row for row, (_, probe) in probes.ROWS.items() if probe is None}
+    assert {name: set(load(name).probes) for name in MAPS} == dict.fromkeys(MAPS, wanted)
+
+
+def test_wrong_map_is_named_with_what_was_not_seen() -> None:
+    """A verdict that the steps did not show, or an item that was not seen, is a fault with its reason."""
+    cell = {"verdict": page.WRONG, "note": "task_view: not seen: x", "evidence": []}
+    item = {"what": "It flies.", "faults": ["fly: not seen: y"], "evidence": []}
+    found = faults_of({"title": "other", "cells": {"plan": cell}, "beyond": [item]})
+    assert found == [
+        "other: A plan with its issues is kept: task_view: not seen: x",
+        "other: It flies.: fly: not seen: y",
+    ]
