@@ -57,7 +57,8 @@ _SCRIPT: dict[str, Json] = {
 }
 _SLOW = [[{"run": "exec sleep 300"}], *_SCRIPT["3-engineer"]]
 _TREE = {"README.md": "x", "f1": "1", "f2": "2", "f3": "3"}
-_KILLS, _CUTS, _PAIRS, _WHOLE = "kills at an event", "power cuts of the log", "pairs of runs", "whole runs"
+_KILLS, _CUTS = "kills at an event", "power cuts of the log"
+_PAIRS, _WHOLE = "pairs of runs at once", "runs without a kill"
 
 Stop = Callable[[ev.AnyEvent], bool]
 

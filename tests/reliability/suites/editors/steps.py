@@ -95,7 +95,7 @@ def _try(made: Ground, way: str, places: list[int], death: int, tally: Tally) ->
     tally.counts["calls refused"] += bool(error)
     if answer and not error and ACKNOWLEDGED in str(made.scene.arguments) and way != "removed":
         tally.failures += [f"{told}: the acknowledged change is lost"] * (ACKNOWLEDGED not in texts)
-    tally.counts["copies kept"] += sum(1 for _ in (made.root / ".nexus").rglob("conflict-*"))
+    tally.counts["conflict copies"] += sum(1 for _ in (made.root / ".nexus").rglob("conflict-*"))
 
 
 def _planned(made: Ground, way: str, places: list[int]) -> tuple[Plan, list[str]]:

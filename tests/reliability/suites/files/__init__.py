@@ -72,7 +72,8 @@ def work(piece: Piece) -> Tally:
             tally.failures += [f"{kind} {tally.counts['files']}, {data!r:.600}: {line}" for line in told]
         if isinstance(many, str) or tally.counts["files"] >= many:
             break
-    tally.peak("MB in a process that spoils files", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    tally.peak("MB at most in the process that reads the files", memory)
     return tally
 
 

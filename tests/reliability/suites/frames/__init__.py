@@ -25,7 +25,7 @@ _THREADS, _PROCESSES, _EACH = 60, 40, 10_000
 _GUIDED, _RUNS = 8, 25_000
 _BATCH = 200
 MOST_MEMORY = 200.0  # MB
-_PEAK = "MB in a server process"
+_PEAK = "MB at most in a server process"
 
 
 def plan(seed: int, quick: bool) -> Sequence[Any]:
@@ -61,7 +61,7 @@ def _on_threads(piece: Piece, frames: int) -> Tally:
         except (Hung, RuntimeError) as error:
             tally.failures.append(f"connection {number}: {error}")
         else:
-            tally.counts["answers to frames"] += len(received)
+            tally.counts["responses"] += len(received)
             tally.failures += [f"connection {number}: {told}" for told in faults(lines, received)]
     return tally
 
@@ -95,7 +95,7 @@ def _with_process(piece: Piece, lines: list[bytes]) -> Tally:
     except (Hung, RuntimeError) as error:
         tally.failures.append(str(error))
     tally.counts.update(
-        {"frames": len(sent), "answers to frames": len(received), "connections": 1, "servers of their own process": 1}
+        {"frames": len(sent), "responses": len(received), "connections": 1, "servers started as a process": 1}
     )
     tally.failures += faults(sent, received)
     if tally.peaks.get(_PEAK, 0) > MOST_MEMORY:

@@ -44,7 +44,7 @@ def unlocked(piece: Piece) -> Tally:
             tally.failures += recorder.faults
             rejected += bool(judged(recorder.history, told))
     tally.counts["histories without the lock"] += piece.item["histories"]
-    tally.counts["histories without the lock rejected"] += rejected
+    tally.counts["histories without the lock that the checker rejected"] += rejected
     if rejected < _MOST * piece.item["histories"]:
         tally.failures.append(f"of {piece.item['histories']} histories without a lock {rejected} were rejected")
     return tally
@@ -69,7 +69,7 @@ def deaths(piece: Piece) -> Tally:
         tally.failures += [f"a death before call {number} of {piece.item['tools']}: {fault}" for fault in faults]
         if not recorder.kills or tally.failures:
             return tally
-        tally.counts["deaths at each point"] += 1
+        tally.counts["deaths before a chosen system call"] += 1
 
 
 def stalls(piece: Piece) -> Tally:
@@ -84,7 +84,7 @@ def stalls(piece: Piece) -> Tally:
         stood, recorder = _stalled(piece, number, dies_at)
         told = f"a stall before call {number} of {piece.item['first']}, then {piece.item['second']}"
         tally.failures += [f"{told}: {fault}" for fault in recorder.faults + judged(recorder.history, tally)]
-        tally.counts["stalls at each point"] += stood
+        tally.counts["pauses before a chosen system call"] += stood
         number += piece.item["step"]
     return tally
 
@@ -98,7 +98,7 @@ def unlocked_stalls(piece: Piece) -> Tally:
         if recorder.faults:
             return Tally(failures=recorder.faults)
         if judged(recorder.history, Tally()):
-            return Tally(Counter({"stalls without the lock that were rejected": 1}))
+            return Tally(Counter({"histories of pauses without the lock that the checker rejected": 1}))
         number += piece.item["step"]
     return Tally(failures=["no history of a stall without a lock was rejected"])
 
@@ -109,7 +109,7 @@ def judged(history: History, tally: Tally) -> list[str]:
         verdict = check(history.ops, State(), Model(history).step)
     except Undecided as error:
         return [f"not decided {error}"]
-    tally.peak("most states tried for one history", verdict.tried)
+    tally.peak("states at most in the check of one history", verdict.tried)
     if verdict.is_linearizable:
         return []
     return [f"not linearizable: of {told(history.ops)} no more is explained than {told(verdict.order)}"]

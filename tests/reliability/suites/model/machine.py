@@ -68,7 +68,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.root = self.folder / "project"
         self.world = World(self.root, self.figures)
-        self.figures["examples"] += 1
+        self.figures["random sequences of steps"] += 1
         self.told.clear()
 
     def teardown(self) -> None:

@@ -45,8 +45,8 @@ def attempt(piece: Piece, name: str, part: int, parts: int, whole: bool) -> Tall
                     point.replant()
                     made.move_copies_away()
                     tally.counts["writes with swaps at chosen places"] += 1
-                    tally.counts["such writes refused"] += refused != ""
-                    tally.counts["names exchanged"] += swaps
+                    tally.counts["writes with swaps at chosen places that were refused"] += refused != ""
+                    tally.counts["exchanges of two names by one system call"] += swaps
                     told = made.trespasses()
                     told += [refused] if refused.startswith("Internal error") else []
                     if told:

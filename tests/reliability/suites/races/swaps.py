@@ -28,7 +28,8 @@ def attempt(piece: Piece, how: str, attempts: int) -> Tally:
         for start in range(0, attempts, _BATCH):
             with _Swapper(made.points, swap, piece.rng.random()) as swapper:
                 acknowledged = _write(made, piece.rng, range(start, min(start + _BATCH, attempts)), tally)
-            tally.counts["names exchanged" if exchange else "names exchanged by renames"] += swapper.swaps
+            way = "one system call" if exchange else "renames"
+            tally.counts[f"exchanges of two names by {way}"] += swapper.swaps
             told = made.trespasses()
             made.move_copies_away()
             made.remove_links()
@@ -52,8 +53,8 @@ def _write(made: Ground, rng: random.Random, numbers: range, tally: Tally) -> by
         name = (*NAMES, CALM)[rng.randrange(len(NAMES) + 1)]
         content = f"{number} " * rng.choice((1, 1, 1, 500))
         refused = made.write(name, content)
-        tally.counts["attempts"] += 1
-        tally.counts["attempts refused" if refused else "attempts written"] += 1
+        tally.counts["writes tried"] += 1
+        tally.counts["writes refused" if refused else "writes done"] += 1
         if not refused and name == CALM:
             acknowledged = content.encode()
         elif refused.startswith("Internal error"):
