@@ -59,7 +59,7 @@ TOOL = Tool(
             },
             "decisions": {
                 **NAMES,
-                "description": "Those given to task_add; plan_status has a plan's.",
+                "description": "Decisions of task_add; plan_status has a plan's.",
             },
         },
         {

@@ -55,7 +55,7 @@ TOOL = Tool(
         "risk": {"type": "string", "description": "What may go wrong."},
         "plan_issue": {**ID, "description": "Issue that it carries out."},
         "goal": {"type": "string", "description": "Replaces the goal of the whole list, unless blank."},
-        "decisions": {**NAMES, "description": "Appended to those that bind all tasks."},
+        "decisions": {**NAMES, "description": "Added to the decisions for all tasks."},
         "owner": {"type": "string", "description": "Agent that does it."},
         "owner_agent_id": {"type": "string", "description": "Its id in the harness, to resume it."},
         "owner_reuse_policy": {

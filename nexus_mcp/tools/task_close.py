@@ -55,10 +55,10 @@ TOOL = Tool(
     title="Close the cycle",
     summary="Moves plan and tasks into the history.",
     description=(
-        "Close the cycle: archive the plan and all tasks, finished or not, into the history, then clear both. Look at "
-        "task_list first: it does not ask. Returns what was archived, and memoryHint: note what is worth remembering. "
-        "If a file is unreadable, nothing was changed: have it mended, then call again. If the connection broke, call "
-        "again: a close is not recorded twice."
+        "Close the cycle: archive the plan and all tasks, finished or not, into the history, then clear both. See "
+        "task_list first: task_close does not ask. Returns what was archived, and memoryHint: note what is worth "
+        "remembering. If a file is unreadable, nothing was changed: mend it, then call again. If the connection broke, "
+        "call again: a close is not recorded twice."
     ),
     parameters={},
     required=(),
