@@ -148,8 +148,8 @@ ROWS: tuple[Row, ...] = (
         Row(f"status-line-{size}", "status", f"status --line, {size} tasks, a process", "ms", (Goal(PYTHON, 3.0),))
         for size in STATUS_SIZES
     ),
-    Row("run-attempt", "run", "run: an attempt beside its session, 20 000 files, p95", "ms", (Goal(OVERHEAD, 1.0),)),
-    Row("run-merged", "run", "run: the same, to the end of its task with its merge", "ms"),
+    Row("run-attempt", "run", "run: an attempt without its session, 20 000 files, p95", "ms", (Goal(OVERHEAD, 1.0),)),
+    Row("run-merged", "run", "run: a task without its session, with its merge, 20 000 files, p95", "ms"),
     Row("run-memory", "run", "run: executor with 8 attempts, at most", "MB", (Goal(SIXTY_MB, 1.0),)),
     Row("run-cpu", "run", "run: processor time of a task, with harness and checks", "ms"),
     Row(

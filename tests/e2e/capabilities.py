@@ -22,7 +22,7 @@ ROWS = {
     "worktree": "A worktree that the harness made has the state of the main worktree",
     "run": "`nexus-mcp run` does three tasks in parallel, through a crash, a rejected verdict and a conflict",
     "run-limits": "A session of a run has our server and hooks, and may not change plan or tasks",
-    "run-guards": "A run ends a silent session, and tells one that only reads to go on",
+    "run-guards": "A run ends a session without output, and resumes a session that only reads with a reminder to edit",
     "run-login": "A run says that the harness is not logged in, and pauses",
     "limit": "A context stays below the limit with 500 notes",
     "kill": "A kill of the client in the middle of a call loses nothing",
