@@ -81,7 +81,7 @@ class Links:
 
 
 class StaticLinks(Links):
-    """The relative paths of exported files; each page is in the folder of its project, so all of them begin alike.
+    """The relative paths of exported files. All pages of a project are in one folder, so each begins with `./`.
 
     `cycles` and `lines` are the cycles and changes that the export has a page for.
     """
@@ -144,7 +144,7 @@ class StaticLinks(Links):
 
 
 def _short(name: str) -> str:
-    """Return a file name for any name: two names of one export with the same one are not expected."""
+    """Return a short file name, from a checksum and the length of `name`: two equal ones are improbable."""
     return f"{zlib.crc32(name.encode('utf-8', 'replace')):08x}{len(name):x}"
 
 

@@ -38,7 +38,7 @@ MOST_CYCLES = 5000
 MOST_CHANGES = 300
 MOST_DECISIONS = 60
 REOPENED = ("plan_update", "reopens ")
-"""A change that reopened a question has this tool, and its description in the log begins so."""
+"""The tool of a change that reopened a question, and the beginning of the description of that change in the log."""
 _LOG = ".nexus/state/oplog.jsonl"
 _EMPTY = {"version": 1, "total": 0, "matching": 0, "cycles": []}
 

@@ -220,8 +220,8 @@ def class_edit(
 ) -> Edit:
     """Return the edit that adds a tool to a class, or removes it.
 
-    `before` has the current tools of the class, for a file that does not have the class. `below` has its shipped tools;
-    it is empty for a harness without a shipped map.
+    `before` lists the current tools of the class; they are used if the file has no list for the class. `below` lists
+    the shipped tools of the class; it is empty for a harness without a shipped map.
     """
     shipped = sorted(below)
 

@@ -179,8 +179,8 @@ def _clashes(
         for index, tool in enumerate(class_tools(known, name, vocabulary)):
             place = _clash(tool, reading, patterns)
             if place is not None:
-                # Report a place in this file: in the class if possible, because the user probably wants the tool to be
-                # in the class.
+                # Point to the list of this file in which the name is. If both lists have it, point to the class: the
+                # user probably wrote the class last.
                 places = (f"/classes/{escape(name)}/{index}", f"/reading/{place}", "/nexus_tools")
                 at = next((one for one in places if document.has(f"{pointer}{one}")), "")
                 clashes[f"{pointer}{at}", tool] = None

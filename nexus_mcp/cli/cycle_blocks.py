@@ -70,7 +70,8 @@ def table(
 ) -> Table:
     """Return a row for each cycle, with its numbers or, if `found` is given, with the place of the match.
 
-    `when` returns the text for a stamp. On a terminal, where that is an age, a branch that all rows share is left out.
+    `when` returns the text for a stamp. On a terminal the text is an age, and the column of branches is left out if all
+    rows have the same branch.
     """
     if found is not None:
         return Table(

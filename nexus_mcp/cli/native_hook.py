@@ -62,7 +62,7 @@ class NativeEvent(Event):
             write_line(form, self._refuse)
 
     def _refuse(self, error: Exception) -> dict[str, Any]:
-        """Return the denial of a tool for an error in our own answer; {} for every other event."""
+        """Return the denial of a tool because our answer cannot be encoded; {} for every other event."""
         return dialect.denial(f"{UNREADABLE} {own_fault(error)}") if self.native_name == dialect.DECIDING else {}
 
     def outline(self) -> tuple[dict[str, object], bool]:
@@ -75,12 +75,13 @@ class NativeEvent(Event):
     def fallback_answer(self) -> dict[str, Any]:
         from nexus_mcp.lifecycle.malformed_payload import outline
 
-        if self.native_name == dialect.DECIDING:  # or not known yet: no other event has a tool to refuse
+        # PreToolUse, or an event whose name is not known yet. Only PreToolUse has a tool to refuse.
+        if self.native_name == dialect.DECIDING:
             self._take_name(outline(bytes(self.data[:_HEAD]), (dialect.EVENT_NAME,))[0].get(dialect.EVENT_NAME))
         return super().fallback_answer()
 
     def _take_name(self, name: object) -> None:
-        """Take the name of the event that an unusable payload has. Other values count as PreToolUse."""
+        """Set the name of the event if `name` is an event of the harness; otherwise the event counts as PreToolUse."""
         if isinstance(name, str) and name in (*dialect.EVENTS, *dialect.OTHERS):
             self.native_name = name
             self.name = dialect.EVENTS[name][0] if name in dialect.EVENTS else name

@@ -72,7 +72,7 @@ def run(values: Values) -> int:
 
 
 def _nothing(values: Values, total: int) -> str:
-    """Return why the report has no cycle, and the next step: beside the report, so that it is not in a changelog."""
+    """Return why the report has no cycle, and the next step. It goes to stderr, so that no changelog contains it."""
     if not total:
         return NONE_YET
     branch = " on that branch" if BRANCH.name in values else ""

@@ -1,7 +1,7 @@
 """Print the blocks of nexus_mcp/cli/blocks.py on a terminal with rich: with styles, and in lines that fit the width.
 
-The layout is our own, because a table of rich cannot be stacked on a narrow terminal, but cuts words or columns. Texts
-are rich.text objects throughout: rich reads no markup in them.
+The layout is our own: on a narrow terminal rich would cut words or columns, and we stack the cells of a row instead.
+Texts are rich.text objects throughout: rich reads no markup in them.
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ class Terminal:
         yield from self._hanging(lead, _text(block.parts), min(self.width, _WIDEST_LINE))
 
     def _hanging(self, lead: Text, text: Text, width: int, more: int = 0) -> Iterator[Text]:
-        """Yield `lead` and `text` in lines; from the second line on, as many blanks, and `more` blanks, replace the
-        lead.
-        """
+        """Yield `lead` and `text` in lines. Indent the second and later lines by the width of the lead plus `more`."""
         room = width - lead.cell_len - more
         if room < min(_LEAST_TEXT, text.cell_len):
             if lead.plain.strip():

@@ -100,11 +100,11 @@ _SDK_ERRORS = (
     (re.compile(r'(?:invalid params: )?validating "?arguments"?: '), "an SDK checked the arguments before the tool"),
     (re.compile(r"\[\s*\{\s*\"(?:code|expected)\": "), "a schema library's error is the message"),
 )
-"""How texts of errors begin that a server's SDK wrote and not the server, and what happened."""
+"""(The beginning of an error text that an SDK wrote, and not the server; the reason, for a message.)"""
 
 
 def explain_text(reply: Reply) -> str:
-    """Return what is wrong with a result that has a text without JSON, as a clause; "" for any other reply."""
+    """Return the fault of a result whose text is no JSON, as a clause; "" for any other reply."""
     if reply.result is None or reply.payload is not None or not reply.text:
         return ""
     if not reply.is_error:

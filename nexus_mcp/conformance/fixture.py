@@ -12,7 +12,7 @@ CORE = "core"
 ROBUSTNESS = "robustness"
 EXECUTOR = "executor"
 RUN = "command run"
-"""What a fixture with an executor uses, in place of the name of a tool."""
+"""The entry in `Fixture.tools` for a step `run`, which starts a command and calls no tool."""
 BASIC, FULL, ROBUST = "basic", "full", "robust"
 LEVELS = (BASIC, FULL, ROBUST)
 """The levels of a run; each has the fixtures of those before it."""
@@ -41,7 +41,7 @@ class Event:
 
 @dataclass(frozen=True)
 class ListTools:
-    """A look at the tools that the server lists. `tools`: the names, in the contract, of those that it is about."""
+    """A request for the server's list of tools. `tools`: the names, in the contract, of the tools to look up."""
 
     tools: tuple[str, ...]
 

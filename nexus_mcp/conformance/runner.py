@@ -177,7 +177,7 @@ class _Run:
             try:
                 result = await self._result(fixture, f"{self._mark}.{number}")
                 if self._limit.is_reached and result.status == FAILED:
-                    # It began before the last failure that counts.
+                    # The run has reached its limit of failures since this fixture began.
                     result = _summary(fixture, NOT_RUN, reason=self._limit.reason)
                 self._limit.count(result)
             except NexusError:
@@ -268,7 +268,7 @@ def _processors() -> int:
 
 
 def _missing_tools(fixture: Fixture, target: Target) -> tuple[str, ...]:
-    """Return the tools of the fixture that the target lacks; () when fixtures have to fail by that."""
+    """Return the tools of the fixture that the target lacks; () with --require-all-tools: then the fixture fails."""
     if target.options.require_all_tools or target.tools is None:
         return ()
     return tuple(tool for tool in fixture.called_tools if target.options.actual(tool) not in target.tools)

@@ -73,9 +73,7 @@ class Target(ABC):
         return session
 
     def start_plainly(self) -> bool:
-        """Begin each later session with the handshake that every server knows. Return False if sessions already begin
-        so.
-        """
+        """Begin each later session with the handshake that every server knows. Return False if they already do."""
         from nexus_mcp.conformance.client.connection import PLAIN
 
         self._first, before = PLAIN, self._first

@@ -50,7 +50,7 @@ EVENTS = (
     "SessionEnd",
 )
 STATUS_SECONDS = 5
-"""How often Claude Code starts the status line, beside its own events: other agents change the tasks, too."""
+"""Seconds between two starts of the status line. Claude Code's own events are not enough: others change tasks, too."""
 _STATUS = "statusLine"
 HOOK_TOOL = "hook"
 """The tool of `serve --hook-tool` (server/hook_tool.py)."""

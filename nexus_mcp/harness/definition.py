@@ -164,7 +164,7 @@ class Spliced(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The pointer in the form of the record, where that of an array item ends with `/-`."""
+        """The JSON pointer to the value, as the record has it; the pointer to an array item ends with `/-`."""
         parts = [part.replace("~", "~0").replace("/", "~1") for part in self.pointer]
         return "".join(f"/{part}" for part in parts) + ("/-" if self.is_item else "")
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FILE = "remembered.extension.json"
 MAX_BYTES = 1 << 20
 MAX_SESSIONS = 16
-"""The maximum number of sessions in the file. A session that resumes after so many others gets all texts again."""
+"""The maximum number of sessions in the file. The oldest one is dropped: if it resumes, it gets all texts again."""
 _LONGEST_ID = 200
 _TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by", "stopped", "held", "hinted", "carried")
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
@@ -129,8 +129,8 @@ class SessionMemory:
         """Return (skill, mode, text) of each skill that a tag of this message starts, and note the last one as the
         active skill.
 
-        `skills` maps a skill to (mode, text). In the result the text is "" for a skill whose text the model has since a
-        compaction. If that skill is also active in that mode, it is left out.
+        `skills` maps a skill to (mode, text). If the model already got the text after the last compaction, the text is
+        "" in the result; if the skill is also active in the same mode, it is left out.
         """
         known, digests = self.fields, dict(self.fields.get(DIGESTS, {}))
         found = []

@@ -125,8 +125,8 @@ def _legend(graph: Mapping[str, Any], top: float) -> str:
 
 
 def _arrows(graph: Mapping[str, Any], arrows: Sequence[Sequence[Point]]) -> Iterable[str]:
-    """Yield the arrows. Critical and cyclic ones come last, so that they are drawn above the others; those of finished
-    tasks are faint.
+    """Yield the arrows. Critical and cyclic ones come last, so that they are drawn above the others; the arrows of
+    finished tasks are faint.
     """
     finished = {node["id"] for node in graph["nodes"] if node["state"] == DONE}
     edges = graph["edges"]

@@ -46,8 +46,9 @@ async def record(run: Run) -> dict[str, str]:
 
 
 async def changed_unseen(run: Run) -> list[str]:
-    """Return the parts that changed since the log recorded them, while a session may have gone on unseen. They are in
-    the log afterwards, so that the same change does not pause the run twice. Raise GitFailed, StorageError.
+    """Return the parts that changed since the log recorded them; [] if no session was at work when the executor died.
+
+    The log gets the new digests, so that the same change does not pause the run twice. Raise GitFailed, StorageError.
     """
     known, is_at_work = run.state.checkout, any(one.state in ("running", "merging") for one in run.state.tasks.values())
     if not known or not is_at_work:

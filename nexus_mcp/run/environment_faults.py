@@ -17,8 +17,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 GO_ON = "Free some space; nexus-mcp run goes on."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REASONS = frozenset(os.strerror(number) for number in _FULL)
-# What programs print; the third one is git's own. EFBIG is not here: a tool may print "File too large" about the
-# project.
+# Texts that programs print about a full disk; the third one is of git. The text of EFBIG is missing, because a tool may
+# print "File too large" about the project.
 _PHRASES = (os.strerror(errno.ENOSPC).lower(), os.strerror(errno.EDQUOT).lower(), "out of diskspace")
 _TOO_LARGE = os.strerror(errno.EFBIG).lower()
 _SHOWN = 300

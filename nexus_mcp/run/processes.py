@@ -91,7 +91,7 @@ class Started:
 
     def began_within(self, seconds: float) -> bool:
         """Return whether the process or its children started a process within the last `seconds` that is still
-        alive. One that began up to _EARLY_S before counts: a line of output can come after what it tells of.
+        alive. A process that began up to _EARLY_S earlier counts, too: the harness may report a tool after it started.
         """
         since = time.time() - self._clock_error - seconds - _EARLY_S
         try:

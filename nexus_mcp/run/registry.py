@@ -68,7 +68,8 @@ class Registry:
 def rows(state: Folder) -> list[dict[str, Any]]:
     """Return the rows of the file; [] without a file, or with one that a power cut left empty.
 
-    Raise StateError for a corrupt file, because an orphan could otherwise go on unseen; PathRefused, StorageError.
+    Raise StateError for a corrupt file, because a process in it could otherwise run on without an executor;
+    PathRefused, StorageError.
     """
     if not (state.read(NAME, _LIMIT) or b"").strip(b"\0"):
         return []

@@ -43,8 +43,8 @@ _LATER = frozenset(
         *("checkout", "verdict", "attempt_planned", "process_started", "judged", "merged", "task_done"),
     )
 )
-"""Events that `append` does not sync itself: they are synced soon, and by `flushed` before the effect that they
-announce."""
+"""Events that `append` does not sync. A later sync writes them to disk: before the action that an event announces, the
+caller waits for `flushed`."""
 
 
 class RunBusy(NexusError):
@@ -148,7 +148,7 @@ class EventLog:
         self._seq += 1
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
-            # After a truncated line the event could not be read, although it was acknowledged: it gets a new line.
+            # If the last line is truncated, begin a new line: appended to the truncated one, the event would be lost.
             atomic.write_all(self._fd, b"\n" * self._is_torn + render(made))
             self._is_torn = False
             if getattr(made, "type", "") not in _LATER:
@@ -245,9 +245,8 @@ def write_json(folder: Folder, name: str, value: Any, *, is_kept: bool = True) -
 def write_file(folder: Folder, name: str, data: bytes, *, is_kept: bool = True) -> None:
     """Write a small private file, whole or not at all. Raise StorageError.
 
-    Without `is_kept` the file is not synced, so a power cut may lose it: it repeats facts of the log for people. A run
-    does not hold the lock of the project, and its holder removes temporary files in the folder of the state: if it
-    removed ours, another one is written.
+    Without `is_kept` the file is not synced, so a power cut may lose it: its facts are also in the log. A run does not
+    hold the workspace lock, so the lock holder may sweep our temporary file away: then write the file again.
     """
     for left in reversed(range(_TRIES)):
         try:

@@ -126,8 +126,8 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
         feeding.cancel()
         await asyncio.gather(feeding, return_exceptions=True)
     except BaseException:
-        # After any failure, such as a full disk or a cancellation, the process must not go on unseen. The engine may
-        # cancel a second time while the process is being ended: that must not interrupt the ending.
+        # After any failure, such as a full disk or a cancellation, the process must not run on. The engine may cancel a
+        # second time while the process is being ended: that must not interrupt the ending.
         ending = asyncio.ensure_future(process.end())
         while not ending.done():
             with suppress(asyncio.CancelledError):
@@ -332,7 +332,7 @@ class _Following:
             self._used[tool] = None
 
     def _usage(self, output: Output) -> ev.Usage:
-        """Return what is used since the last report; some harnesses report a resumed session from its beginning."""
+        """Return the usage of this session. Some harnesses also count the usage before the resume: subtract that."""
         totals, before = self._place.driver.totals, self._place.used.get(self._place.request.resume)
         input_, out, cost = output.input, output.output, output.cost_usd
         if before is not None and "tokens" in totals and input_ >= before.input and out >= before.output:

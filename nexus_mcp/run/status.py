@@ -91,7 +91,7 @@ class Active(_Part):
 
 
 class Parallel(_Part):
-    """How many attempts may run at once, and which do."""
+    """The maximum number of attempts at once, and the attempts that run now."""
 
     enabled: bool
     maxConcurrency: int

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.stopping import Stop
 
 MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
-_HEAD = 4096  # bytes of a line that is too long, which tell what it asked for
+_HEAD = 4096  # bytes at the start of a line that is too long, which have the id and the method of the request
 
 
 class Lines:

@@ -1,4 +1,4 @@
-"""The files of runs, as programs read them that take no part in one: ids, the lock and its holder, status.json.
+"""Read the files of runs from outside a run: the ids of runs, the lock and its holder, status.json.
 
 Servers and status bars use this module, so it imports no library. nexus_mcp/run writes the files.
 """

@@ -59,8 +59,9 @@ def fields_of(schema_file: str) -> tuple[str, ...]:
 def claimed_field(schema_file: str, name: str) -> Field | None:
     """Return the field that an entry of `covers` names, None when the schema has none.
 
-    The published format spells some fields otherwise: without `[]` before those of a file that is an array, with `[]`
-    after an array of scalars, and from the file that refers to another one: `cycles[].plan.topic` of the history.
+    The published format spells some fields otherwise. If the file is an array, its fields begin without `[]`. The name
+    of an array of scalars ends with `[]`. A field of a file to which another file refers is named from the other file:
+    `cycles[].plan.topic` of the history.
     """
     if name in fields_of(schema_file):
         return schema_file, name

@@ -356,9 +356,7 @@ HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False
 
 
 def normalized_tool(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a listed tool without differences that mean nothing: the order of `required`, and what was left out where
-    the protocol has a default.
-    """
+    """Return a listed tool in one form: `required` is sorted, and missing fields have the default of the protocol."""
     schema = tool.get("inputSchema")
     found = dict(tool)
     if isinstance(schema, dict):

@@ -91,7 +91,7 @@ def _signal_executor(name: str, folder: str) -> None:
 
 
 def _meet(number: int, folder: str) -> None:
-    """Wait until so many sessions are at work at once."""
+    """Wait until `number` sessions wait here."""
     _count(folder, "met")
     met = _wait_for(lambda: "yes" if _counted(folder, "met") >= number else "")
     _note(folder, {"kind": "met", "met": bool(met)})

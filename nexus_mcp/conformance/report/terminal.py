@@ -63,7 +63,7 @@ MOST_CAUSES = 10
 NAMED = 6
 """Further fixtures of a cause that are named."""
 SUMMARY, NORMAL, VERBOSE = "summary", "normal", "verbose"
-"""How much of a run is shown: a line for each cause; with an example for each; every failure in full."""
+"""The amount of output: a line for each cause; a line and an example for each cause; every failure in full."""
 EXPECTED = "failed as expected"
 INTERVAL_S = 60.0
 """Seconds between two lines about the progress when the output is not a terminal."""

@@ -1,6 +1,6 @@
-"""Run an executor once on the bench of a fixture, watch its status file and task list, and sum up what was seen.
+"""Run an executor once on the bench of a fixture, and observe its status file and the task list.
 
-The sum is the answer of the step, so a fixture asserts it like any other answer.
+The observations are the response of the step, so a fixture asserts them like any other response.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ _BY_SIGNAL = 128
 
 @dataclass
 class Sightings:
-    """What was seen while an executor worked. `unwhole`: reads of the status file that gave no JSON object;
-    `unsummed`: status files whose `pending` is not what is left; `reverted`: changes of a completed task.
+    """Observations of a working executor. `unwhole`: reads of the status file that gave no JSON object; `unsummed`:
+    status files whose `pending` is not `total` minus the other counts; `reverted`: completed tasks that got another
+    status.
     """
 
     unwhole: int = 0
@@ -76,7 +77,7 @@ def _is_summed(progress: dict[str, Any]) -> bool:
 
 
 async def execute(run: Run, fixture: Fixture, bench: Bench, options: TargetOptions, place: Place) -> Reply:
-    """Run the executor to its end, and return what was seen as the answer.
+    """Run the executor to its end, and return the observations as the response of the step.
 
     Raise TargetFailure when it does not end or leaves processes behind, HarnessFault when it cannot be started.
     """
@@ -121,9 +122,7 @@ async def _watch(process: ServerProcess, bench: Bench, seen: Sightings, seconds:
 
 
 async def _ended(process: ServerProcess, options: TargetOptions) -> int:
-    """Return the exit code as a shell does. What an executor that was killed left running stays: the next one has to
-    end it.
-    """
+    """Return the exit code as a shell does. The processes of a killed executor go on: the next one has to end them."""
     if process.fault:
         raise TargetFailure(process.fault, SUBJECT)
     code = process.death.code

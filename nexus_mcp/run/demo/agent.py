@@ -1,7 +1,7 @@
 """The scripted agent of `nexus-mcp run --demo`: a program that edits files in its worktree, without any model.
 
 It stands for a harness, so it imports nothing of nexus-mcp. Its three mishaps are real: it ends by SIGKILL, it forgets
-a test, and two of its tasks change the same lines. What it does next follows from the tree, as with a model.
+a test, and two of its tasks change the same lines. Like a model, it reads the files to choose its next edit.
 """
 
 from __future__ import annotations

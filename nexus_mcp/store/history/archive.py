@@ -107,7 +107,7 @@ class Archive:
     def free_time(self, now: str) -> str:
         """Return the `completed_at` of a new cycle: `now`, a stamp, or the next millisecond that no cycle has.
 
-        It may be before that of other cycles, which may have dates in the future. This reads only the index.
+        Other cycles may have later dates, even in the future. This reads only the index.
         """
         return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
