@@ -43,7 +43,7 @@ ENTER = "\x1b[?1049h\x1b[?25l"
 """Show the alternate screen, and hide the cursor."""
 LEAVE = "\x1b[?25h\x1b[?1049l"
 _BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
-"""A frame: the terminal shows what stands between both at once, if it knows how to."""
+"""The begin and end of a frame. A terminal that knows these sequences shows all output between them at once."""
 _END_OF_LINE, _NEXT_LINE = "\x1b[K", "\r\n"
 _KEY = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _QUIT = frozenset((b"q", b"Q"))

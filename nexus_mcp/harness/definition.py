@@ -56,7 +56,7 @@ class Site(NamedTuple):
         return os.path.abspath(named) if named else os.path.join(self.home, *default)
 
     def find_folder(self, variable: str, *default: str) -> str:
-        """Return the same folder, for reading; "" if there is no home folder: then the user has no such files."""
+        """Return the same as `folder`; "" if there is no home folder, because then the user has no files to read."""
         try:
             return self.folder(variable, *default)
         except InstallRefused:

@@ -38,8 +38,8 @@ def put_back(document: Document, path: tuple[str, ...], former: Any) -> None:
 
 
 def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
-    """Return whether we can write a table: not with a value such as a date, which our entries never have. The vault has
-    a copy then.
+    """Return whether we can write a table. A table of the user may have a value that we cannot write, such as a date;
+    the vault has a copy of the file.
     """
     try:
         return bool(TomlDocument("\n".join(table_lines(path, value))).get(path) == value)

@@ -114,7 +114,7 @@ def mend_prompt(findings: str, why: str) -> str:
 
 
 def nudge_prompt(guard: str) -> str:
-    """Return the message with which a session is resumed that a guard on its tools ended."""
+    """Return the message that resumes a session after a guard on its tools ended it."""
     return f"{_NUDGES[guard]} {_ENDING}"
 
 

@@ -41,7 +41,7 @@ async def changes_hooks(root: str, old: str, new: str) -> bool:
 
 async def _folder_in_tree(root: str) -> str:
     """Return the folder of the hooks, "" if it is outside of the tree at `root`."""
-    # Without `hooks=True`, Git sets core.hooksPath to the null device, and git would print that.
+    # Without `hooks=True`, the class Git sets core.hooksPath to the null device, and `git config` would print it.
     _, path = await Git(root, hooks=True).run("config", "--path", "core.hooksPath", check=False)
     folder = path.strip()
     if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(root, ""))):

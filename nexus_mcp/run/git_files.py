@@ -27,7 +27,7 @@ _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SMALL = 4096
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 _SETTLED_S = 0.1
-"""A file that changed less than this ago may change again within one tick of the file system's clock."""
+"""Seconds after a change within which the next one may get the same time, because the file system's clock is coarse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,8 @@ async def merge(attempts: Attempts) -> None:
             await repository.publish(old, new)
             emit(ev.Merged(commit=new))
 
-        # A task that is skipped now must not end between both: the moved branch would look like a forged one.
+        # If a person skips the task now, complete both steps first: without the event, the next executor would take the
+        # moved branch for one that somebody else moved.
         moving = asyncio.ensure_future(move())
         try:
             await asyncio.shield(moving)

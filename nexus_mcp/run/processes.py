@@ -39,7 +39,7 @@ class Started:
             self.create_time = psutil.Process(process.pid).create_time()
         except psutil.Error:
             self.create_time = 0.0
-        # On Linux create times count from the boot, whose time is known to the second: all are off by as much.
+        # On Linux create times count from the boot, whose time is known to the second: all have the same error.
         self._clock_error = time.time() - self.create_time
 
     @classmethod
@@ -79,7 +79,7 @@ class Started:
             yield line
 
     async def errors(self) -> AsyncIterator[bytes]:
-        """Yield the lines of stderr as `lines` does those of stdout."""
+        """Yield the lines of stderr, in the same way as `lines`."""
         assert self._process.stderr is not None
         async for line in _lines(self._process.stderr):
             yield line

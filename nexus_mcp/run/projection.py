@@ -54,9 +54,10 @@ class AttemptRecord:
     A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
     of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
     the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if unknown) of a
-    session to resume: its executor died, or `nudge`, a guard on its tools, ended it; then it gets a message. `nudges`
-    are all such guards in the attempt; each of them acts once. `used` maps the id of a session to its usage so far.
-    `commit` is the last commit of its branch.
+    session to resume, None without one. If `nudge` is set, this guard on its tools ended the session, and the resumed
+    session gets a message; otherwise its executor died. `nudges` has all guards that ended a session of the attempt;
+    each of them acts once. `used` maps the id of a session to its usage so far. `commit` is the last commit of the
+    branch.
     """
 
     attempt: Attempt

@@ -88,7 +88,10 @@ class RunLock:
             ) from None
 
     def _is_taken(self) -> bool:
-        """Take the lock and return True; False if another process keeps it. A reader holds it for a moment."""
+        """Take the lock and return True; False if another process keeps it.
+
+        Try several times, because a process that only reads the state of the run holds the lock for a moment.
+        """
         for left in reversed(range(_TRIES)):
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -199,9 +202,9 @@ def read_log(folder: Folder) -> tuple[list[AnyEvent], int]:
 
 
 def unknown_types(folder: Folder) -> list[str]:
-    """Return the types of whole lines that are no event of this version, each once: a newer one wrote them, or damage.
+    """Return the types of complete lines that this version cannot read as events, each once.
 
-    A truncated line does not count. Raise StateError, StorageError, PathRefused.
+    A newer version wrote these lines, or they are damaged. Raise StateError, StorageError, PathRefused.
     """
     found: dict[str, None] = {}
     for line in (folder.read(LOG, LOG_LIMIT) or b"").split(b"\n"):

@@ -1,9 +1,9 @@
 """Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so does whatever
 they may have written: setup, checks and commit hooks.
 
-With bubblewrap the user's checkout and its git folder are read-only, whatever git is called with; the worktree, its
-index, the files of the session and the state that the mounted server writes stay writable. Nothing else is restricted:
-a sandbox command of your own may be stricter.
+With bubblewrap the user's checkout and its git folder are read-only, whatever options a call of git has; the worktree,
+its index, the files of the session and the state that the mounted server writes stay writable. Nothing else is
+restricted: a sandbox command of your own may be stricter.
 """
 
 from __future__ import annotations

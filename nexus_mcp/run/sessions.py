@@ -325,7 +325,7 @@ class _Following:
         return [tool for tool in dict.fromkeys((*self._used, *self._calls.values())) if self._place.is_forbidden(tool)]
 
     def _end_call(self, output: Output) -> None:
-        """Count the tool of a call that ended and was not refused or failed. Without an id the last call ended."""
+        """Count the tool of a call that ended and was not refused or failed; an event without an id ends the last."""
         call = output.call if output.call in self._calls else next(reversed(self._calls), "")
         tool = self._calls.pop(call, "")
         if tool and not output.failed:

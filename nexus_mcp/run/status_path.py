@@ -22,7 +22,7 @@ class StatusPath:
             raise UsageError(f"--status-file: {path!r} cannot be written: {self.problem}.")
 
     def write(self, data: bytes | None) -> None:
-        """Replace the file, so that a reader never sees half of it; None only tries to write beside it."""
+        """Replace the file, so that a reader never sees half of it. For None, only test that its folder is writable."""
         temporary = f"{self.path}.tmp"
         try:
             with open(temporary, "wb") as file:

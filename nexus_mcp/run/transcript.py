@@ -31,7 +31,7 @@ class Transcript:
     def __init__(  # noqa: PLR0917
         self, folder: Folder, request: SessionRequest, harness: str, task: int, project: str, redactor: Redactor
     ) -> None:
-        """Open the file, and write what begins the session. Raise StorageError."""
+        """Open the file, and write the first entries of the session. Raise StorageError."""
         self._fd = open_to_append(folder, NAME)
         self._folder, self._redactor = folder, redactor
         self._parent: str | None = None

@@ -52,8 +52,8 @@ class View:
             return RunConfig()
 
     def status(self, tasks: dict[str, Any] | None) -> StatusFile:
-        """Return the status file for now. `tasks` is tasks.json; without it, the task list that the header holds is
-        used.
+        """Return the content of the status file at this moment. `tasks` is tasks.json; without it, use the task list in
+        the header.
         """
         document = tasks if tasks is not None and tasks.get("tasks") else self.header.get("tasks") or {}
         chosen = (self.header.get("options") or {}).get("tasks")

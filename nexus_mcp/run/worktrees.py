@@ -152,7 +152,7 @@ class Repository:
         return commit, output or refused
 
     async def _add_all(self, git: Git, admin: str, left_out: Sequence[str]) -> str:
-        """Add everything to the index but the paths `left_out`, and return why something else is left out, too: a
+        """Add everything to the index except the paths `left_out`, and return why something else is left out, too: a
         folder that is a repository of its own, or a file that git cannot store. Raise GitFailed.
         """
         inner: list[str] = []
@@ -184,7 +184,7 @@ class Repository:
     async def _commit(self, git: Git, message: str) -> tuple[str, str]:
         """Commit the index by `git commit`, which runs hooks and completes a merge that is under way.
 
-        Return as `collect`.
+        Return the same as `collect`.
         """
         code, _ = await git.run("diff", "--cached", "--quiet", check=False)
         if code:

@@ -1,4 +1,4 @@
-"""Read and write `tasks.extension.json`: what `nexus-mcp run` knows of tasks beside tasks.json, and its leases.
+"""Read and write `tasks.extension.json`: facts about tasks that tasks.json cannot hold, and the leases of runs.
 
 A lease says that an attempt of a run works on the task: `{run, attempt, fence}`. Other sessions see it. A person may
 write `files` of a task here: runs read them, and keep every field that they do not know.
@@ -69,7 +69,7 @@ def _text(known: dict[int, dict[str, Any]]) -> str:
 
 
 def free(state: Folder, run: str = "") -> list[int]:
-    """Remove the leases of a run, of all runs without a name; return their tasks. Raise as `put` does."""
+    """Remove the leases of the run `run`, or of all runs if it is ""; return their tasks. Raise as `put` does."""
     found = [
         task
         for task, entry in read(state).items()

@@ -114,7 +114,7 @@ def _list(fixtures: list[Fixture]) -> int:
 
 
 def _write(values: Values, screen: Screen, found: RunResult) -> list[str]:
-    """Write the reports and the list of failures; return the faults. One that cannot be written stops no other."""
+    """Write the reports and the list of failures; return the faults. After a fault the next file is still written."""
     from nexus_mcp.conformance.report import expected, files
 
     faults = []

@@ -25,8 +25,9 @@ FRESH = Option("--fresh", "", "begin at the merged work, not at the previous att
 
 
 def _send(values: Values, request: dict[str, Any]) -> int:
-    """Put the request into the folder of the newest run, and print whether an executor is at work. Raise UsageError for
-    a task or question that the run does not have, or that is past the request.
+    """Put the request into the folder of the newest run, and print whether an executor is at work.
+
+    Raise UsageError for a task or question that the run does not have, or for which the request comes too late.
     """
     from nexus_mcp.run import control
     from nexus_mcp.run.view import open_view

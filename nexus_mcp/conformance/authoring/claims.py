@@ -8,7 +8,7 @@ A parameter of a call or an event counts as asserted when one of these holds:
 - An expected value is the parameter's value, or a scalar inside it, or a text or a pattern that has it as a whole word.
   Blank texts, booleans, null, 0, 1 and -1 do not count, because they match by chance; neither does the expected number
   of a `.length`.
-- An assertion expects the parameter's value at a key that ends the parameter's name, such as `id` for `issue_id`.
+- An assertion expects the parameter's value at a key, and the parameter's name ends with that key: `id` for `issue_id`.
 - The path of an asserted file ends with the parameter's value; for `harness_id` the path may have {HARNESS_ID} instead.
 - The expected message of an error names it or shows its value.
 
@@ -74,7 +74,7 @@ def claimed_field(schema_file: str, name: str) -> Field | None:
     for way in (tuple(segments), (0, *segments)):
         passed = _walk(starts, way, nothing=False)
         found = [(file, field) for file, field, _ in passed if field in fields_of(file)]
-        # Every segment of the way has a place, so the last one is that of the whole name.
+        # If every segment of the way has a place, the last place is the one of the whole name.
         if len(passed) >= len(way) and found and _ends_like(found[-1][1], plain):
             return found[-1]
     return None

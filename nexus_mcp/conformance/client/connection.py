@@ -386,7 +386,7 @@ def _refuse(word: str) -> None:
 
 
 def _last_words(process: ServerProcess) -> str:
-    """Return the fault of a process that ended in time, or ""."""
+    """Return the fault of a process that has ended: its unfinished line or its exit code; "" if it has none."""
     if process.unfinished:
         return describe_garbage(process.unfinished)
     return f"{process.death.description} after its stdin was closed" if process.death.code else ""

@@ -58,7 +58,7 @@ class Suite:
         fixtures = [fixture for fixture in of_level if not self.chosen or fixture.test_id in self.chosen]
         node = FixtureCollector.from_parent(session, name=NODE, nodeid=NODE)
         node.fill(fixtures, target, reasons)
-        # Through the hooks, so that plug-ins that count collected tests count these.
+        # Call pytest's own hooks, so that plug-ins that count collected tests count these, too.
         report = node.ihook.pytest_make_collect_report(collector=node)
         for item in report.result:
             node.ihook.pytest_itemcollected(item=item)

@@ -134,9 +134,9 @@ async def _ended(process: ServerProcess, options: TargetOptions) -> int:
 
 
 async def check_left(mark: str, seconds: float) -> None:
-    """Wait at most `seconds` until no process of the fixture is left, and end those left. Raise TargetFailure then.
+    """Wait at most `seconds` until no process of the fixture is left. Then end the others, and raise TargetFailure.
 
-    The last run of a fixture has to end the agents of one that was killed.
+    The last run of a fixture has to end the agents of a run that was killed.
     """
     deadline = time.monotonic() + seconds
     while left := await asyncio.to_thread(killing.living_marked, mark):

@@ -86,8 +86,8 @@ class Growth:
         assert nexus is not None
         copied = Copied(self._archive.index.identity, self._archive.index.tail)
         Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
-        # Before the sync, because later writes by a program that sets the time of the file back are detected only at
-        # its end.
+        # Before the sync: if a program writes to the file later and sets its time back, a change near the end of the
+        # file is the only one that is detected.
         self.installed()
         atomic.confirm(nexus)
 
@@ -118,7 +118,7 @@ class Growth:
         else:
             same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise ChangedMeanwhile(SHOWN)  # also if only its number of names, and so a time, changed
+            raise ChangedMeanwhile(SHOWN)  # a new or removed hard link changes a time of the file, and counts, too
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
