@@ -107,7 +107,7 @@ class Catalog:
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
 
     def unmounted(self, harness: str) -> str:
-        """Return the naming of our tools in the capability map; "" if the harness uses this one."""
+        """Return the naming of our tools in the capability map; "" if the harness uses it, and has no other one."""
         return self._unmounted.get(harness, "") if self.mount_of(harness) else ""
 
     def notes(self, harness: str) -> str:

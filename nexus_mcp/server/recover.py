@@ -159,7 +159,8 @@ def _value(text: bytes) -> Id:
     try:
         if _INTEGER.match(text):
             return int(text)  # raises ValueError if the interpreter's digit limit is lower
-        if text[:1] == b'"':  # an array could be nested too deeply to be read
+        # Only a string: an array could be nested too deeply to be read.
+        if text[:1] == b'"':
             value: str = json.loads(text.decode())
             value.encode()  # a lone surrogate cannot be sent back
             return value
