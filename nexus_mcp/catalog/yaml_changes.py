@@ -1,8 +1,10 @@
 """Change a YAML file and keep its comments, with ruamel.yaml.
 
 ruamel.yaml attaches to a leaf the comment on its line and all comments up to the next leaf. So an item that is added
-after the last leaf takes over the comments below that leaf, because otherwise they would come before the new item. The
-same functions also change plain values: the file is written only if it then has exactly the value with the same change.
+after the last leaf takes over the comments below that leaf, because otherwise they would come before the new item.
+
+The same functions change the plain value of the file, too. The new text is written only if it parses to exactly the
+changed plain value.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ async def show_hidden(git: Git, admin: str) -> None:
 async def hold_branch(git: Git, admin: str, branch: str) -> None:
     """Put HEAD of a worktree onto `branch`, at the commit that the session checked out. Raise GitFailed.
 
-    Commits of the branch that are not part of that commit stay on a branch beside it.
+    Commits of the branch that this commit does not contain stay on another branch.
     """
     with suppress(OSError):
         if text_of(os.path.join(admin, "HEAD"), 4096).strip() == f"ref: {branch}":
