@@ -65,7 +65,7 @@ _NOT_TRIED = """\
 
 def text() -> str:
     """Return the text of the page."""
-    known = {name: one for name, one in results.read(RESULT).items() if PARTS <= one.keys()}
+    known = {name: one for name, one in results.read(RESULT).items() if one.keys() >= PARTS}
     return "\n".join((_HEAD, *_cells(known), *_fixtures(known), *_costs(known), *_beyond(known), _NOT_TRIED))
 
 
