@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import psutil
+
 from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.processes import end_orphan, is_alive
@@ -66,12 +68,15 @@ class Registry:
 
 
 def rows(state: Folder) -> list[dict[str, Any]]:
-    """Return the rows of the file; [] without a file, or with one that a power cut left empty.
+    """Return the rows of the file; [] without a file, or with an empty one that is older than the boot.
 
     Raise StateError for a corrupt file, because a process in it could otherwise run on without an executor;
     PathRefused, StorageError.
     """
-    if not (state.read(NAME, _LIMIT) or b"").strip(b"\0"):
+    info = state.plain(NAME)
+    if info is None:
+        return []
+    if info.st_mtime < psutil.boot_time() and not (state.read(NAME, _LIMIT) or b"").strip(b"\0"):
         return []
     value = read_json(state, NAME)
     if not isinstance(value, list) or not all(isinstance(row, dict) and _is_whole(row) for row in value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import psutil
@@ -73,13 +74,14 @@ def test_a_closed_gate_ends_the_process_before_its_command(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 80])
 def test_a_power_cut_leaves_no_process(data: bytes, tmp_path: Path) -> None:
-    """The file is not synced, so a power cut may leave it empty; then none of its processes is alive."""
+    """The file is not synced, so a power cut may leave it empty. It and its processes are older than the boot."""
     (tmp_path / NAME).write_bytes(data)
+    os.utime(tmp_path / NAME, (0, psutil.boot_time() - 1))
     with Folder.root(str(tmp_path)) as state:
         assert rows(state) == []
 
 
-@pytest.mark.parametrize("data", [b"[", b"{}", b'[{"pid": 1}]'])
+@pytest.mark.parametrize("data", [b"", b"\0", b"[", b"{}", b'[{"pid": 1}]'])
 def test_a_list_of_processes_that_is_damaged_is_an_error(data: bytes, tmp_path: Path) -> None:
     """An orphan could go on unseen."""
     (tmp_path / NAME).write_bytes(data)
