@@ -13,8 +13,6 @@ from benchmarks.figures import NODE, OURS
 
 RESULT = results.FOLDER / "compared.json"
 PAGE = ROOT / "docs" / "compared.md"
-PARTS = {"cells", "beyond", "fixtures"}
-"""What a column needs. A server that lacks one of them is left out."""
 WRONG = "not as the map says"
 NOT_JUDGED = {"verdict": "not judged", "note": ""}
 _MEASURED = {"nexus-mcp": OURS, "nexus-core": NODE}
@@ -65,7 +63,7 @@ _NOT_TRIED = """\
 
 def text() -> str:
     """Return the text of the page."""
-    known = {name: one for name, one in results.read(RESULT).items() if one.keys() >= PARTS}
+    known = {name: one for name, one in results.read(RESULT).items() if "cells" in one}
     return "\n".join((_HEAD, *_cells(known), *_fixtures(known), *_costs(known), *_beyond(known), _NOT_TRIED))
 
 
@@ -82,6 +80,9 @@ def _cells(known: Mapping[str, Any]) -> list[str]:
     lines = ["## What each server keeps", "", _row(["", *(_title(one) for one in known.values())]), _rule(len(known))]
     for row, (words, _) in probes.ROWS.items():
         lines.append(_row([words, *(_cell(one["cells"].get(row, NOT_JUDGED)) for one in known.values())]))
+    missing = [one["title"] for one in known.values() if one["cells"].keys() < probes.ROWS.keys()]
+    if missing:
+        lines += ["", f"The stored run of {', '.join(missing)} is not whole; `make compared` adds what is missing."]
     return [*lines, ""]
 
 
@@ -91,7 +92,8 @@ def _cell(found: Mapping[str, Any]) -> str:
 
 def _fixtures(known: Mapping[str, Any]) -> list[str]:
     columns: list[tuple[str, Mapping[str, Any]]] = []
-    for name, one in known.items():
+    ran = {name: one for name, one in known.items() if "fixtures" in one}
+    for name, one in ran.items():
         if name == "nexus-core":
             columns += [(f"{one['title']}, without a map", one["fixtures"]["plain"])]
         columns.append((one["title"], one["fixtures"]["counts"]))
@@ -102,7 +104,7 @@ def _fixtures(known: Mapping[str, Any]) -> list[str]:
     totals = [_total(counts) for _, counts in columns]
     lines.append(_row(["all", str(sum(areas.values())), *(_ran(total) for total in totals)]))
     lines += ["", "The first failed assertions of the fixtures that fail, the most frequent ones:", ""]
-    for one in known.values():
+    for one in ran.values():
         reasons = Counter(_reason(what) for what in one["fixtures"]["outcomes"].values() if what.startswith("failed"))
         shown = [f"{_code(reason)} ({number})" for reason, number in reasons.most_common(_MOST_REASONS)]
         lines += [f"- **{one['title']}**: {', '.join(shown)}"] * bool(shown)
@@ -153,7 +155,7 @@ def _costs(known: Mapping[str, Any]) -> list[str]:
 def _beyond(known: Mapping[str, Any]) -> list[str]:
     lines = [_BEYOND]
     for one in known.values():
-        if one["beyond"]:
+        if one.get("beyond"):
             lines += [
                 f"**{_title(one)}**",
                 "",
