@@ -32,7 +32,9 @@ def test_documents_of_a_real_run_keep_the_schemas(tmp_path: Path) -> None:
     """Each line of its log is an event, and its status file is one."""
     schemas = run_schemas.documents()
     ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"write": "a", "text": "1"}]]})
-    ground.run()
+    ground.configure()
+    code, _, err = ground.cli("--trust", "--merge", "never")
+    assert code == 0, err
     folder = ground.root / ".nexus/state/runs" / ground.run_id
     event = Draft202012Validator(schemas["event"])
     lines = (folder / "events.jsonl").read_text().splitlines()
