@@ -32,7 +32,7 @@ SPENT = {
     "task_update-140": _WARM,
     "crowd-": "the bare processes have no client; a ninth process on the same processors calls ours over pipes.",
     "run-attempt": "an attempt waits for three processes of git, one of which looks at each file, for its check, for "
-    "the answers of three more processes, and for two syncs of the log; each is a turn of the processor.",
+    "the answers of three more processes, and for two syncs of the log; after each the executor waits for a processor.",
     "run-tasks": "three processes of git look at each of the 20 000 files for a task (its commit, the check-out before "
     "its worktree is used again, the check-out before the check of the merge): a session and a check may change any "
     "file. Nine worktrees of as many files are written at the start, and eight are removed at the end. In a repository "

@@ -1,1 +1,1 @@
-"""Our server beside others of the field: what each keeps, judged by running it with a map of its tools."""
+"""Compare our server with other task servers: run each one, and call its tools through a map."""

@@ -1,10 +1,11 @@
-"""Judge our server beside others of the field, and write docs/compared.md.
+"""Judge our server and other task servers, and write docs/compared.md.
 
     python -m benchmarks.compared [--only MAP] [--part probes|beyond|fixtures] [--jobs N]
 
-Servers come from npm into .cache/, at pinned versions. The result is benchmarks/results/compared.json, which has what
-was sent and seen for each cell; `make docs` writes the page from it. A server that cannot be started keeps its earlier
-column, and stdout says so. Exit code 1: a server does not behave as its map says; 2: our server could not be judged.
+Servers come from npm into .cache/, at pinned versions. The result is benchmarks/results/compared.json, which has the
+requests and answers behind each cell; `make docs` writes the page from it. A server that cannot be started keeps its
+earlier column, and stdout says so. Exit code 1: a server does not behave as its map says; 2: our server could not be
+judged.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PARTS = ("probes", "beyond", "fixtures")
 
 
 def judge(name: str, parts: Sequence[str], jobs: int) -> dict[str, Any]:
-    """Return what was found about one server. Raise NotMeasurable and others when it cannot be run."""
+    """Return the results of one server. Raise NotMeasurable and others when the server cannot be run."""
     peer = Peer(name)
     found: dict[str, Any] = {
         "title": peer.map.title,
@@ -57,7 +58,7 @@ def judge(name: str, parts: Sequence[str], jobs: int) -> dict[str, Any]:
 
 
 def faults_of(found: dict[str, Any]) -> list[str]:
-    """Return a sentence for each thing that was not as the map of a server says."""
+    """Return a sentence for each row or item in which a server did not behave as its map says."""
     judged = found.get("cells", {}).items()
     cells = [(probes.ROWS[row][0], one["note"]) for row, one in judged if one["verdict"] == page.WRONG]
     more = [(one["what"], "; ".join(one["faults"])) for one in found.get("beyond", ()) if one["faults"]]

@@ -1,4 +1,4 @@
-"""Run the fixtures of the conformance suite on a mapped server, as far as its map lets them mean something."""
+"""Run the fixtures of the conformance suite on a mapped server, except those that its map cannot translate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TASKS = ".nexus/state/tasks.json"
 _OWN = {"id", "status", "created_at"}
 _SHOWN = 160
 _CALL_S, _START_S = 60.0, 300.0
-"""Seconds: no figure of this table is a time, and a busy machine must not make a fixture fail."""
+"""Timeouts in seconds. They are long, because a busy machine must not make a fixture fail; no time is measured here."""
 
 
 def suite() -> list[Fixture]:
@@ -58,7 +58,7 @@ def area(fixture: Fixture) -> str:
 
 
 def reason_against(fixture: Fixture, known: ServerMap, offered: Sequence[str]) -> str:
-    """Return why a fixture says nothing about a mapped server, "" if it does."""
+    """Return why a fixture cannot judge a mapped server, "" if it can."""
     if missing := [tool for tool in fixture.called_tools if tool not in offered]:
         return f"no tool for {missing[0]}"
     if area(fixture) == FORM:
@@ -147,7 +147,7 @@ def run(peer: Peer, offered: Sequence[str], jobs: int) -> dict[str, str]:
 
 
 def run_plain(peer: Peer, jobs: int) -> dict[str, str]:
-    """Return the same for a server without its map: only the prefix of its tools is taken off."""
+    """Return the same for a server without its map: only the prefix of its tools is removed from their names."""
     options = TargetOptions(
         prefix=peer.map.prefix or "", timeout=_CALL_S, start_timeout=_START_S, require_all_tools=True
     )

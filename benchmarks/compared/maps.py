@@ -1,7 +1,7 @@
 """The form of a map: how a server that is not a Nexus server is started, called and read. Maps are in conformance/maps.
 
-A map translates names and forms. It may leave out, rename, collect and count what a server answered, and it has no way
-to answer something that the server did not.
+A map translates names and forms. It may leave out, rename, collect and count values of a server's answer. It cannot add
+a value that the server did not answer.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class _Part(BaseModel):
 
 
 class Each(_Part):
-    """An argument that is a list: `item` for each value of the list that the caller gave; {item} in it is the value."""
+    """An argument that is a list: the template `item`, filled once for each value of the caller's list."""
 
     each: str = Field(description="The parameter of the contract that is the list.")
-    item: str = Field(description="The template of an item, with {item}.")
+    item: str = Field(description="The template of an item; {item} stands for the value.")
 
 
 class Join(_Part):
@@ -39,14 +39,14 @@ class Join(_Part):
 
 
 class Choose(_Part):
-    """An argument with other words for the same values. A value without a word is sent as it is."""
+    """An argument whose values have other names on the server. A value that `words` lacks is sent as it is."""
 
     choose: str = Field(description="The parameter of the contract.")
-    words: dict[str, str] = Field(description="The contract's word to the server's.")
+    words: dict[str, str] = Field(description="The contract's name of a value → the server's name.")
 
 
 class Text(_Part):
-    """An argument that is the text of a value, where the contract has a number."""
+    """An argument that the server takes as a text, although the contract has a number."""
 
     text: str = Field(description="The parameter of the contract, or a value kept from an earlier answer.")
 
@@ -71,8 +71,8 @@ class Select(_Part):
     )
     group: str | None = Field(None, description="Of one match of `all`: the name of the group that is the value.")
     fields: dict[str, Select] | None = Field(None, description="The fields of an object, or of each item of a list.")
-    choose: dict[str, str] | None = Field(None, description="The server's word to the contract's.")
-    type: Literal["integer", "boolean"] | None = Field(None, description="What a text, or each of a list, stands for.")
+    choose: dict[str, str] | None = Field(None, description="The server's name of a value → the contract's name.")
+    type: Literal["integer", "boolean"] | None = Field(None, description="The type of a text, or of each in a list.")
     count: bool = Field(False, description="The value is the number of items.")
     reverse: bool = Field(False, description="The list is in the opposite order.")
     omit: list[Any] = Field(default=[], description="Values that stand for an absent field.")
@@ -80,7 +80,7 @@ class Select(_Part):
 
     @property
     def has_place(self) -> bool:
-        """Return whether the value has a place of its own; an object of fields may have none."""
+        """Return whether a path or a pattern finds the value; an object of fields may have neither."""
         return any((self.path, self.text, self.all, self.group))
 
     @model_validator(mode="after")
@@ -101,7 +101,7 @@ class Call(_Part):
 
 
 class ToolMap(_Part):
-    """A tool of the contract: the calls that do the same, and the result in their answers."""
+    """A tool of the contract: the server's calls that do the same, and where their answers have the result."""
 
     calls: list[Call] = Field(min_length=1, description="The calls, in order; the first error is the result.")
     fill: dict[str, Any] = Field(default={}, description="Parameters that the server demands, if the caller gave none.")
@@ -110,7 +110,7 @@ class ToolMap(_Part):
 
 
 class Word(_Part):
-    """An error in other words."""
+    """An error message of the server, and the contract's message for the same error."""
 
     match: str = Field(description="A pattern of the server's message.")
     means: str = Field(description="The contract's message; \\1 is the first group.")
@@ -138,18 +138,18 @@ class Step(_Part):
 
 
 class Probe(_Part):
-    """A row of the table that no contract call can judge: a verdict, its words, and the steps that must show it."""
+    """A row of the table that no call of the contract can judge: the verdict, a note, and the steps that prove it."""
 
     verdict: Literal["yes", "partly", "no"] = Field(description="What the steps show.")
     note: str = Field(description="What the cell adds to the verdict, in a few words.")
-    steps: list[Step] = Field(min_length=1, description="The steps; each must see what it says.")
+    steps: list[Step] = Field(min_length=1, description="The steps; each one must show what it expects.")
 
 
 class Beyond(_Part):
-    """Something that the product does and the contract lacks, with a step that sees it."""
+    """A feature that the contract lacks, with the steps that prove it."""
 
     what: str = Field(description="One sentence.")
-    steps: list[Step] = Field(min_length=1, description="The steps that see it.")
+    steps: list[Step] = Field(min_length=1, description="The steps that prove it.")
 
 
 class ServerMap(_Part):
@@ -164,16 +164,16 @@ class ServerMap(_Part):
     files: str = Field(description="Pattern of the files in the project that hold its tasks.")
     same_files: bool = Field(False, description="Whether these are the files of the contract, so that they are judged.")
     prefix: str | None = Field(
-        None, description="Tools without a map are called under this prefix; else they are none."
+        None, description="Tools without a map are called with this prefix; without it the server lacks them."
     )
-    tools: dict[str, ToolMap] = Field(default={}, description="Tool of the contract to its map.")
+    tools: dict[str, ToolMap] = Field(default={}, description="Tool of the contract → its map.")
     ready: ToolMap | None = Field(
-        None, description="Calls that name the next task, in the field next, if no list does."
+        None, description="Calls that return the next task in the field `next`, if no list has the ready tasks."
     )
-    errors: list[Word] = Field(default=[], description="Errors in other words; the first that matches counts.")
+    errors: list[Word] = Field(default=[], description="Messages of errors; the first that matches counts.")
     unknown: Step = Field(description="A call with an unknown argument that succeeds without it.")
-    probes: dict[str, Probe] = Field(description="Row of the table to its probe.")
-    beyond: list[Beyond] = Field(default=[], description="What it does that the contract lacks.")
+    probes: dict[str, Probe] = Field(description="Row of the table → its probe.")
+    beyond: list[Beyond] = Field(default=[], description="Features that the contract lacks.")
 
     def parameters(self, tool: str) -> set[str] | None:
         """Return the parameters of a tool of the contract that reach the server; None for all of them."""

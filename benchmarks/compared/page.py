@@ -1,4 +1,4 @@
-"""Write docs/compared.md from benchmarks/results/compared.json: `make docs`. A test holds the page against the file."""
+"""Write docs/compared.md from benchmarks/results/compared.json: `make docs`. A test compares the page with the file."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ in new projects, and called its tools. The page was made by the authors of nexus
 make compared
 ```
 
-This fetches the servers from npm into `.cache/`, runs everything and writes the results. For each cell
-[compared.json](../benchmarks/results/compared.json) has what was sent and what was seen. A
-[map](../conformance/maps/) of each server names its tools and where its answers have the fields of the
-[contract](contract.md). A map can leave out, rename, collect and count what a server answered. It cannot add a value
-that the server did not answer.
+This fetches the servers from npm into `.cache/`, runs everything and writes the results.
+[compared.json](../benchmarks/results/compared.json) has the requests and answers behind each cell. A
+[map](../conformance/maps/) of each server names its tools, and says where its answers have the fields of the
+[contract](contract.md). A map can leave out, rename, collect and count values of an answer. It cannot add a value that
+the server did not answer.
 """
 _FIXTURES = """\
 ## Fixtures of the conformance suite
 
 The suite judges the contract of nexus-mcp, which the other servers never promised to keep. A fixture that fails shows
-a difference, not a fault. The cells count fixtures that passed of those that could run. A fixture cannot run if the
-server has no such tool or parameter, or if the fixture begins with files that only a Nexus server has. For Backlog.md
-and task-master only answers are judged: they keep files of their own. Fixtures for lifecycle events and for the
-executor are left out.
+a difference, not a fault. `3 of 66` means that 66 fixtures could run, and 3 of them passed. A fixture cannot run if it
+needs a tool or a parameter that the server lacks, or files that only a Nexus server has. Backlog.md and task-master
+keep files of their own, so only their answers are judged. Fixtures for lifecycle events and for the executor are left
+out.
 """
 _BEYOND = """\
 ## What the others do beyond the contract
@@ -54,9 +54,9 @@ in the run, in an answer, in a file or in the output of a command.
 _NOT_TRIED = """\
 ## What was not tried
 
-- Everything that needs a model or a key: most tools of task-master write and expand tasks by a model.
+- Everything that needs a model or a key: most tools of task-master let a model write and expand tasks.
 - Everything that needs a network or a screen, such as boards in a browser.
-- A power cut. [reliability.md](reliability.md) has what nexus-mcp does then.
+- A power cut. [reliability.md](reliability.md) describes how nexus-mcp survives one.
 - Projects in git: Backlog.md was set up with `--no-git`.
 """
 
@@ -82,7 +82,7 @@ def _cells(known: Mapping[str, Any]) -> list[str]:
         lines.append(_row([words, *(_cell(one["cells"].get(row, NOT_JUDGED)) for one in known.values())]))
     missing = [one["title"] for one in known.values() if one["cells"].keys() < probes.ROWS.keys()]
     if missing:
-        lines += ["", f"The stored run of {', '.join(missing)} is not whole; `make compared` adds what is missing."]
+        lines += ["", f"The stored run of {', '.join(missing)} is incomplete; `make compared` adds the missing cells."]
     return [*lines, ""]
 
 
@@ -103,7 +103,7 @@ def _fixtures(known: Mapping[str, Any]) -> list[str]:
         lines.append(_row([area, str(number), *(_ran(counts[area]) for _, counts in columns)]))
     totals = [_total(counts) for _, counts in columns]
     lines.append(_row(["all", str(sum(areas.values())), *(_ran(total) for total in totals)]))
-    lines += ["", "The first failed assertions of the fixtures that fail, the most frequent ones:", ""]
+    lines += ["", "The most frequent first failures, with the number of fixtures that have each:", ""]
     for one in ran.values():
         reasons = Counter(_reason(what) for what in one["fixtures"]["outcomes"].values() if what.startswith("failed"))
         shown = [f"{_code(reason)} ({number})" for reason, number in reasons.most_common(_MOST_REASONS)]
@@ -121,7 +121,7 @@ def _total(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 
 
 def _reason(outcome: str) -> str:
-    """Return the message of an outcome without its step and without the value that was seen."""
+    """Return the message of an outcome without the step and the actual value, so that equal failures count together."""
     message = outcome.removeprefix("failed: ")
     step, _, rest = message.partition(" ")
     if step == "step":
@@ -140,8 +140,8 @@ def _costs(known: Mapping[str, Any]) -> list[str]:
     lines = [
         "## Start and memory",
         "",
-        "From another run, with its method in [performance-details.md](performance-details.md). The tokens of each",
-        "server are in [tokens.md](tokens.md).",
+        "These figures come from another run; [performance-details.md](performance-details.md) describes its method.",
+        "[tokens.md](tokens.md) has the tokens of each server.",
         "",
         _row(["", "ms to tools/list", "MB resident", "tools listed here"]),
         _rule(3),

@@ -21,7 +21,7 @@ from benchmarks.peers.servers import script
 from nexus_mcp import __version__
 
 SHOWN = 600
-"""Characters of an answer that the evidence has."""
+"""The maximum number of characters of an answer in the evidence."""
 _COMMAND_S = 600
 
 
@@ -45,7 +45,7 @@ class Peer:
             self._words = {"node": find("node"), "program": str(program), "package": str(folder)}
 
     def command(self, words: list[str]) -> list[str]:
-        """Return the words of a command with the files of this machine."""
+        """Return the words of a command, with the paths of this machine in place of {program} and others."""
         return [filled(word, self._words) for word in words]
 
     def prepare(self, workspace: str, template: str = "") -> str:
@@ -182,7 +182,9 @@ def plain(value: Any, project: str) -> Any:
 
 
 def take(step: Step, session: Session) -> tuple[Session, str]:
-    """Take one step of a probe. Return the session to go on with, and what was not as the step says; "" if all was.
+    """Take one step of a probe. Return the session for the next step, and the difference from what the step expects.
+
+    The difference is "" if there is none.
 
     A server that ended is started again for the next step.
     """
@@ -236,7 +238,7 @@ def _around(pattern: str | None, text: str) -> str:
 
 
 def take_all(steps: list[Step], session: Session) -> tuple[Session, list[str]]:
-    """Take steps in order, and return the session to go on with, and everything that was not as they say."""
+    """Take steps in order. Return the last session, and each difference from what a step expects."""
     faults: list[str] = []
     for step in steps:
         session, fault = take(step, session)

@@ -1,6 +1,7 @@
-"""The rows of the table that the same probe judges on every server: through its map, and on its files.
+"""Judge the rows of the table: most by one probe for every server, the others by the steps in the map of each server.
 
-Each probe works in a new project. A cell has a verdict, a note, and what was sent and seen.
+A probe calls the server through its map, and looks at its files. Each probe works in a new project. A cell has a
+verdict, a note, and the requests and answers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _READY = [{1}, {2, 3}, {3}, {4}]
 
 
 class Place:
-    """The projects of one server: each begins as a copy of one that was made once."""
+    """The projects of one server: each is a copy of a project that the server's own setup made once."""
 
     def __init__(self, peer: Peer, folder: str) -> None:
         self.peer = peer
@@ -260,11 +261,11 @@ ROWS: dict[str, tuple[str, Callable[[Place], Json] | None]] = {
     "corrupt": ("A truncated file is noticed and not overwritten", corrupt),
     "killed": (f"After {ROUNDS} kills during calls, all acknowledged tasks are there", killed),
 }
-"""Row → its words, and its probe; None: the map of each server has the steps."""
+"""Row → its title, and its probe; None: the map of each server has the steps."""
 
 
 def judge(row: str, place: Place) -> Json:
-    """Return the cell of a row. The verdict of a map counts only if its steps saw what they say."""
+    """Return the cell of a row. The verdict of a map counts only if the server did what each step expects."""
     probe = ROWS[row][1]
     if probe is not None:
         return probe(place)
@@ -276,7 +277,7 @@ def judge(row: str, place: Place) -> Json:
 
 
 def beyond(place: Place) -> list[Json]:
-    """Return what the product does beyond the contract, each with whether it was seen, and the evidence."""
+    """Return the features of the server that the contract lacks, each with its faults and evidence."""
     found = []
     for one in place.peer.map.beyond:
         session, faults = take_all(one.steps, place.start())
@@ -302,7 +303,7 @@ def _call_params(session: Session, title: str) -> Json:
 
 
 def _add(session: Session, title: str) -> Outcome:
-    """Add a task by one call, without the calls that only read it again. Raise Ended."""
+    """Add a task by the first call of the map, without the calls that read the task again. Raise Ended."""
     answer = session.ask(*_first(session, title))
     return Outcome({"error": answer.text}, is_error=True) if answer.is_error else Outcome({})
 

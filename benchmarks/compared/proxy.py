@@ -1,7 +1,7 @@
-"""A mapped server as an MCP server with the tools of the contract: python -m benchmarks.compared.proxy MAP [TEMPLATE]
+"""Offer the contract's tools over MCP, and call a mapped server: python -m benchmarks.compared.proxy MAP [TEMPLATE]
 
-The conformance runner starts it in the project of a fixture. TEMPLATE is a project of the server to begin with. The
-tasks of the fixture are added by the server's own tools. If the server ends, the proxy ends.
+The conformance runner starts the proxy in the project of a fixture. TEMPLATE is a project of the server that the proxy
+copies first. The proxy adds the tasks of the fixture by the server's own tools. If the server ends, the proxy ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def offered(session: Session) -> list[str]:
 
 
 def seed(session: Session, tasks: Iterable[Json]) -> None:
-    """Add the tasks of a fixture by the server's own tools. Raise ValueError if it numbers them otherwise."""
+    """Add the tasks of a fixture by the server's own tools. Raise ValueError if the server gives them other ids."""
     for task in tasks:
         params = {name: value for name, value in task.items() if name not in ("id", "status", "created_at")}
         added = session.call("task_add", **params).payload

@@ -41,7 +41,7 @@ class NoTool(Exception):
 
 
 def call(known: ServerMap, tool: str, params: Mapping[str, Any], ask: Ask, project: str) -> Outcome:
-    """Make the calls that a tool of the contract stands for, and return its result. Raise NoTool."""
+    """Make the server's calls for one call of the contract, and return the contract's result. Raise NoTool."""
     mapped = known.tools.get(tool)
     if mapped is None and known.prefix is None:
         raise NoTool(tool)
@@ -62,7 +62,7 @@ def call(known: ServerMap, tool: str, params: Mapping[str, Any], ask: Ask, proje
 
 
 def first_call(known: ServerMap, tool: str, params: Json, project: str) -> tuple[str, Json]:
-    """Return the first call that a tool of the contract stands for: the server's tool, and its arguments."""
+    """Return the first of the server's calls for one call of the contract: the server's tool, and its arguments."""
     mapped = known.tools.get(tool)
     if mapped is None:
         return f"{known.prefix}{tool}", params
@@ -89,7 +89,7 @@ def _outcome(known: ServerMap, last: Answer, mapped: ToolMap | None, answers: Se
 
 
 def in_contract_words(known: ServerMap, answer: Answer) -> str:
-    """Return the message of an error, in the words of the contract where the map has them."""
+    """Return the message of an error: the contract's message if the map has one for it, else the server's."""
     error = answer.value.get("error") if isinstance(answer.value, dict) else None
     message = error if isinstance(error, str) else answer.text
     for word in known.errors:
@@ -99,9 +99,9 @@ def in_contract_words(known: ServerMap, answer: Answer) -> str:
 
 
 def filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a template with its values; MISSING if it needs one that is not there.
+    """Return a template with its values filled in; MISSING if `values` lacks one of them.
 
-    Members of an object that are MISSING are left out. A value of another type than the template expects is sent as it
+    Fields of an object that are MISSING are left out. A value of another type than the template expects is sent as it
     is, so that the server itself judges it.
     """
     if isinstance(template, Each):

@@ -89,7 +89,7 @@ def is_sparse(admin: str) -> bool:
 
 
 def refusal_of_special(names: list[str]) -> str:
-    """Return what an agent has to do about files that git cannot store, "" without one."""
+    """Return what an agent has to do about files that git cannot store, "" if there are none."""
     if not names:
         return ""
     return (

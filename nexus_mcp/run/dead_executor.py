@@ -28,7 +28,7 @@ _MAKING = "initializing"
 
 
 class GitAtWork(NexusError):
-    """A git process works in the repository, so nobody knows whether a lock is a stale one."""
+    """A git process works in the repository, so the lock may be in use."""
 
     def __init__(self, pid: int, lock: str) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class GitAtWork(NexusError):
 
 
 async def end_processes(repository: Repository) -> list[int]:
-    """End what the run started and what still works in its worktrees, such as a check, and return the process ids."""
+    """End the processes of the run that still work in its worktrees, such as checks, and return their ids."""
     inside = os.path.join(os.path.realpath(repository.path("")), "")
     left = [one for one in psutil.process_iter() if _is_of_run(one, repository.run, inside)]
     for number, wait_s in ((signal.SIGTERM, TERM_WAIT_S), (signal.SIGKILL, TERM_WAIT_S)):
@@ -86,7 +86,7 @@ async def _await_git(repository: Repository, lock: str) -> None:
 
 def _git_at_work(repository: Repository) -> int:
     """Return the id of a git process in a worktree of the run, or of one that an executor started in the user's
-    checkout; 0 if there is none. Others there hold no lock of the run.
+    checkout; 0 if there is none. Other git processes in the checkout hold no lock of the run.
     """
     ours, worktrees = set(options(hooks=False)), os.path.join(os.path.realpath(repository.path("")), "")
     for process in psutil.process_iter():

@@ -98,7 +98,7 @@ class Git:
         return process.returncode or 0, out.decode(errors="surrogateescape"), err.decode(errors="replace")
 
     async def _watch(self, process: asyncio.subprocess.Process) -> str:
-        """End a git that takes long if it waits for a pipe, and return the path of that."""
+        """End a git process that takes long if it waits for a pipe, and return the path of the pipe."""
         await asyncio.sleep(SLOW_S)
         pipe = await asyncio.to_thread(_pipe_in, self.folder)
         if pipe:

@@ -16,7 +16,8 @@ class Differ:
     def __init__(self) -> None:
         self._process = GitProcess("diff-tree", "--stdin", "--always", *_OPTIONS)
         self._is_open = False
-        # git repeats a line that is no request. An agent that knew this line could end an answer by it.
+        # git prints a line that is no request as it is, so this line marks the end of an answer. It is random: an agent
+        # that knew it could put it into a file, and the answer would end there.
         self._end = f"end {secrets.token_hex()}"
 
     def open(self) -> None:
@@ -33,7 +34,7 @@ class Differ:
         if self._is_open:
             async with self._process.lock:
                 out = await self._process.ask_until(git, f"{commit} {base}\n{self._end}\n", self._end)
-            # git writes nothing about a commit that is missing: that must not look like one without differences.
+            # For a missing commit git prints nothing. This must not look like a commit without differences.
             if not out.startswith(f"{commit}\0"):
                 raise GitFailed(("diff-tree", commit), 1, "the commit is missing")
             out = out[len(commit) + 1 :]

@@ -20,7 +20,7 @@ from nexus_mcp.state import times
 from nexus_mcp.store.run_files import STATUS
 
 WAIT_S = 0.2
-"""Seconds in which the file is written at most once for events of `_PROGRESS`."""
+"""Minimum seconds between the last write and a write for an event of `_PROGRESS`."""
 _PROGRESS = frozenset(("attempt_planned", "phase", "merged", "task_done"))
 _AT_ONCE = frozenset(
     (
@@ -42,9 +42,9 @@ class StatusWriter:
         self.paths: list[StatusPath] = []
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Write the file if the event is one of WRITE_POINTS: at once, or within WAIT_S seconds after the last write.
+        """Write the file if the event is one of WRITE_POINTS.
 
-        A write within WAIT_S is only put off for events of `_PROGRESS`.
+        For an event of `_PROGRESS` the write waits until WAIT_S seconds after the last write; for others it does not.
         """
         if event.type not in WRITE_POINTS:
             return

@@ -24,7 +24,7 @@ def test_every_server_is_judged_in_the_installed_version() -> None:
 
 
 def test_every_cell_has_its_evidence() -> None:
-    """Each cell has a verdict, and what was sent and seen; only the column of a run that was not whole lacks some."""
+    """Each cell has a verdict and evidence; only the column of an incomplete run lacks some cells."""
     assert [name for name, one in RESULT.items() if one["cells"].keys() != probes.ROWS.keys()] in ([], [MAPS[-1]])
     for name, one in RESULT.items():
         for row, cell in one["cells"].items():
@@ -34,13 +34,13 @@ def test_every_cell_has_its_evidence() -> None:
 
 
 def test_maps_say_what_the_servers_did() -> None:
-    """No verdict of a map was contradicted, and everything beyond the contract was seen."""
+    """The steps of a map contradicted no verdict, and showed each feature beyond the contract."""
     assert [fault for one in RESULT.values() for fault in faults_of(one)] == []
     assert all(one["beyond"] for name, one in RESULT.items() if name != "nexus-mcp" and "beyond" in one)
 
 
 def test_rows_without_a_common_probe_are_in_every_map() -> None:
-    """Each map has the steps of each row that no common probe judges, and of no other row."""
+    """Each map has steps for each row that no common probe judges, and for no other row."""
     wanted = {row for row, (_, probe) in probes.ROWS.items() if probe is None}
     assert {name: set(load(name).probes) for name in MAPS} == dict.fromkeys(MAPS, wanted)
 

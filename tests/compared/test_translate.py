@@ -93,7 +93,7 @@ def test_field_is_found_or_left_out(select: dict[str, Any], expected: Any) -> No
 
 
 def test_items_take_the_groups_of_their_heading() -> None:
-    """A list under headings gives each item the groups of its own heading, and none without a heading."""
+    """In a list with headings each item gets the groups of its own heading; a text without headings has no items."""
     select = Select.model_validate(
         {
             "sections": "(?m)^(?P<status>.*):$",

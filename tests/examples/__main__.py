@@ -35,7 +35,7 @@ FASTER = {"PIP_NO_COMPILE": "1", "npm_config_audit": "false", "npm_config_fund":
 
 
 class Failed(Exception):
-    """A step failed, or did not do what it has to."""
+    """A step failed, or had another result than the expected one."""
 
 
 class Job(NamedTuple):

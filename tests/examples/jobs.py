@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def block(begins: str) -> str:
-    """Return the one YAML block of docs/conformance.md that begins so."""
+    """Return the only YAML block of docs/conformance.md that begins with this text."""
     blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (found,) = (text for text in blocks if text.startswith(begins))
     return str(found)

@@ -1,4 +1,4 @@
-"""The Containerfile: its lines are held against the checkout; no image is built here."""
+"""The Containerfile: its lines are compared with the checkout; no image is built here."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_readme_and_workflow_have_the_commands_of_the_table(language: str) -> No
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_readme_names_existing_fixtures_and_files(language: str) -> None:
-    """The README names files of the example and fixtures of the suite; 15 of level basic need two tools alone."""
+    """The README names files of the example and fixtures of the suite; 15 of level basic need no other tool."""
     readme = (FOLDER / language / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\S+)` \|", readme, re.MULTILINE)
     assert rows

@@ -1,4 +1,4 @@
-"""A storm on a run, seeded: the executor is killed at random moments, second runs start, locks are asked to go away.
+"""Disturb a run at random moments, from a seed: kill the executor, start a second run, and call `run unlock`.
 
 `python -m tests.run.storm --seed N --minutes M` makes rounds for M minutes. Each round is a run of six tasks with a
 check that fails once, a conflict and reviews. At its end the integration branch has the same tree as without a storm,

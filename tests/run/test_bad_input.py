@@ -1,4 +1,4 @@
-"""What a project may be like around a run: a sentence, the exit code of the table, nothing lost."""
+"""Projects on which a run cannot work as they are: a sentence, a documented exit code, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def listed(ground: Ground) -> Json:
 
 
 def test_a_branch_in_the_way_is_a_blocker(tmp_path: Path) -> None:
-    """git can have no nexus/RUN beside a branch nexus; the way out renames it and loses nothing."""
+    """git cannot make the branch nexus/RUN beside a branch nexus; the message says how to rename that branch."""
     ground = ready(tmp_path, ONE)
     git(ground.root, "branch", "nexus")
     code, out, _ = ground.cli(*NEVER)
@@ -43,7 +43,7 @@ def test_a_branch_in_the_way_is_a_blocker(tmp_path: Path) -> None:
 
 
 def test_a_cycle_is_named_beside_a_missing_dependency(tmp_path: Path) -> None:
-    """The one does not hide the other."""
+    """A message names both faults."""
     rows: list[dict[str, object]] = [{"id": id_, "title": "T", "deps": [dep]} for id_, dep in ((1, 2), (2, 1), (3, 9))]
     code, out, _ = ready(tmp_path, rows).cli(*NEVER)
     assert code == 5
@@ -56,7 +56,7 @@ def test_a_cycle_is_named_beside_a_missing_dependency(tmp_path: Path) -> None:
     [("events.jsonl", '{"seq": 99, "type": "future"}\n'), ("run.json", "")],
 )
 def test_a_run_of_a_newer_version_is_not_taken_up(tmp_path: Path, file: str, line: str) -> None:
-    """Its log may say what this version cannot know. Nothing is written; --new begins another run."""
+    """Its log may have events that this version does not know. Nothing is written; --new begins another run."""
     ground = ready(tmp_path, ONE, ASKS)
     assert ground.cli(*NEVER)[0] == 3
     path = ground.root / ".nexus/state/runs" / ground.run_id / file
@@ -84,7 +84,7 @@ def test_a_run_does_not_go_on_with_the_tasks_of_another_list(tmp_path: Path) -> 
 
 
 def test_a_question_is_closed_when_its_task_goes_on(tmp_path: Path) -> None:
-    """A new attempt needs no answer; no command at the end asks for one."""
+    """After a new attempt the question needs no answer, and the end of the run does not ask for one."""
     ground = ready(tmp_path, ONE, ASKS)
     assert "run answer q1" in ground.cli(*NEVER)[1]
     assert ground.cli("retry", "1", "--fresh")[0] == 0
@@ -111,7 +111,7 @@ def test_a_task_list_that_breaks_stops_the_run(tmp_path: Path) -> None:
 
 
 def test_a_setting_of_a_newer_version_is_named(tmp_path: Path) -> None:
-    """With its place, and what to think of it."""
+    """The message has the place of the setting, and says that this version does not have it."""
     ground = ready(tmp_path, ONE)
     (ground.root / ".nexus/config.yml").write_text("run:\n  future: 1\n")
     code, _, err = ground.cli(*NEVER)
@@ -120,7 +120,7 @@ def test_a_setting_of_a_newer_version_is_named(tmp_path: Path) -> None:
 
 
 def test_half_a_task_list_is_read_again_without_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An editor saves in place: until it is done the list from before counts, and no other task waits for that."""
+    """While an editor saves the list in place, the list from before the save counts, and no other task waits."""
     ground = Ground(tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}]]})
     path = ground.root / ".nexus/state/tasks.json"
     now = [1000.0]
@@ -205,7 +205,7 @@ def test_a_list_that_is_closed_while_it_runs_pauses_the_run(tmp_path: Path) -> N
 
 
 def test_a_check_that_never_ends_is_ended(tmp_path: Path) -> None:
-    """After its time it has failed; its processes are gone, and the work stays on its branch."""
+    """After its timeout the check counts as failed; its processes are gone, and the work stays on its branch."""
     tiers = [{"tier": "standard", "attempts": 1}]
     check = f"test ! -e f1 || {{ echo $$ > {tmp_path}/pid; sleep 300; }}"
     ground = Ground(tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}]]})

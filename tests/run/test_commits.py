@@ -85,7 +85,7 @@ def test_a_ref_that_is_elsewhere_stays_there(ground: Ground) -> None:
 
 
 def test_packed_refs_are_read(ground: Ground) -> None:
-    """A ref is found loose or packed; a loose one wins; one that is not there is none."""
+    """A ref is found loose or packed; the loose one has precedence; an absent ref is None."""
 
     async def work() -> list[str | None]:
         found = await folders(str(ground.root))

@@ -62,7 +62,7 @@ def test_a_lock_of_a_branch_of_the_run_is_removed(tmp_path: Path, name: str) -> 
 
 
 def test_a_run_that_died_before_its_first_branch_goes_on(tmp_path: Path) -> None:
-    """The header is there; the lock of the branch is, too, and the branch is not."""
+    """The log has its header, and git left the lock of the branch; the branch itself is missing."""
     ground = waiting(tmp_path)
     git(ground.root, "update-ref", "-d", f"refs/heads/nexus/{ground.run_id}/integration")
     folder = ground.root / f".git/refs/heads/nexus/{ground.run_id}"
@@ -74,7 +74,7 @@ def test_a_run_that_died_before_its_first_branch_goes_on(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("worktree", ["integration", "2-1"])
 def test_a_worktree_that_git_did_not_complete_is_made_again(tmp_path: Path, worktree: str) -> None:
-    """git marks it as locked while it writes the files; half of them would be half the project."""
+    """git marks a worktree as locked while it writes the files; a worktree with half of the files cannot be used."""
     ground = waiting(tmp_path)
     path = ground.worktrees / ground.run_id / worktree
     if not path.exists():
@@ -88,7 +88,7 @@ def test_a_worktree_that_git_did_not_complete_is_made_again(tmp_path: Path, work
 
 
 def test_clean_removes_the_locks_of_its_run(tmp_path: Path) -> None:
-    """A lock of a branch would keep the branch, and that of a worktree its folder."""
+    """A lock of a branch or a worktree would stop git from deleting the branch or the worktree."""
     ground = waiting(tmp_path)
     assert ground.cli("--trust", "--merge", "auto")[0] == 0
     (ground.root / f".git/refs/heads/nexus/{ground.run_id}/1-1.lock").touch()
@@ -100,7 +100,7 @@ def test_clean_removes_the_locks_of_its_run(tmp_path: Path) -> None:
 
 
 def test_a_worktree_that_a_person_locked_stays(tmp_path: Path) -> None:
-    """Only the mark of a git that makes a worktree says that it is incomplete."""
+    """A worktree is incomplete only if the reason of its lock is the one that git writes while it makes a worktree."""
     ground = waiting(tmp_path)
     git(ground.root, "worktree", "lock", "--reason", "mine", str(ground.worktrees / ground.run_id / "1-1"))
     assert ground.cli(*NEVER)[0] == 0
@@ -127,7 +127,7 @@ def test_a_lock_of_the_user_stays_and_is_named(tmp_path: Path, lock: str) -> Non
 
 
 def test_a_merge_that_a_hook_refuses_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:
-    """git writes the files before it asks the hook: without a moved branch they would be changes of the user."""
+    """git writes the files before it asks the hook: if the branch does not move, the run restores the files."""
     ground = waiting(tmp_path)
     hook = ground.root / ".git/hooks/reference-transaction"
     hook.parent.mkdir(exist_ok=True)
@@ -162,7 +162,7 @@ def test_a_lock_is_left_while_git_is_at_work(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_check_of_a_dead_executor_is_ended(tmp_path: Path) -> None:
-    """The list of processes has sessions only; a check knows the run by its environment."""
+    """The list of processes has sessions only; a check is found by the variable NEXUS_RUN in its environment."""
     ground = ready(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"write": "f1", "text": "1\n"}]]})
     pid = tmp_path / "pid"
     slow = f"test ! -e f1 || test -e {tmp_path}/again || {{ : > {tmp_path}/again; echo $$ > {pid}; sleep 300; }}"

@@ -106,7 +106,7 @@ def failing(times: int) -> object:
 
 
 def test_git_that_meets_a_full_disk_is_tried_again(tmp_path: Path) -> None:
-    """The step is repeated, and the attempt goes on as if nothing had been."""
+    """The step is repeated, and the attempt goes on as if nothing had happened."""
     ground = one(tmp_path, WORK)
     with patch.object(Repository, "collect", failing(1)):
         state = ground.run()

@@ -56,7 +56,7 @@ def test_a_pipe_that_git_waits_for_is_named(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_git_that_waits_forever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it waits for, after its time the task is paused."""
+    """Whatever git waits for, after the timeout the task is paused."""
     monkeypatch.setattr(run_git, "LIMIT_S", 2.0)
     state = left(tmp_path, "mkfifo .gitignore").run()
     assert state.task(1).state == "paused"
@@ -119,7 +119,7 @@ def test_work_on_another_head_is_on_the_branch_of_the_attempt(tmp_path: Path, he
 
 
 def test_commits_that_a_session_left_stay_on_a_branch(tmp_path: Path) -> None:
-    """The session went back behind its own commit, which is not part of the work any more."""
+    """The session checked out the parent of its own commit: the commit is no longer part of the work, but is kept."""
     ground = left(tmp_path, "git add f1; git commit -q -m one; git checkout -q --detach HEAD~1; echo 2 > f2")
     assert ground.run().task(1).state == "completed"
     beside = git(ground.root, "for-each-ref", "--format=%(refname)", f"refs/heads/nexus/{ground.run_id}/1-1-left-*")
@@ -184,7 +184,7 @@ def test_a_clone_that_a_session_committed_is_seen(tmp_path: Path, setting: str) 
 
 
 def test_files_in_the_place_of_a_submodule_are_not_lost(tmp_path: Path) -> None:
-    """A worktree has it empty; git does not look at what a session writes there."""
+    """In a worktree the folder of a submodule is empty, and git ignores files that a session writes there."""
     upstream = tmp_path / "upstream"
     upstream.mkdir()
     git(upstream, "init", "-q", "-b", "main")
@@ -230,7 +230,7 @@ def test_commits_of_a_submodule_are_not_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flag", ["ignored", "assumed to be unchanged"])
 def test_a_hook_that_git_hides_does_not_run(tmp_path: Path, flag: str) -> None:
-    """The session wrote it where git ignores it, or hid that it changed; the hook of the repository is another one."""
+    """A session wrote the hook to a path that git ignores, or changed the tracked hook and hid the change."""
     mark = tmp_path / "ran"
     folder = ".husky/_" if flag == "ignored" else "hooks"
     hide = "true" if flag == "ignored" else f"git update-index --assume-unchanged {folder}/pre-commit"
@@ -243,7 +243,7 @@ def test_a_hook_that_git_hides_does_not_run(tmp_path: Path, flag: str) -> None:
 
 
 def test_a_generated_hook_that_the_checkout_has_runs(tmp_path: Path) -> None:
-    """Setup makes the same hooks in each worktree that the person has in the checkout, as husky does."""
+    """Setup, such as that of husky, makes in each worktree the hooks that the user's checkout has."""
     make = f"mkdir -p .husky/_; printf '#!/bin/sh\\ntouch {tmp_path}/ran\\n' > .husky/_/pre-commit; chmod +x .husky/_/*"
     ground = left(tmp_path, "true", files={".gitignore": ".husky/_\n"})
     git(ground.root, "config", "core.hooksPath", ".husky/_")

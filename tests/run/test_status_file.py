@@ -147,9 +147,7 @@ def stored(run: Run) -> dict[str, Any] | None:
 
 
 def test_the_file_follows_each_write_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At its start, each attempt, phase, merge, pause and end of a task, and its end the file has the state of the log
-    by then; a command beside the run never finds the one before.
-    """
+    """At each write point of a run the file has the state of the log; a command beside the run finds no older state."""
     monkeypatch.setattr(status_writer, "WAIT_S", 0.0)
     script = {"1": [[{"write": "a", "text": "1"}]], "2": [[{"exit": 3}]], "3": [[]]}
     rows = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}, {"id": 3, "title": "Three", "acceptance": "A file."}]
@@ -181,7 +179,7 @@ def test_the_file_follows_each_write_point(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_phases_in_a_moment_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the wait is, what a person has to see and the end are written at once; phases are not."""
+    """Events for a person and the end are written at once, even if the wait for phases is long."""
     monkeypatch.setattr(status_writer, "WAIT_S", 1e6)
     ground = Ground(tmp_path, [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}], {"2": [[{"exit": 3}]]})
     late: set[str] = set()

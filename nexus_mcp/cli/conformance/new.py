@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-# As in conformance.authoring.examples, which takes longer to import than a command line may take.
+# The keys of EXAMPLES. An import of conformance.authoring.examples would take too long while a command line is parsed.
 LANGUAGES = ("typescript", "python", "go")
 
 FOLDER = Argument("DIR", "the folder of the new server")
@@ -49,8 +49,8 @@ def run(values: Values) -> int:
         lines.append(f"The CI job is {WORKFLOW}. It installs nexus-mcp from {installed}.")
     else:
         lines += [
-            f"The CI job is {WORKFLOW}. Before you push, replace the value of NEXUS_MCP in it by what pip",
-            "installs nexus-mcp from: the URL of the repository from which you have it.",
+            f"The CI job is {WORKFLOW}. Before you push, replace the value of NEXUS_MCP in it by",
+            "the URL of the repository from which pip can install nexus-mcp.",
         ]
     lines.append(f"The contract: {os.path.abspath(data_path('docs', 'contract.md'))}")
     for line in lines:
@@ -63,8 +63,8 @@ COMMAND = Command(
     "write a minimal server with two tools, and its CI job",
     "Writes a server that passes the level basic with task_add and task_list, a\n"
     "workflow for GitHub Actions that judges it, and a README. The workflow\n"
-    "installs nexus-mcp from where you have it, unless --package names another\n"
-    "place. No existing file is replaced.",
+    "installs nexus-mcp from the place from which you installed it; --package\n"
+    "names another place. No existing file is replaced.",
     (LANGUAGE, PACKAGE),
     run,
     argument=FOLDER,

@@ -24,7 +24,7 @@ _COMMON = (WORKFLOW, ".gitignore", "README.md")
 class Example:
     """An example: its language, what it needs, the commands that build it, and the command that starts the server.
 
-    `files` are all files of it: what a build left beside them is not copied.
+    `files` lists the files to copy; other files, which a build may have left there, are not copied.
     """
 
     language: str
@@ -73,8 +73,8 @@ def renamed(text: str, name: str) -> str:
 def write_example(language: str, folder: str, source: str) -> str:
     """Write the example into the folder, with the name of the folder, and return what the workflow installs.
 
-    `source` is what pip installs nexus-mcp from; "" leaves the place open. A wheel is copied into the project. Raise
-    HarnessFault without writing anything if a file is already there, else for a file that cannot be written.
+    `source` is the place from which pip installs nexus-mcp; "" leaves a placeholder. A wheel is copied into the folder.
+    Raise HarnessFault without writing anything if a file is already there, else for a file that cannot be written.
     """
     name = project_name(folder)
     files = {path: renamed(_read(language, path), name).encode() for path in EXAMPLES[language].files}
@@ -86,7 +86,7 @@ def write_example(language: str, folder: str, source: str) -> str:
         installed = f"./{wheel}"
     elif source:
         installed = source
-    # A JSON text is a YAML text, too, whatever is in it.
+    # Each JSON string is also a YAML string, so any characters may be in it.
     is_plain = re.fullmatch(r"(\./|(git\+)?https://)[\w./+@-]+", installed, re.ASCII)
     shown = installed if is_plain else json.dumps(installed)
     files[WORKFLOW] = files[WORKFLOW].replace(SOURCE.encode(), shown.encode())

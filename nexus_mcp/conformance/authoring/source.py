@@ -1,6 +1,6 @@
-"""Find what pip can install this nexus-mcp from again, for the workflow of an author.
+"""Find the place from which pip installed this nexus-mcp, so that an author's workflow can install it from there, too.
 
-pip records the place in `direct_url.json` (PEP 610), apart from installations by name from an index.
+pip records the place in `direct_url.json` (PEP 610), unless it installed the package by its name from an index.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _public(url: str) -> str:
 
 
 def _git(folder: str, *words: str) -> str:
-    """Return the output of git in the checkout, "" if it is none."""
+    """Return the output of git in the folder, "" if git fails."""
     try:
         done = subprocess.run(  # noqa: S603
             ["git", "-C", folder, *words],  # noqa: S607
