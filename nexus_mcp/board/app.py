@@ -84,7 +84,7 @@ def make_app(board: Board) -> Guard:
         board.hub.close()
         await to_thread.run_sync(board.hub.end)
 
-    # The guard is outside of the exception handlers, so that their responses have its headers, too.
+    # The guard wraps the exception handlers, so that the responses to errors have the headers of the guard, too.
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), board.session)
 
 
@@ -138,7 +138,7 @@ async def _raw(board: Board, request: Request) -> Response:
 
 async def _show(board: Board, request: Request, project: Project, make: Callable[[], pages.Page]) -> Response:
     keys = [project.key]
-    # Taken before the files are read, so that the page is updated if one of them changes meanwhile.
+    # Take this state before the files are read: if one of them changes meanwhile, the page is updated.
     seen = await to_thread.run_sync(board.hub.seen, keys)
     context: dict[str, Any] = {"project": project, "links": board.links(project.key, keys), "seen": seen}
     context["command"] = board.command
@@ -171,7 +171,7 @@ def _watched(board: Board, request: Request) -> list[str]:
 
 
 async def _changed(board: Board, request: Request) -> Response:
-    """Send the present state of the files as a word: for a window that has no stream."""
+    """Send a digest of the files that the page shows; a window without a stream asks for it regularly."""
     return JSONResponse({"seen": await to_thread.run_sync(board.hub.seen, _watched(board, request))})
 
 

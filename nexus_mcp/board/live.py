@@ -43,7 +43,7 @@ class Hub:
         self._poller.end()
 
     def seen(self, keys: Iterable[str]) -> str:
-        """Return the present state of the files of these projects as a word, which differs after a change."""
+        """Return a checksum of the present state of the files of these projects."""
         marks = [mark(_base(path), path) for key in keys for path in self._paths[key]]
         return f"{zlib.crc32(repr(marks).encode()):08x}"
 

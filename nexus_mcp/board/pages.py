@@ -276,7 +276,7 @@ def _day(text: str, *, after: bool = False) -> str:
 
 
 def _or_fault(faults: list[FaultRow], read: Callable[[], Found], *, known: bool = False) -> Found | None:
-    """Return the result of `read`; if it fails, None, and the fault is added unless it is `known`."""
+    """Return the result of `read`. If it fails, return None, and add the fault to `faults` unless it is `known`."""
     try:
         return read()
     except NexusError as error:

@@ -89,7 +89,7 @@ def _with_directions(html: str) -> str:
     """Return the HTML of nh3, with the direction of each block taken from its text."""
     for tag in ("p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th", "blockquote"):
         html = html.replace(f"<{tag}>", f'<{tag} dir="auto">')
-    # A code block may be wider than the page: the keyboard can scroll what has the focus.
+    # A code block may be wider than the page. With tabindex it can get the focus, so that the keyboard scrolls it.
     return html.replace("<pre>", '<pre tabindex="0">')
 
 

@@ -151,7 +151,7 @@ def _check(source: Own | None, found: Import, results: dict[str, str], shipped: 
             own_value(_Over(source, new), shipped)
         except CatalogError as error:
             faults = _faults_by_entry(error.faults, {name.rpartition("/")[0] for name in new})
-            if not faults:  # another entry, or a limit for all of them
+            if not faults:  # an existing entry is at fault, or all entries together exceed a limit
                 step = "The import would cause this; nothing was changed."
                 raise CatalogError(error.faults, next_step=step) from error
             for path, lines in faults.items():

@@ -102,7 +102,7 @@ class _Watch:
         return bool(typed) and _QUIT.isdisjoint(keys)
 
     def _look(self) -> None:
-        """Read the status again if a file has changed, and compute its lines if that or the time makes them differ."""
+        """Read the status again if a file has changed. Compute the lines again after that, or every _AGES_S seconds."""
         base, now = self._workspace.state_root, time.time()
         marks = _marks(base)
         if marks != self._marks:
@@ -137,7 +137,7 @@ class _Watch:
         console = self._terminal.console
         with console.capture() as capture:
             console.print(line, soft_wrap=True, end="")
-        # Behind a full line the cursor still stands on its last character, which would be erased.
+        # After a line as wide as the terminal the cursor is on its last character, which the sequence would erase.
         return capture.get() + (_END_OF_LINE if line.cell_len < self._terminal.width else "")
 
     @contextmanager

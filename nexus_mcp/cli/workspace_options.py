@@ -159,7 +159,7 @@ def read_message(values: Values) -> str:
 def print_json(value: dict[str, Any]) -> None:
     """Print `value` on one line of stdout, as UTF-8 whatever the terminal's encoding is.
 
-    A terminal obeys no character of it: stored text in it is escaped as JSON allows.
+    Stored text in it cannot control the terminal: such characters are written as escapes of JSON.
     """
     from nexus_mcp.cli.text_output import escape_invisible
     from nexus_mcp.store.codec import compact, without_surrogates

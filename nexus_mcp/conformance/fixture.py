@@ -171,7 +171,7 @@ class Fixture:
 
     @property
     def needs_server(self) -> bool:
-        """Return whether it needs the server that the run is about."""
+        """Return whether it has a step that uses the server of the target."""
         return any(not isinstance(step.do, (Event, Run, WriteFile)) for step in self.steps)
 
     @property

@@ -159,8 +159,8 @@ def handle_signals(*, instead: bool = False) -> Iterator[Ending]:
     """Raise SystemExit within the block for a signal that would end this process at once, KeyboardInterrupt for Ctrl-C.
 
     SystemExit has the exit code that shells report. While `Ending.run` runs, `Ending.run` raises the exception. Outside
-    of the main thread this context manager does nothing. For a signal with a handler of the caller it does nothing
-    either, unless `instead`.
+    of the main thread this context manager does nothing. A signal for which the caller has set a handler keeps it,
+    unless `instead` is true.
     """
     ending = Ending()
     before = {number: signal.getsignal(number) for number in (*_ENDINGS, signal.SIGINT) if _main()}

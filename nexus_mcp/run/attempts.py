@@ -272,7 +272,7 @@ class Attempts:
         """
         diff = await Git(record.worktree).out("diff", "--stat", record.base, record.commit)
         for _ in range(2):
-            verdict_files.remove(record.worktree)  # the owner may have written one
+            verdict_files.remove(record.worktree)  # the owner's session may have written a verdict file
             request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
             result = await self._started(record, request)
             found, fault = verdict_files.take(record.worktree, result.last_message)

@@ -1,4 +1,4 @@
-"""A status file at a path that the user chose: checked before the run starts, later only a warning."""
+"""Write a status file at a path that the user chose. A fault is an error before the run starts, and later a warning."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Steps:
 
     async def _list_tools(self, look: ListTools, step: Step, label: str) -> list[Answer]:
         reply = (await self._running()).list_tools(look.tools)
-        # The names are in the answer: they are no argument of a request.
+        # Record no arguments: MCP's tools/list has none, and the answer has the names of the tools.
         self.exchanges.append(record_exchange(label, "list_tools", {}, reply, earlier=len(self.exchanges)))
         return [Answer(label, reply, step.asserts)]
 
