@@ -67,7 +67,7 @@ def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
             lines = oplog.read(state)
     except NexusError:  # undo reports the fault
         return {}
-    # Undo stops at a change that stays, so what is older needs no title, and no file is read for it.
+    # Undo stops at a change that it cannot take back, so older changes need no title, and no file is read for them.
     ends = [at + 1 for at, (_, entry) in enumerate(lines) if entry is not None and is_permanent(entry)]
     return find_titles(store, lines[max(ends, default=0) :][-_MOST_TITLES:], undone_ids(lines), faults)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
 PATIENCE_S = 1.0
-"""Seconds to wait for a moment without a writer, over a whole run. A change takes milliseconds."""
+"""Seconds that all waits of a run for a moment without a writer may take together. A change takes milliseconds."""
 _POLL = 0.002
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
@@ -56,7 +56,8 @@ class LockWatch:
     def quiet(self, nexus: Folder) -> Iterator[bool]:
         """Keep writers out for the length of the block, which has to be short. Yield whether that succeeded.
 
-        Wait while patience lasts. Without a lock file, or with one that cannot be locked, there is no writer.
+        All waits of a run together take at most PATIENCE_S. Without a lock file, or with one that cannot be locked, there
+        is no writer.
         """
         with ExitStack() as stack:
             try:

@@ -60,7 +60,7 @@ async def fast_forward(repository: Repository) -> str:
         try:
             await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", new)
         except GitFailed:
-            # git writes the files before it moves the branch: a branch that stays must not leave them changed.
+            # git writes the files before it moves the branch: if the branch did not move, restore the files.
             if await git.out("rev-parse", "HEAD") == old:
                 await git.run("read-tree", "-m", "-u", new, old, check=False)
             raise

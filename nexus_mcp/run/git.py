@@ -22,7 +22,7 @@ _OF_LOCK = (
 )
 _READ_IN_TREE = frozenset((".gitignore", ".gitattributes", ".gitmodules"))
 SLOW_S = 5.0
-"""Seconds after which the executor looks why git takes so long."""
+"""Seconds after which the executor checks why git takes so long."""
 LIMIT_S = 1800.0
 """Seconds after which git is ended."""
 
@@ -117,7 +117,7 @@ class Git:
 
 
 def _pipe_in(folder: str) -> str:
-    """Return the path of a file of git's in a tree that is no plain file, "" if there is none."""
+    """Return the path of a .gitignore, .gitattributes or .gitmodules in a tree that is no plain file; "" for none."""
     for where, folders, names in os.walk(folder):
         if ".git" in folders:
             folders.remove(".git")
