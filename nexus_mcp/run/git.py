@@ -117,7 +117,7 @@ class Git:
 
 
 def _pipe_in(folder: str) -> str:
-    """Return the path of a .gitignore, .gitattributes or .gitmodules in a tree that is no plain file; "" for none."""
+    """Return the path of a .gitignore, .gitattributes or .gitmodules that is no plain file; "" if there is none."""
     for where, folders, names in os.walk(folder):
         if ".git" in folders:
             folders.remove(".git")
