@@ -31,8 +31,8 @@ make compared
 ```
 
 This fetches the servers from npm into `.cache/`, runs everything and writes the results.
-[compared.json](../benchmarks/results/compared.json) has the requests and answers behind each cell. A
-[map](../conformance/maps/) of each server names its tools, and says where its answers have the fields of the
+[compared.json](../benchmarks/results/compared.json) has the requests and answers behind each cell. A map of each
+server, in `conformance/maps/`, names its tools, and says where its answers have the fields of the
 [contract](contract.md). A map can leave out, rename, collect and count values of an answer. It cannot add a value that
 the server did not answer.
 """
