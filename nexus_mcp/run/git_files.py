@@ -56,11 +56,15 @@ class Folders:
 
         Raise StorageError: a ref that cannot be read may have been changed.
         """
-        found = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1))
+        own: dict[str, str] = {}
         for folder in dict.fromkeys((self.common, self.own)):
             for path in _files(os.path.join(folder, "refs")):
-                found[os.path.relpath(path, folder)] = text_if_there(path).strip()
-        return {name: value for name, value in found.items() if not name.startswith(RUN_REFS)}
+                value = text_if_there(path).strip()
+                if value or os.path.lexists(path):
+                    own[os.path.relpath(path, folder)] = value
+        # Read after the refs with files of their own: `git gc` removes such a file only after it packed the ref.
+        packed = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1))
+        return {name: value for name, value in {**packed, **own}.items() if not name.startswith(RUN_REFS)}
 
 
 _FOLDERS: dict[str, Folders] = {}

@@ -328,7 +328,7 @@ class Repository:
             "index": await staged(self.root),
             "config": text_if_there(os.path.join(found.common, "config"), limit=-1),
             "hooks": _listing(os.path.join(found.common, "hooks")),
-            "info": _listing(os.path.join(found.common, "info")),
+            "info": _listing(os.path.join(found.common, "info"), _is_written_by_gc),
         }
 
 
@@ -407,11 +407,25 @@ def _text(path: str) -> str:
         return f"unreadable: {error.strerror}"
 
 
-def _listing(folder: str) -> str:
+def _listing(folder: str, is_left_out: Callable[[str], bool] = lambda _: False) -> str:
     """Return the names, sizes, modes and times of the files in a folder. Raise StorageError."""
-    entries = sorted(entries_if_there(folder), key=lambda entry: entry.name)
-    try:
-        infos = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-    except OSError as error:  # a file was removed after it was listed
-        raise StorageError(folder, "read", reason(error)) from error
-    return "\n".join(f"{name} {info.st_size} {info.st_mode} {info.st_mtime_ns}" for name, info in infos)
+    rows = []
+    for entry in sorted(entries_if_there(folder), key=lambda entry: entry.name):
+        if is_left_out(entry.name):
+            continue
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:  # it was removed after it was listed, so it is not there
+            continue
+        except OSError as error:
+            raise StorageError(folder, "read", reason(error)) from error
+        rows.append(f"{entry.name} {info.st_size} {info.st_mode} {info.st_mtime_ns}")
+    return "\n".join(rows)
+
+
+def _is_written_by_gc(name: str) -> bool:
+    """Return whether a file in git's folder `info` is the list of refs for dumb servers, or the temporary file of it.
+
+    `git gc` writes it, and a commit of an agent may start that: nothing else reads the list.
+    """
+    return name == "refs" or name.startswith("refs_")

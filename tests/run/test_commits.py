@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.errors import StorageError
+from nexus_mcp.run import git_files, worktrees
 from nexus_mcp.run.commits import merge_trees
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_differ import Differ
 from nexus_mcp.run.git_files import folders
 from nexus_mcp.run.git_writer import Writer
+from nexus_mcp.run.worktrees import Repository
 from tests.run.runs import Ground, git
 
 REF = "refs/heads/nexus/x/1-1"
@@ -100,6 +102,40 @@ def test_packed_refs_are_read(ground: Ground) -> None:
     git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
     git(ground.root, "update-ref", REF, "HEAD")
     assert asyncio.run(work())[0] == git(ground.root, "rev-parse", "HEAD") != head
+
+
+def test_refs_that_git_packs_meanwhile_are_read(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`git gc` of an agent's commit moves refs into one file at any moment: none may seem to be changed or gone."""
+    git(ground.root, "tag", "t")
+    found = asyncio.run(folders(str(ground.root)))
+    before = found.refs()
+
+    def listed(folder: str) -> list[str]:
+        names = known(folder)
+        git(ground.root, "pack-refs", "--all")
+        return names
+
+    known = git_files._files
+    monkeypatch.setattr(git_files, "_files", listed)
+    assert found.refs() == before
+
+
+def test_a_file_that_is_removed_while_a_folder_of_git_is_listed(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as absent: a git that writes a temporary file there is no fault of the run."""
+    path = ground.root / ".git/info/temporary"
+    repository = Repository(str(ground.root), "run-x", str(ground.worktrees))
+    before = asyncio.run(repository.fingerprint())
+
+    def listed(folder: str) -> list[os.DirEntry[str]]:
+        path.touch()
+        entries = git_files.entries_if_there(folder)
+        path.unlink()
+        return entries
+
+    monkeypatch.setattr(worktrees, "entries_if_there", listed)
+    assert asyncio.run(repository.fingerprint()) == before
 
 
 def test_a_ref_that_cannot_be_read_is_an_error(ground: Ground) -> None:
