@@ -22,7 +22,7 @@ _OF_LOCK = (
 )
 _READ_IN_TREE = frozenset((".gitignore", ".gitattributes", ".gitmodules"))
 SLOW_S = 5.0
-"""Seconds after which the executor checks why git takes so long."""
+"""Seconds after which the executor looks whether git waits for a pipe; each further look comes after twice as long."""
 LIMIT_S = 1800.0
 """Seconds after which git is ended."""
 
@@ -80,7 +80,7 @@ class Git:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        watching = asyncio.create_task(self._watch(process))
+        watching = asyncio.create_task(watch(process, self.folder))
         try:
             async with asyncio.timeout(LIMIT_S):
                 out, err = await process.communicate(stdin)
@@ -89,22 +89,13 @@ class Git:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             if isinstance(error, TimeoutError):
-                raise GitFailed(words, -signal.SIGKILL, f"it did not end within {LIMIT_S:.0f} seconds") from error
+                raise GitFailed(words, -signal.SIGKILL, late()) from error
             raise
         finally:
             watching.cancel()
         if watching.done() and not watching.cancelled() and (pipe := watching.result()):
-            raise GitFailed(words, -signal.SIGKILL, f"{pipe} is no plain file, and git would wait for it forever")
+            raise GitFailed(words, -signal.SIGKILL, awaited(pipe))
         return process.returncode or 0, out.decode(errors="surrogateescape"), err.decode(errors="replace")
-
-    async def _watch(self, process: asyncio.subprocess.Process) -> str:
-        """End a git process that takes long if it waits for a pipe, and return the path of the pipe."""
-        await asyncio.sleep(SLOW_S)
-        pipe = await asyncio.to_thread(_pipe_in, self.folder)
-        if pipe:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        return pipe
 
     async def out(self, *words: str) -> str:
         """Return the output of `git WORDS` without its last newline. Raise GitFailed."""
@@ -116,16 +107,54 @@ class Git:
         return [name for name in (await self.run(*words[:at], "-z", *words[at:]))[1].split("\0") if name]
 
 
-def _pipe_in(folder: str) -> str:
-    """Return the path of a .gitignore, .gitattributes or .gitmodules that is no plain file; "" if there is none."""
+async def watch(process: asyncio.subprocess.Process, folder: str) -> str:
+    """End a git that waits for a pipe in the tree at `folder`, and return the path of that pipe.
+
+    A git that only takes long is left alone: the task ends when the caller cancels it.
+    """
+    pause = SLOW_S
+    while True:
+        await asyncio.sleep(pause)
+        pause *= 2  # a look reads all folders of the tree
+        pipe = await asyncio.to_thread(_awaited_pipe_in, folder)
+        if pipe:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            return pipe
+
+
+def late() -> str:
+    """Return the message about a git that was ended after LIMIT_S."""
+    return f"it did not end within {LIMIT_S:.0f} seconds"
+
+
+def awaited(pipe: str) -> str:
+    """Return the message about a git that waits for a pipe."""
+    return f"{pipe} is no plain file, and git would wait for it forever"
+
+
+def _awaited_pipe_in(folder: str) -> str:
+    """Return the path of a pipe in a tree that has the name of a file of git's and that a process waits for; "" if
+    there is none.
+    """
     for where, folders, names in os.walk(folder):
         if ".git" in folders:
             folders.remove(".git")
         for name in _READ_IN_TREE.intersection(names):
-            with suppress(OSError):
-                if stat.S_ISFIFO(os.lstat(path := os.path.join(where, name)).st_mode):
-                    return path
+            if _is_awaited_pipe(path := os.path.join(where, name)):
+                return path
     return ""
+
+
+def _is_awaited_pipe(path: str) -> bool:
+    """Return whether a process reads from a pipe, or waits until it can: only then can it be opened to write."""
+    try:
+        if not stat.S_ISFIFO(os.lstat(path).st_mode):
+            return False
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC))
+    except OSError:  # no process waits for it, or it is gone
+        return False
+    return True
 
 
 def options(*, hooks: bool) -> list[str]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from nexus_mcp.run.git import Git, GitFailed, environment, options
+from nexus_mcp.run import git as run_git
+from nexus_mcp.run.git import Git, GitFailed, awaited, environment, late, options, watch
 
 _LIMIT = 1 << 20
 _CHUNK = 1 << 16
+_ERROR_S = 1.0
+"""Seconds for which the rest of stderr is read after the process ended."""
 
 
 class GitProcess:
@@ -20,6 +24,7 @@ class GitProcess:
         self.lock = asyncio.Lock()
         self._words = words
         self._process: asyncio.subprocess.Process | None = None
+        self._errors: asyncio.Task[str]
 
     async def ask(self, git: Git, request: str, lines: int) -> list[str]:
         """Send a request, and return the `lines` lines of its answer. The caller holds `lock`. Raise GitFailed."""
@@ -48,21 +53,30 @@ class GitProcess:
                 limit=_LIMIT,
                 start_new_session=True,
             )
+            self._errors = asyncio.create_task(_last(self._process.stderr))
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
+        watching = asyncio.create_task(watch(process, git.folder))
         try:
-            process.stdin.write(request.encode("utf-8", "surrogateescape"))
-            found = await read(process.stdout)
-        except BaseException:
+            async with asyncio.timeout(run_git.LIMIT_S):
+                process.stdin.write(request.encode("utf-8", "surrogateescape"))
+                found = await read(process.stdout)
+        except BaseException as error:
             await self.end()
+            if isinstance(error, TimeoutError):
+                raise GitFailed(self._words, -signal.SIGKILL, late()) from error
             raise
+        finally:
+            watching.cancel()
         if not found:
-            assert process.stderr is not None
-            error = await process.stderr.read(_LIMIT)
             code = await process.wait()
+            # A process that git started may hold stderr open.
+            await asyncio.wait({self._errors}, timeout=_ERROR_S)
+            printed = self._errors.result() if self._errors.done() else ""
             await self.end()
-            raise GitFailed(self._words, code, error.decode(errors="replace"))
+            pipe = watching.result() if watching.done() and not watching.cancelled() else ""
+            raise GitFailed(self._words, code, awaited(pipe) if pipe else printed)
         return found
 
     async def end(self) -> None:
@@ -70,12 +84,22 @@ class GitProcess:
         process, self._process = self._process, None
         if process is None:
             return
+        self._errors.cancel()
         if process.stdin is not None:
             process.stdin.close()
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
         await process.wait()
+
+
+async def _last(stream: asyncio.StreamReader | None) -> str:
+    """Return the last _LIMIT bytes of a stream as text, once it ends: git would wait if nobody read its warnings."""
+    found = bytearray()
+    while stream is not None and (chunk := await stream.read(_CHUNK)):
+        found += chunk
+        del found[:-_LIMIT]
+    return found.decode(errors="replace")
 
 
 async def _lines(stream: asyncio.StreamReader, number: int) -> bytes:

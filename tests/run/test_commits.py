@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 from nexus_mcp.errors import StorageError
+from nexus_mcp.run import git as run_git
 from nexus_mcp.run import git_files, worktrees
 from nexus_mcp.run.commits import merge_trees
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_differ import Differ
 from nexus_mcp.run.git_files import folders
+from nexus_mcp.run.git_process import GitProcess
 from nexus_mcp.run.git_writer import Writer
 from nexus_mcp.run.worktrees import Repository
 from tests.run.runs import Ground, git
@@ -202,6 +206,45 @@ def test_differences_are_those_of_git(ground: Ground) -> None:
             await differ.close()
 
     asyncio.run(work())
+
+
+def test_a_pipe_in_the_checkout_does_not_stop_comparisons(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """git reads .gitattributes there: it is ended, the pipe is named, and the next request gets its answer."""
+    monkeypatch.setattr(run_git, "SLOW_S", 0.2)
+    base = git(ground.root, "rev-parse", "HEAD")
+    (ground.root / "new").write_text("x\n")
+    git(ground.root, "add", "-A")
+    git(ground.root, "commit", "-q", "-m", "more")
+    head = git(ground.root, "rev-parse", "HEAD")
+    os.mkfifo(ground.root / ".gitattributes")
+
+    async def work() -> None:
+        here, differ = Git(str(ground.root)), Differ()
+        differ.open()
+        try:
+            with pytest.raises(GitFailed, match="gitattributes is no plain file"):
+                await differ.changed(here, base, head)
+            (ground.root / ".gitattributes").unlink()
+            assert (await differ.changed(here, base, head))[0] == ["new"]
+        finally:
+            await differ.close()
+
+    asyncio.run(work())
+
+
+def test_many_warnings_of_a_long_lived_git_are_read(ground: Ground) -> None:
+    """git would wait for a reader once the pipe of its warnings is full."""
+    program = "import sys\nfor line in sys.stdin: sys.stderr.write('w' * (8 << 20)); print(line, end='', flush=True)"
+    config = (f"alias.noisy=!{sys.executable} -c {shlex.quote(program)}",)
+
+    async def work() -> list[str]:
+        process = GitProcess("-c", *config, "noisy")
+        try:
+            return await process.ask(Git(str(ground.root)), "request\n", 1)
+        finally:
+            await process.end()
+
+    assert asyncio.run(work()) == ["request"]
 
 
 @pytest.mark.parametrize("is_open", [True, False])

@@ -55,6 +55,25 @@ def test_a_pipe_that_git_waits_for_is_named(tmp_path: Path, monkeypatch: pytest.
     assert (ground.worktrees / ground.run_id / "1-1" / "f1").exists()
 
 
+def test_a_git_that_only_takes_long_is_not_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe beside it is no reason while no process waits for it: a machine under load is slow."""
+    monkeypatch.setattr(run_git, "SLOW_S", 0.05)
+    ended = tmp_path / "ended"
+    os.mkfifo(tmp_path / ".gitignore")
+    looks: list[str] = []
+
+    def look(folder: str) -> str:
+        looks.append(found := known(folder))
+        ended.touch()
+        return found
+
+    known = run_git._awaited_pipe_in
+    monkeypatch.setattr(run_git, "_awaited_pipe_in", look)
+    slow = f"alias.slow=!until test -e {ended}; do :; done; echo done"
+    assert asyncio.run(run_git.Git(str(tmp_path)).out("-c", slow, "slow")) == "done"
+    assert looks[0] == ""
+
+
 def test_git_that_waits_forever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever git waits for, after the timeout the task is paused."""
     monkeypatch.setattr(run_git, "LIMIT_S", 2.0)
