@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from nexus_mcp.errors import NexusError
+from nexus_mcp.errors import LockTimeout, NexusError
 from nexus_mcp.run import control, routing
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.attempts import Attempts
@@ -34,6 +34,9 @@ from nexus_mcp.tools.definition import ToolContext
 
 POLL_S = 0.2
 LIST_CLOSED = "The task list was closed while the run was at work."
+LOCK_S = 600.0
+"""Seconds after which a task is paused because another process keeps the workspace lock."""
+_LOOK_S = 0.25
 _REASON_SHOWN = 500
 _YES = ("yes", "y", "continue", "go on")
 
@@ -76,7 +79,7 @@ class LocalEngine:
                     break
                 await run.log.flushed()
                 await asyncio.wait(self._working.values(), timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
-                self._reap()
+                await self._reap()
                 await self._see_hand_edits()
                 self._watch_cost()
         finally:
@@ -144,7 +147,7 @@ class LocalEngine:
             case None:
                 outcome = await attempts.carry_out()
                 if not isinstance(outcome, Outcome):
-                    self._pause(id_, outcome)
+                    await self._pause(id_, outcome)
                     return False
             case Start():
                 await self._begin(attempts, record, action)
@@ -157,13 +160,13 @@ class LocalEngine:
                 await self._clean(attempts)
                 return False
             case Pause():
-                self._pause(id_, action.reason)
+                await self._pause(id_, action.reason)
                 if action.scope == "run":
                     self.run.emit(ev.Paused(reason=action.reason))
                 return False
             case Fail():
                 self.run.emit(ev.TaskFailed(task=id_, reason=action.reason))
-                self._set_status(id_, PENDING)
+                await self._set_status(id_, PENDING)
                 return False
             case Ask():
                 return await self._ask(attempts, action)
@@ -189,12 +192,12 @@ class LocalEngine:
         def emit(event: ev.Event) -> None:
             run.emit(event.model_copy(update={"task": attempts.id, "attempt": number}))
 
+        await self._set_status(attempts.id, IN_PROGRESS)
         if last is not None and last.attempt.tier != tier:
             why = last.attempt.outcome.reason if last.attempt.outcome is not None else ""
             emit(ev.Escalated(before=last.attempt.tier, after=tier, why=why[:_REASON_SHOWN]))
         if last is not None and last.attempt.strategy != action.strategy:
             emit(ev.Downgraded(strategy=action.strategy))
-        self._set_status(attempts.id, IN_PROGRESS)
         repository = run.repository
         base = await repository.head(f"refs/heads/{repository.integration}")
         if action.base == "previous" and last is not None and last.commit and not record.fresh:
@@ -221,7 +224,7 @@ class LocalEngine:
 
     async def _complete(self, id_: int) -> None:
         await self.run.log.flushed()
-        self._set_status(id_, COMPLETED)
+        await self._set_status(id_, COMPLETED)
         self.run.emit(ev.TaskDone(task=id_))
 
     async def _clean(self, attempts: Attempts) -> None:
@@ -230,9 +233,9 @@ class LocalEngine:
             if record.worktree and (record is attempts.record or record.attempt.is_merged):
                 await self.run.pool.give_back(record.worktree)
 
-    def _pause(self, id_: int, reason: str) -> None:
+    async def _pause(self, id_: int, reason: str) -> None:
         self.run.emit(ev.TaskPaused(task=id_, reason=reason or "A person is needed."))
-        self._set_status(id_, PENDING)
+        await self._set_status(id_, PENDING)
 
     async def _ask(self, attempts: Attempts, action: Ask) -> bool:
         """Ask a person; return whether the task goes on."""
@@ -245,7 +248,7 @@ class LocalEngine:
             self._is_over = True
             return False
         if answer is None:
-            self._pause(attempts.id, action.question)
+            await self._pause(attempts.id, action.question)
             return False
         return True
 
@@ -262,14 +265,24 @@ class LocalEngine:
         last = self.run.state.task(id_).last
         return None if last is None else last.attempt.number
 
-    def _set_status(self, id_: int, status: str) -> None:
-        """Change the status of a task through the same code as the tool, so that hooks, log and undo see it."""
-        task = self.run.task(id_)
-        if task is None or task["status"] == status:
-            return
-        workspace = self.run.workspace
-        context = ToolContext(workspace, self.run.store, By(task_update.TOOL.name, workspace.harness_id, CLIENT))
-        task_update.TOOL.run(context, {"id": id_, "status": status})
+    async def _set_status(self, id_: int, status: str) -> None:
+        """Change the status of a task through the same code as the tool, so that hooks, log and undo see it.
+
+        Raise LockTimeout only if another process keeps the workspace lock for LOCK_S seconds: a machine under load is
+        no reason to pause a task.
+        """
+        workspace, store, began = self.run.workspace, self.run.store, time.monotonic()
+        context = ToolContext(workspace, store, By(task_update.TOOL.name, workspace.harness_id, CLIENT))
+        while (task := self.run.task(id_)) is not None and task["status"] != status:
+            try:
+                with store.deadline.at_most(_LOOK_S):
+                    task_update.TOOL.run(context, {"id": id_, "status": status})
+            except LockTimeout:
+                if self.run.stop.is_set() or time.monotonic() - began > LOCK_S:
+                    raise
+                await asyncio.sleep(_LOOK_S)
+            else:
+                return
 
     async def _see_hand_edits(self) -> None:
         """End the attempt of a task that a person completed; its work stays on its branch and is never merged."""
@@ -313,22 +326,22 @@ class LocalEngine:
         if limit is not None and not run.state.is_cost_warned and spent >= limit * run.config.cost_warning:
             run.emit(ev.CostWarning(spent_usd=spent, limit_usd=limit))
 
-    def _reap(self) -> None:
+    async def _reap(self) -> None:
         for id_, working in list(self._working.items()):
             if working.done():
                 del self._working[id_]
                 if not working.cancelled() and working.exception() is not None:
-                    self._stumbled(id_, working.exception())
+                    await self._stumbled(id_, working.exception())
 
-    def _stumbled(self, id_: int, error: BaseException | None) -> None:
+    async def _stumbled(self, id_: int, error: BaseException | None) -> None:
         """Pause a task whose attempt failed by a NexusError, such as a fault of git or of the disk; any other exception
         ends the run.
         """
         if isinstance(error, CheckoutChanged):
-            self._pause(id_, str(error))
+            await self._pause(id_, str(error))
             self.run.emit(ev.Paused(reason=str(error)))
         elif isinstance(error, NexusError | OSError) and not isinstance(error, LogLost):
-            self._pause(id_, str(error))
+            await self._pause(id_, str(error))
         elif error is not None:
             self._fault = error
             self.run.stop.set()
@@ -359,7 +372,7 @@ class LocalEngine:
                 return  # the work is merged: there is nothing left to skip, and the task goes on to its end
             await self._keep(id_, "a person skipped the task")
             run.emit(ev.TaskSkipped(task=id_, reason="a person skipped it"))
-            self._set_status(id_, PENDING)
+            await self._set_status(id_, PENDING)
         elif kind == "retry" and isinstance(id_, int) and id_ not in self._working:
             task = run.task(id_)
             if task is not None and task["status"] == COMPLETED:

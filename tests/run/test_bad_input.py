@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psutil
@@ -13,6 +15,7 @@ import pytest
 from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.setup import UNREADABLE_S, Run
+from nexus_mcp.store.access import Deadline
 from tests.run.runs import Ground, git
 from tests.run.test_command import WAIT_S, at_work, ready, until
 from tests.support import Json
@@ -223,3 +226,31 @@ def test_an_unknown_owner_gets_a_plain_session(tmp_path: Path) -> None:
     code, out, _ = ground.cli(*NEVER)
     assert code == 0
     assert "no agent of the catalog has this name, so the task gets a plain session: 1: nobody" in out
+
+
+def test_a_workspace_lock_that_others_hold_for_long_pauses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under load the servers and hooks of many sessions may keep the lock: the executor waits, and the task goes on."""
+    ground = Ground(tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}]]})
+    monkeypatch.setattr("nexus_mcp.run.engine._LOOK_S", 0.01)
+    held: list[int] = []
+    tries: list[float] = []
+
+    def at_most(deadline: Deadline, seconds: float) -> AbstractContextManager[None]:
+        tries.append(seconds)
+        if len(tries) == 3:
+            os.close(held.pop())
+        return known(deadline, seconds)
+
+    known = Deadline.at_most
+    monkeypatch.setattr(Deadline, "at_most", at_most)
+
+    def hold(_: Run) -> None:
+        tries.clear()
+        held.append(os.open(ground.root / ".nexus/state/lock", os.O_RDWR | os.O_CREAT))
+        fcntl.flock(held[0], fcntl.LOCK_EX)
+
+    state = ground.run(before=hold)
+    assert (state.task(1).state, state.task(1).reason) == ("completed", "")
+    assert len(tries) > 3
