@@ -192,7 +192,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
     if await repository.head(f"refs/heads/{repository.integration}") != run.state.integration:
         result.merge, result.merge_is_open = f"{repository.integration} is not where the run left it", True
         return
-    found = await final_merge.readiness(repository, str(header.get("branch", "")))
+    found = await final_merge.readiness(repository, str(header.get("branch", "")), run.state.integration)
     if not found.commits and not found.problem:
         return
     result.merge_is_open = True
@@ -207,7 +207,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
     elif result.status != "completed":
         result.merge = "not every task is completed"
         return
-    result.merge = await final_merge.fast_forward(repository)
+    result.merge = await final_merge.fast_forward(repository, run.state.integration)
     result.merge_is_open = bool(result.merge)
 
 

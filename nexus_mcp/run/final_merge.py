@@ -23,11 +23,10 @@ class Readiness:
     problem: str = ""
 
 
-async def readiness(repository: Repository, branch: str) -> Readiness:
-    """Return whether the branch from which the run began can be moved now. Raise GitFailed."""
+async def readiness(repository: Repository, branch: str, new: str) -> Readiness:
+    """Return whether the branch from which the run began can be moved to the commit `new` now. Raise GitFailed."""
     git = repository.git
-    new = await repository.head(f"refs/heads/{repository.integration}")
-    if not new:
+    if not await repository.head(f"refs/heads/{repository.integration}"):
         return Readiness(branch, 0, "the integration branch is gone")
     if not branch:
         return Readiness("", 0, "the run began without a branch (detached HEAD)")
@@ -45,13 +44,14 @@ async def readiness(repository: Repository, branch: str) -> Readiness:
     return Readiness(branch, commits)
 
 
-async def fast_forward(repository: Repository) -> str:
-    """Move the branch that is checked out to the integration branch; return "", or the error of git.
+async def fast_forward(repository: Repository, new: str) -> str:
+    """Move the branch that is checked out to the commit `new`; return "", or the error of git.
 
+    A commit, not the integration branch: a process that an attempt left may move that branch after it was compared.
     git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand, unless they
     are in the tree and the run changed them: they would run without the sandbox, and before a person read them.
     """
-    git, new = repository.git, repository.integration
+    git = repository.git
     try:
         if lock := await _lock(repository):
             raise GitFailed(("merge", "--ff-only"), 128, f"Unable to create '{lock}': File exists")

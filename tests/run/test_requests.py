@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.run import control
+from nexus_mcp.run.final_merge import fast_forward, readiness
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.worktrees import Repository
@@ -96,3 +97,35 @@ def test_a_branch_that_moved_is_not_offered(tmp_path: Path) -> None:
     code, out, _ = ground.cli("--trust", "--merge", "ask")
     assert (code, "is not where the run left it" in out) == (1, True)
     assert git(ground.root, "rev-parse", "HEAD") == base
+
+
+def test_a_branch_that_a_session_moved_before_any_merge_is_not_merged(tmp_path: Path) -> None:
+    """Nothing of the run was merged, so the integration branch has to be at the base of the run."""
+    forge = "git update-ref refs/heads/nexus/$NEXUS_RUN/integration $(git commit-tree -m evil HEAD^{tree} -p HEAD)"
+    ground = Ground(tmp_path, TWO, {"1": [[{"run": forge}, {"exit": 1}]]})
+    ground.configure(**ONCE)
+    head = git(ground.root, "rev-parse", "HEAD")
+    ground.cli("--trust", "--merge", "never")
+    code, out, err = ground.cli("merge")
+    assert (code, "is not where the run left it" in out + err) == (1, True), out + err
+    assert git(ground.root, "rev-parse", "HEAD") == head
+
+
+def test_a_commit_that_came_after_the_comparison_is_not_merged(tmp_path: Path) -> None:
+    """A process that an attempt left may move the integration branch while the run asks whether to merge."""
+    ground = Ground(tmp_path, TWO[:1], {"1": [[{"write": "f1", "text": "1"}]]})
+    ground.configure()
+    ground.cli("--trust", "--merge", "never")
+    (ground.run_id,) = [path.name for path in (ground.root / ".nexus/state/runs").iterdir()]
+    branch = f"nexus/{ground.run_id}/integration"
+    verified = git(ground.root, "rev-parse", branch)
+    repository = Repository(str(ground.root), ground.run_id, str(ground.worktrees))
+
+    async def merge() -> None:
+        assert (await readiness(repository, "main", verified)).commits
+        evil = git(ground.root, "commit-tree", "-m", "evil", f"{branch}^{{tree}}", "-p", branch)
+        git(ground.root, "update-ref", f"refs/heads/{branch}", evil)
+        assert await fast_forward(repository, verified) == ""
+
+    asyncio.run(merge())
+    assert git(ground.root, "rev-parse", "HEAD") == verified

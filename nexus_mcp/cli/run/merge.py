@@ -27,7 +27,7 @@ def run(values: Values) -> int:
         if view.holder is not None:
             raise RunBusy(f"{view.id} is at work.", next_step="It asks for the merge at its end.")
         repository = Repository(workspace.root, view.id, os.path.expanduser(view.config.worktrees))
-        branch, expected = str(view.header.get("branch", "")), view.state.integration
+        branch, expected = str(view.header.get("branch", "")), view.state.integration or view.state.base
         return asyncio.run(_merge(repository, branch, expected))
 
 
@@ -37,12 +37,12 @@ async def _merge(repository: object, branch: str, expected: str) -> int:
 
     assert isinstance(repository, Repository)
     now = await repository.head(f"refs/heads/{repository.integration}")
-    if now and expected and now != expected:
+    if now and now != expected:
         raise NexusError(
             f"{repository.integration} is not where the run left it, so it may hold work that nothing verified.",
             next_step=f"Look at git log {expected[:12]}..{now[:12]}.",
         )
-    found = await readiness(repository, branch)
+    found = await readiness(repository, branch, expected)
     if found.problem:
         raise NexusError(
             f"The branch cannot be moved: {found.problem}.",
@@ -51,7 +51,7 @@ async def _merge(repository: object, branch: str, expected: str) -> int:
     if not found.commits:
         print(f"{branch} has everything already.")
         return exits.OK
-    problem = await fast_forward(repository)
+    problem = await fast_forward(repository, expected)
     if problem:
         raise NexusError(f"git refused: {problem}")
     print(f"{branch} has {found.commits} more commits now.")
