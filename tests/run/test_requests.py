@@ -129,3 +129,16 @@ def test_a_commit_that_came_after_the_comparison_is_not_merged(tmp_path: Path) -
 
     asyncio.run(merge())
     assert git(ground.root, "rev-parse", "HEAD") == verified
+
+
+def test_work_that_failed_the_checks_at_the_end_is_not_merged(tmp_path: Path) -> None:
+    """Each task passes alone, both together do not: neither the run nor `run merge` moves the branch."""
+    rows = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}]
+    script = {str(number): [[{"write": f"f{number}", "text": "x"}]] for number in (1, 2)}
+    ground = Ground(tmp_path, rows, script)
+    ground.configure(checks={"test": "test ! -e f1 || test ! -e f2"}, regression="end", jobs=2)
+    head = git(ground.root, "rev-parse", "HEAD")
+    assert ground.cli("--trust", "--merge", "auto")[0] == 1
+    code, out, err = ground.cli("merge")
+    assert (code, "did not pass the checks" in out + err) == (1, True), out + err
+    assert git(ground.root, "rev-parse", "HEAD") == head

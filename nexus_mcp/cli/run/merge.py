@@ -27,6 +27,12 @@ def run(values: Values) -> int:
         if view.holder is not None:
             raise RunBusy(f"{view.id} is at work.", next_step="It asks for the merge at its end.")
         repository = Repository(workspace.root, view.id, os.path.expanduser(view.config.worktrees))
+        ended = view.state.ended
+        if view.config.regression == "end" and ended is not None and ended.status == "failed":
+            raise NexusError(
+                f"{repository.integration} did not pass the checks at the end of the run.",
+                next_step=f"Look at it, and merge it by hand if you want it: git merge {repository.integration}",
+            )
         branch, expected = str(view.header.get("branch", "")), view.state.integration or view.state.base
         return asyncio.run(_merge(repository, branch, expected))
 
