@@ -20,6 +20,7 @@ import psutil
 
 from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run.events import AnyEvent, Event, parse, render
+from nexus_mcp.run.processes import is_alive
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import PRIVATE, Folder, close_fd, reason
@@ -33,9 +34,8 @@ except ImportError:  # Windows
 LOG = "events.jsonl"
 HEADER = "run.json"
 LOG_LIMIT = 256 << 20
-_TRIES = 5
 _SMALL = 16 << 20
-_TRIES, _PAUSE = 10, 0.02
+_TRIES, _PAUSE, _READER_S = 10, 0.02, 10.0
 _SHOWN = 40
 _LATER = frozenset(
     (
@@ -88,18 +88,24 @@ class RunLock:
             ) from None
 
     def _is_taken(self) -> bool:
-        """Take the lock and return True; False if another process keeps it.
+        """Take the lock and return True; False if another run keeps it.
 
-        Try several times, because a process that only reads the state of the run holds the lock for a moment.
+        A process that only reads the state of the run holds the lock for a moment, which is long on a machine under
+        load: so try again for _READER_S seconds, but stop after _TRIES if the holder that is named is alive.
         """
-        for left in reversed(range(_TRIES)):
+        began, tries = time.monotonic(), 0
+        while True:
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                time.sleep(_PAUSE if left else 0)
+                tries += 1
+                holder = read_holder(self._fd) if tries >= _TRIES else None
+                is_run = holder is not None and is_alive(holder.pid, holder.create_time)
+                if is_run or time.monotonic() - began > _READER_S:
+                    return False
+                time.sleep(_PAUSE)
             else:
                 return True
-        return False
 
     def name(self, run: str) -> None:
         """Write the holder into the lock file, for messages of others."""

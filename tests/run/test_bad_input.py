@@ -14,8 +14,10 @@ import pytest
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.run_folder import RunBusy, RunLock
 from nexus_mcp.run.setup import UNREADABLE_S, Run
 from nexus_mcp.store.access import Deadline
+from nexus_mcp.store.folder import Folder
 from tests.run.runs import Ground, git
 from tests.run.test_command import WAIT_S, at_work, ready, until
 from tests.support import Json
@@ -254,3 +256,26 @@ def test_a_workspace_lock_that_others_hold_for_long_pauses_nothing(
     state = ground.run(before=hold)
     assert (state.task(1).state, state.task(1).reason) == ("completed", "")
     assert len(tries) > 3
+
+
+def test_a_slow_reader_of_the_lock_is_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run status` holds it for a moment, which is long under load; a run that is alive is named at once."""
+    ground = Ground(tmp_path, ONE, {})
+    lock = ground.root / ".nexus/state/run.lock"
+    lock.write_text(json.dumps({"run": "run-x", "pid": 1, "host": "h", "since": "s", "create_time": 0.0}))
+    pauses: list[float] = []
+    with lock.open("r+") as reader, Folder.root(str(lock.parent)) as state:
+        fcntl.flock(reader, fcntl.LOCK_SH)
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 50:
+                fcntl.flock(reader, fcntl.LOCK_UN)
+
+        monkeypatch.setattr("nexus_mcp.run.run_folder.time.sleep", pause)
+        with RunLock(state) as held:
+            held.name("run-y")
+            pauses[:] = [0.0] * 100
+            with pytest.raises(RunBusy, match="run-y"):
+                RunLock(state)
+            assert len(pauses) < 120
