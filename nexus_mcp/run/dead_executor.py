@@ -9,6 +9,7 @@ import asyncio
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -75,13 +76,29 @@ async def remove_locks(repository: Repository) -> list[str]:
 
 
 async def _await_git(repository: Repository, lock: str) -> None:
-    """Wait until no git works in the repository any more. Raise GitAtWork after _WAIT_S seconds."""
-    waited = 0.0
-    while (pid := _git_at_work(repository)) and waited < _WAIT_S:
+    """Wait until no git works in the repository any more.
+
+    Raise GitAtWork if one of them does nothing for _WAIT_S seconds: one that only takes long is waited for.
+    """
+    waited, known = 0.0, (0, 0.0)
+    while pid := _git_at_work(repository):
+        if (progress := (pid, _progress(pid))) != known:
+            waited, known = 0.0, progress
+        elif waited >= _WAIT_S:
+            raise GitAtWork(pid, lock)
         await asyncio.sleep(_LOOK_S)
         waited += _LOOK_S
-    if pid:
-        raise GitAtWork(pid, lock)
+
+
+def _progress(pid: int) -> float:
+    """Return a number that changes as long as a process and its children compute, read or wait for the disk."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):
+            return time.monotonic()
+        return sum(sum(one.cpu_times()[:4]) for one in (process, *process.children(recursive=True)))
+    except psutil.Error:
+        return time.monotonic()  # it ended meanwhile
 
 
 def _git_at_work(repository: Repository) -> int:

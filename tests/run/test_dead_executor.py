@@ -161,6 +161,28 @@ def test_a_lock_is_left_while_git_is_at_work(tmp_path: Path, monkeypatch: pytest
     assert asyncio.run(dead_executor.remove_locks(repository)) == [str(lock)]
 
 
+def test_a_git_that_takes_long_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine it may be at work for any time after its executor died; only an idle one is named."""
+    monkeypatch.setattr(dead_executor, "_WAIT_S", 4 * dead_executor._LOOK_S)
+    ground = waiting(tmp_path)
+    (admin(ground, "integration") / "index.lock").touch()
+    looks: list[int] = []
+
+    def at_work(_: Repository) -> int:
+        looks.append(len(looks))
+        return 4711 if len(looks) < 100 else 0
+
+    monkeypatch.setattr(dead_executor, "_git_at_work", at_work)
+    monkeypatch.setattr(dead_executor, "_progress", lambda _: float(len(looks) // 2))
+    monkeypatch.setattr("nexus_mcp.run.dead_executor.asyncio.sleep", at_once)
+    repository = Repository(str(ground.root), ground.run_id, str(ground.worktrees))
+    assert len(asyncio.run(dead_executor.remove_locks(repository))) == 1
+
+
+async def at_once(_: float) -> None:
+    """Take the place of `asyncio.sleep`."""
+
+
 def test_a_check_of_a_dead_executor_is_ended(tmp_path: Path) -> None:
     """The list of processes has sessions only; a check is found by the variable NEXUS_RUN in its environment."""
     ground = ready(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"write": "f1", "text": "1\n"}]]})
