@@ -149,7 +149,7 @@ class Attempts:
     async def _interrupted(self, record: AttemptRecord) -> None:
         """End the session of a dead executor, commit its work, and log that the attempt goes on."""
         session = record.sessions[-1]
-        if await end_orphan(session.pid, session.create_time):
+        if await end_orphan(session.pid, session.create_time, self.run.state.run):
             self._emit(ev.OrphanEnded(pid=session.pid))
         await self.run.repository.collect(
             record.worktree, self._message("interrupted"), self.run.config.link, hooks=False

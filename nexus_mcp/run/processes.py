@@ -162,17 +162,35 @@ def is_alive(pid: int, create_time: float) -> bool:
         return False
 
 
-async def end_orphan(pid: int, create_time: float, wait_s: float = TERM_WAIT_S) -> bool:
-    """End the group of a process that a dead executor started; return whether it was alive."""
-    if not is_alive(pid, create_time):
+async def end_orphan(pid: int, create_time: float, run: str, wait_s: float = TERM_WAIT_S) -> bool:
+    """End the group of a process that a dead executor of the run started; return whether any of it was alive."""
+    if not has_left(pid, create_time, run):
         return False
     _signal(pid, signal.SIGTERM)
     waited = 0.0
-    while is_alive(pid, create_time) and waited < wait_s:
+    while has_left(pid, create_time, run) and waited < wait_s:
         await asyncio.sleep(0.05)
         waited += 0.05
     _signal(pid, signal.SIGKILL)
     return True
+
+
+def has_left(pid: int, create_time: float, run: str) -> bool:
+    """Return whether a process that a run started is alive, or another one of its group."""
+    return is_alive(pid, create_time) or _has_members(pid, run)
+
+
+def _has_members(group: int, run: str) -> bool:
+    """Return whether a process of the run is in a process group whose leader may have ended.
+
+    Another group may have got the same id by now, so the process has to know the run by its environment.
+    """
+    for process in psutil.process_iter() if group else ():
+        with suppress(psutil.Error, OSError):
+            is_member = os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE
+            if is_member and process.environ().get("NEXUS_RUN") == run:
+                return True
+    return False
 
 
 def works_in(*folders: str) -> bool:

@@ -13,7 +13,7 @@ import psutil
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.processes import end_orphan, is_alive
+from nexus_mcp.run.processes import end_orphan, has_left
 from nexus_mcp.run.run_folder import read_json, write_json
 from nexus_mcp.run.setup import Run
 from nexus_mcp.store.folder import Folder
@@ -34,7 +34,7 @@ class Registry:
         """End the processes of dead executors that are alive, and return their ids. Raise StateError, StorageError."""
         ended = []
         for row in rows(self._state):
-            if await end_orphan(int(row["pid"]), float(row["create_time"])):
+            if await end(row):
                 ended.append(int(row["pid"]))
                 self._run.emit(ev.OrphanEnded(pid=ended[-1]))
         self._write([])
@@ -85,8 +85,17 @@ def rows(state: Folder) -> list[dict[str, Any]]:
 
 
 def alive(state: Folder) -> Iterable[dict[str, Any]]:
-    """Return the rows whose process is alive."""
-    return [row for row in rows(state) if is_alive(int(row["pid"]), float(row["create_time"]))]
+    """Return the rows whose process, or another one of its group, is alive."""
+    return [row for row in rows(state) if has_left(*_process(row))]
+
+
+async def end(row: dict[str, Any]) -> bool:
+    """End the processes of a row of a dead executor; return whether one was alive."""
+    return await end_orphan(*_process(row))
+
+
+def _process(row: dict[str, Any]) -> tuple[int, float, str]:
+    return int(row["pid"]), float(row["create_time"]), str(row.get("run"))
 
 
 def _is_whole(row: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -198,3 +199,20 @@ def test_a_check_of_a_dead_executor_is_ended(tmp_path: Path) -> None:
     assert not check.is_running() or check.status() == psutil.STATUS_ZOMBIE
     assert ground.tree()["f1"] == "1"
     assert os.path.isdir(ground.worktrees)
+
+
+def test_the_group_of_a_harness_that_was_killed_too_is_ended(tmp_path: Path) -> None:
+    """A process that the harness started, in another folder: its group is known although the harness is dead."""
+    pid = tmp_path / "pid"
+    hangs: list[Json] = [{"run": f"(cd /; exec sleep 300) & echo $! > {pid}"}, {"hang": 300}]
+    ground = ready(tmp_path, [{"id": 1, "title": "One"}], {"1": [hangs, [{"write": "f1", "text": "1\n"}]]})
+    process = ground.start(*NEVER)
+    until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+    left = psutil.Process(int(pid.read_text()))
+    process.kill()
+    os.kill(os.getpgid(left.pid), signal.SIGKILL)
+    process.communicate(timeout=WAIT_S)
+    assert left.status() != psutil.STATUS_ZOMBIE
+    assert ground.cli(*NEVER)[0] == 0
+    assert not left.is_running() or left.status() == psutil.STATUS_ZOMBIE
+    assert ground.tree()["f1"] == "1"

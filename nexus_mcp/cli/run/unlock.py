@@ -16,7 +16,6 @@ def run(values: Values) -> int:
     import asyncio
 
     from nexus_mcp.run import registry
-    from nexus_mcp.run.processes import end_orphan
     from nexus_mcp.run.run_folder import RunBusy, RunLock
     from nexus_mcp.store import tasks_extension
 
@@ -29,7 +28,7 @@ def run(values: Values) -> int:
             with RunLock(state):
                 ended = 0
                 for row in registry.alive(state):
-                    ended += asyncio.run(end_orphan(int(row["pid"]), float(row["create_time"])))
+                    ended += asyncio.run(registry.end(row))
                 freed = tasks_extension.free(state)
         except RunBusy as busy:
             print(busy)
