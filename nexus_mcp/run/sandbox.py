@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.run.worktrees import Repository
 
 PROGRAM = "bwrap"
-_TRIAL_S = 10.0
+_TRIAL_S = 60.0
 Wrap = Callable[[Sequence[str]], tuple[str, ...]]
 """A function that turns the words of a command into those that run it in a sandbox."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 CLIENT = "nexus-mcp run"
-UNREADABLE_S = 0.5
+UNREADABLE_S = 5.0
 """Seconds for which a task list that cannot be read counts as one that is being saved."""
 MergeMode = Literal["ask", "auto", "never"]
 ChooseModel = Callable[[str, str], str]

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from nexus_mcp.harness.session_mount import NOTHING, Mount
 from nexus_mcp.run.events import Role
 
-PROBE_TIMEOUT_S = 20
+PROBE_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
