@@ -8,7 +8,11 @@ import select
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.run.runs import Ground
+from tests.run.test_command import WAIT_S, WORK, at_work, ready, until
+from tests.support import Json
 
 QUESTION = b"[y/N]"
 SECONDS = 60
@@ -61,3 +65,20 @@ def test_question_of_an_agent_is_answered_on_the_terminal(tmp_path: Path) -> Non
     assert code == 0, output
     assert [answer.by for answer in ground.state().answers.values()] == ["terminal"]
     assert ground.tree()["f1"] == "1"
+
+
+@pytest.mark.parametrize("words", [(), ("--headless",)])
+def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """`nexus-mcp run | head`: the tasks are done, and the exit code is that of the run."""
+    go = tmp_path / "go"
+    waits: list[Json] = [{"run": f"until test -e {go}; do :; done"}, {"write": "f1", "text": "1\n"}]
+    ground = ready(tmp_path, script={**WORK, "1": [waits]})
+    with ground.start("--trust", "--merge", "never", *words) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        until(lambda: at_work(ground))
+        process.stdout.close()
+        go.touch()
+        errors = process.stderr.read()
+        assert (process.wait(WAIT_S), errors) == (0, "")
+    assert {"f1", "f2"} <= ground.tree().keys()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -30,11 +32,18 @@ _GOOD = frozenset(("merged", "task_done"))
 _TITLE = 40
 
 
+class _Console(Console):
+    """A console that raises when the reader of its output goes away; rich's own would end the process."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
 class Screen:
     """The output of a run. On a terminal `is_live` shows a table that is refreshed; elsewhere there are only lines."""
 
     def __init__(self, stream: TextIO, *, is_live: bool) -> None:
-        self._console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_live)
+        self._console = _Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_live)
         self._run: Run | None = None
         self._is_closed = False
         self._live = Live(get_renderable=self._table, console=self._console, transient=True) if is_live else None
@@ -49,12 +58,18 @@ class Screen:
         """Show each event of the run from now on."""
         self._run = run
         if self._live is not None:
-            self._live.start()
+            try:
+                self._live.start()
+            except OSError:
+                self._close()
 
     def stop(self) -> None:
         """Remove the table."""
         if self._live is not None and self._live.is_started:
-            self._live.stop()
+            try:
+                self._live.stop()
+            except OSError:
+                self._close()
 
     def event(self, event: AnyEvent) -> None:
         """Show an event, unless it is a detail."""
@@ -64,13 +79,21 @@ class Screen:
             self.line(log_entries.line(event), style)
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Show a line. A reader that closed the pipe does not end the run."""
+        """Show a line. A reader that closed the pipe, or a full disk below a file, does not end the run."""
         if self._is_closed:
             return
         try:
             self._console.print(Text(text, style=style))
-        except BrokenPipeError:
-            self._is_closed = True
+        except OSError:
+            self._close()
+
+    def _close(self) -> None:
+        """Show nothing more. What could not be written is dropped: the flush at the end must not fail."""
+        self._is_closed = True
+        with suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            os.dup2(null, self._console.file.fileno())
+            os.close(null)
 
     def items(self, items: Sequence[Item]) -> None:
         """Show the items of the precheck that did not pass."""
