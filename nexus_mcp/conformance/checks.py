@@ -19,6 +19,9 @@ from nexus_mcp.conformance.limits import LARGEST, VALUES
 from nexus_mcp.conformance.matchers import mismatch, shown
 from nexus_mcp.conformance.result import MISSING, Assertion
 
+MUST_FAIL = "the call must fail"
+"""Begins the message about a success where the contract has an error."""
+
 
 def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assertion]:
     """Return the outcome of each assertion on an answer. `step` is "" for the postcondition."""
@@ -63,7 +66,7 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
     message_shown = shown(reply.message, 200)
     why = f" ({explain_text(reply)})" if reply.is_error and explain_text(reply) else ""
     if asserts.error or asserts.error_contains is not None:
-        message = "" if reply.failed else "the call must fail, but it succeeded"
+        message = "" if reply.failed else f"{MUST_FAIL}{_wanted_error(asserts)}, but it succeeded"
         found = [record_assertion("error", message, step, expected=True, seen=reply.failed)]
         if asserts.error_contains is not None and reply.failed:
             has = asserts.error_contains in reply.message
@@ -76,6 +79,12 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
         return []
     message = f"the call must not fail: {message_shown}{why}" if reply.failed else ""
     return [record_assertion("error", message, step, expected=False, seen=reply.failed)]
+
+
+def _wanted_error(asserts: Asserts) -> str:
+    """Return ` with "…" in its error`, the words that the fixture wants, "" when it names none."""
+    words = asserts.error_contains or (asserts.return_value or {}).get("$.error")
+    return f" with {shown(words, 200)} in its error" if words and isinstance(words, str) else ""
 
 
 def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:

@@ -18,6 +18,12 @@ from nexus_mcp.wording import join_first, suggestion_or_known
 
 _NAMED = 40
 _NAME = 80
+_WHOLE, _REST = 60, 30
+"""Characters of texts that a message shows: of two whole ones, and of long ones after their first difference."""
+DIFFERS = "differs from "
+"""Begins the message about a long text."""
+KEYS_FOLLOW = "; "
+"""Stands between the keys that make the difference and the rest of the message."""
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9])", re.ASCII
 )
@@ -88,6 +94,8 @@ def mismatch(expected: Any, seen: Any) -> str:
         return ""
     if seen is not MISSING and same(expected, seen):
         return ""
+    if isinstance(expected, str) and isinstance(seen, str):
+        return _texts(expected, seen)
     return f"must be {shown(expected)}, is {shown(seen)}"
 
 
@@ -115,7 +123,7 @@ def _against_items(expected: list[Any], seen: Any) -> str:
     if not isinstance(seen, list):
         return f"must be an array, is {shown(seen)}"
     if len(seen) != len(expected):
-        return f"must have {len(expected)} items, has {len(seen)}: {shown(seen)}"
+        return f"must have {len(expected)} item{'s' * (len(expected) != 1)}, has {len(seen)}: {shown(seen)}"
     for index, (wanted, item) in enumerate(zip(expected, seen, strict=True)):
         if wrong := mismatch(wanted, item):
             return f"item {index} {wrong}"
@@ -134,9 +142,34 @@ def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
             return f"must match {shown(matcher[member])}; the pattern {reason}; is {shown(seen)}"
         else:
             if member == "keys":
-                return f"{words.format(_names(matcher[member]))}, has {_names(seen)}"
+                return f"{_difference(matcher[member], seen)}{KEYS_FOLLOW}{words.format(_names(matcher[member]))}"
             return f"{words.format(shown(matcher[member]))}, is {shown(seen)}"
     return ""
+
+
+def _difference(wanted: Collection[str], has: Collection[str]) -> str:
+    """Return "lacks a, has b too": the keys that make the difference come first, because a message may be cut."""
+    missing, surplus = [key for key in wanted if key not in has], [key for key in has if key not in wanted]
+    return ", ".join(
+        [f"lacks {_names(missing)}"] * bool(missing) + [f"has {_names(surplus)} too"] * bool(surplus),
+    )
+
+
+def _texts(expected: str, seen: str) -> str:
+    """Return the mismatch of two texts; for long ones the place of the first difference, with what follows there."""
+    if max(len(expected), len(seen)) <= _WHOLE:
+        return f"must be {shown(expected)}, is {shown(seen)}"
+    pairs = enumerate(zip(expected, seen, strict=False))
+    place = next((index for index, (one, other) in pairs if one != other), min(len(expected), len(seen)))
+    if not place:
+        return f"must be {shown(expected)}, is {shown(seen)}"
+    line, column = seen.count("\n", 0, place) + 1, place - seen.rfind("\n", 0, place)
+    there = [_from(text, place) for text in (expected, seen)]
+    return f"{DIFFERS}line {line}, column {column}: must go on with {there[0]}, goes on with {there[1]}"
+
+
+def _from(text: str, place: int) -> str:
+    return shown(text[place : place + _REST]) if place < len(text) else "nothing"
 
 
 def _names(members: Collection[str]) -> str:

@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.conformance.evidence import NOT_SHOWN
+from nexus_mcp.conformance.matchers import mismatch
 from nexus_mcp.conformance.report.causes import Cause, causes, general, key_of, title
 from nexus_mcp.conformance.report.html import to_html
 from nexus_mcp.conformance.report.json_report import to_json
 from nexus_mcp.conformance.report.junit import to_junit
 from nexus_mcp.conformance.report.terminal import NORMAL, SUMMARY, VERBOSE, Screen, progress_line
+from nexus_mcp.conformance.report.texts import note
 from nexus_mcp.conformance.result import MISSING, Assertion, Exchange, FixtureResult, RunResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.target import stdio
@@ -104,15 +107,21 @@ def test_order_of_the_results_does_not_matter() -> None:
         ({"message": "/tmp/a/b/c/project is no folder"}, {"message": "/tmp/x/y/z/other is no folder"}, True),
         ({"message": "x", "file": "a.json"}, {"message": "x", "file": "b.json"}, False),
         ({"message": "x", "kind": "error"}, {"message": "x"}, False),
+        ({"message": 'the call must fail with "a" in its error, but'}, {"message": "the call must fail, but"}, True),
         ({"message": "the target has no tool a"}, {"message": "the target has no tool b"}, True),
         (
-            {"path": "$", "expected": {"keys": ["a", "b"]}, "seen": {"a": 1, "x": 2}},
-            {"path": "$", "expected": {"keys": ["c", "b"]}, "seen": {"c": 1, "x": 2}},
+            {"path": "$", "expected": {"keys": ["a"]}, "message": "lacks b, has x too; must have exactly the keys a"},
+            {"path": "$", "expected": {"keys": ["c"]}, "message": "lacks b, has x too; must have exactly the keys c"},
             True,
         ),
         (
-            {"path": "$", "expected": {"keys": ["a"]}, "seen": {"a": 1, "x": 2}},
-            {"path": "$", "expected": {"keys": ["a"]}, "seen": {"a": 1, "y": 2}},
+            {"path": "$", "expected": {"keys": ["a"]}, "seen": {"x": 1}, "message": "lacks a, has x too; must …"},
+            {"path": "$", "expected": {"keys": ["a"]}, "seen": NOT_SHOWN, "message": "lacks a, has x too; must …"},
+            True,
+        ),
+        (
+            {"path": "$", "expected": {"keys": ["a"]}, "message": "has x too; must have exactly the keys a"},
+            {"path": "$", "expected": {"keys": ["a"]}, "message": "has y too; must have exactly the keys a"},
             False,
         ),
         (
@@ -131,6 +140,13 @@ def test_numbers_texts_and_times_make_no_new_cause(one: dict[str, Any], other: d
 def test_text_of_a_target_cannot_take_long() -> None:
     """Only the beginning of a text is generalised."""
     assert len(general("a/b" * 1_000_000)) < 10_000
+
+
+def test_example_shows_where_a_long_text_differs() -> None:
+    """The table of an example has the place of the first difference of a long text, which both cut values may lack."""
+    expected, seen = "x" * 200 + "\nend\n", "x" * 200 + "\nend"
+    one = Assertion("files", False, mismatch(expected, seen), file="a.md", path="text", expected=expected, seen=seen)
+    assert note(one) == 'differs from line 2, column 4: must go on with "\\n", goes on with nothing'
 
 
 def test_title_leaves_out_a_long_pattern() -> None:

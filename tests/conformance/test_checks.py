@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,10 +57,11 @@ def test_error_message_comes_from_payload_protocol_or_text(reply: Reply, message
 
 
 def test_success_in_place_of_an_error_fails_one_assertion() -> None:
-    """A call that must fail and succeeds is one failed assertion; its message is not checked."""
+    """A call that must fail and succeeds is one failed assertion, which names the wanted error."""
     missed = Assertion("error", False, "the call must fail, but it succeeded", expected=True, seen=False)
     assert answer_checks(Asserts(error=True), FINE) == [missed]
-    assert answer_checks(Asserts(error_contains="x"), FINE) == [missed]
+    named = replace(missed, message='the call must fail with "x" in its error, but it succeeded')
+    assert answer_checks(Asserts(error_contains="x"), FINE) == [named]
 
 
 def test_wrong_error_message_fails_one_assertion() -> None:
@@ -104,7 +106,14 @@ def test_each_payload_assertion_has_its_own_result() -> None:
         Assertion("answer", True, "", "step 2", "", "$.b", None, MISSING, "$"),
         Assertion("answer", False, "must be 2, is missing", "step 2", "", "$.c[0]", 2, MISSING, "$"),
         Assertion(
-            "shape", False, "must have exactly the keys b, has a", "step 2", "", "$", {"keys": ["b"]}, {"a": 1}
+            "shape",
+            False,
+            "lacks b, has a too; must have exactly the keys b",
+            "step 2",
+            "",
+            "$",
+            {"keys": ["b"]},
+            {"a": 1},
         ),
         Assertion("answer", False, 'must be "y", is missing', "step 2", "", "$.a.x", "y", MISSING, "$['a']"),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from nexus_mcp import schemas
+from nexus_mcp.conformance.authoring.contract import rules
 from nexus_mcp.conformance.report.json_report import to_badge, to_json
 from nexus_mcp.conformance.result import CHECKS, FAILED, NOT_RUN, PASSED, RunResult
 from tests.conformance import runs
@@ -83,6 +84,14 @@ def test_totals_count_each_fixture_once() -> None:
     assert whole["totals"] == {"passed": 2, "failed": 2, "not_run": 3, "expected_failures": 1, "healed": 1}
     assert sum(whole["totals"].values()) == len(whole["results"])
     assert whole["good"] is False
+
+
+def test_result_names_the_rules_of_its_fixture() -> None:
+    """Each result has the ids of the rules that its fixture judges, so that failures can be counted by rule."""
+    known, unknown = value(runs.run(runs.failed("task_add_starts_numbering_at_1"), runs.failed("z_own")))["results"]
+    assert known["rules"] == [rule.id for rule in rules() if rule.is_judged_by("task_add_starts_numbering_at_1")]
+    assert "task_add.1" in known["rules"]
+    assert unknown["rules"] == []
 
 
 def test_missing_value_differs_from_null() -> None:

@@ -6,8 +6,9 @@ The page is written by hand, and the lists are data, so that neither repeats the
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 
 from nexus_mcp.packaged import data_path
@@ -45,7 +46,20 @@ def rules() -> tuple[Rule, ...]:
 
 def rules_of(test_id: str) -> list[Rule]:
     """Return the rules that the fixture of this id judges, in the order of the page."""
-    return [rule for rule in rules() if rule.is_judged_by(test_id)]
+    return [rule for rule, judges in _judging() if judges(test_id)]
+
+
+@lru_cache(maxsize=1)
+def _judging() -> list[tuple[Rule, Callable[[str], object]]]:
+    """Return each rule with a function that finds its fixtures: a report asks for the rules of every fixture."""
+    return [
+        (
+            rule,
+            re.compile("|".join(translate(one) if "*" in one else re.escape(one) for one in rule.fixtures)).fullmatch,
+        )
+        for rule in rules()
+        if rule.fixtures
+    ]
 
 
 def matches(pattern: str, test_id: str) -> bool:

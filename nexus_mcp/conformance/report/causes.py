@@ -11,7 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from nexus_mcp.conformance.checks import MUST_FAIL
 from nexus_mcp.conformance.fixture import CORE, LEVELS
+from nexus_mcp.conformance.matchers import KEYS_FOLLOW
 from nexus_mcp.conformance.report.matrix import assertions, tool_of
 from nexus_mcp.conformance.report.texts import in_words, shown
 from nexus_mcp.conformance.result import MISSING
@@ -113,12 +115,14 @@ def key_of(assertion: Assertion) -> Hashable:
         if why.endswith(EXPLAINED):
             # The wording of an SDK differs from call to call.
             return (*where, _QUOTED.sub('""', message), why)
+        if assertion.message.startswith(MUST_FAIL):
+            return (*where, MUST_FAIL)
         return (*where, general(assertion.message))
     if assertion.seen is MISSING:
         return (*where, "missing")
-    if isinstance(assertion.expected, dict) and "keys" in assertion.expected and isinstance(assertion.seen, dict):
-        wanted, has = set(assertion.expected["keys"]), set(assertion.seen)
-        return (*where, tuple(sorted(wanted - has)), tuple(sorted(has - wanted)))
+    if isinstance(assertion.expected, dict) and "keys" in assertion.expected and KEYS_FOLLOW in assertion.message:
+        # The message, because the record of a large object is only its beginning.
+        return (*where, general(assertion.message.partition(KEYS_FOLLOW)[0]))
     return (*where, _outline(assertion.expected), _outline(assertion.seen))
 
 

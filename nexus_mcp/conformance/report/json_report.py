@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from nexus_mcp.conformance.authoring.contract import rules_of
 from nexus_mcp.conformance.report.causes import causes
 from nexus_mcp.conformance.report.matrix import last_line, level_note, totals
 from nexus_mcp.conformance.report.texts import escaped, plain
@@ -80,6 +81,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
 def _result(result: FixtureResult) -> dict[str, Any]:
     return {
         **{name: getattr(result, name) for name in ("test_id", "description", "source", "group", "level")},
+        "rules": [rule.id for rule in rules_of(result.test_id)],
         "tools": list(result.tools),
         "status": result.status,
         "reason": result.reason,

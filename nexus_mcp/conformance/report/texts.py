@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from nexus_mcp.conformance.authoring.contract import rules_of
 from nexus_mcp.conformance.evidence import cut_value
+from nexus_mcp.conformance.matchers import DIFFERS
 from nexus_mcp.conformance.result import MISSING, Cut
 from nexus_mcp.wording import join_first
 
@@ -125,7 +126,8 @@ def note(assertion: Assertion) -> str:
     if isinstance(assertion.expected, dict) and "keys" not in assertion.expected:
         # The message repeats both values, except where a pattern could not be matched at all.
         return assertion.message if "; the pattern " in assertion.message else ""
-    return assertion.message if isinstance(assertion.expected, (dict, list)) else ""
+    differs = isinstance(assertion.expected, (dict, list)) or assertion.message.startswith(DIFFERS)
+    return assertion.message if differs else ""
 
 
 def format_leftovers(left: Sequence[Leftover]) -> list[str]:
