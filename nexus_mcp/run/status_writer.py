@@ -21,11 +21,11 @@ from nexus_mcp.store.run_files import STATUS
 
 WAIT_S = 0.2
 """Minimum seconds between the last write and a write for an event of `_PROGRESS`."""
-_PROGRESS = frozenset(("attempt_planned", "phase", "merged", "task_done"))
+_PROGRESS = frozenset(("attempt_planned", "phase", "merged"))
 _AT_ONCE = frozenset(
     (
         *("run_started", "question", "answered", "paused", "resumed", "run_ended", "task_failed", "task_paused"),
-        *("task_blocked", "task_skipped", "task_retried", "cost_warning"),
+        *("task_blocked", "task_skipped", "task_retried", "cost_warning", "worktree_made", "task_done"),
     )
 )
 WRITE_POINTS = _PROGRESS | _AT_ONCE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from tests.reliability.mutants import (
@@ -49,6 +49,8 @@ def planted(name: str) -> Iterator[None]:
     if not name:
         yield
         return
-    target, attribute, replacement = MUTANTS[name].patch()
-    with patch.object(target, attribute, replacement):
+    mutant = MUTANTS[name]
+    with ExitStack() as planted_here:
+        for make in filter(None, (mutant.patch, mutant.also)):
+            planted_here.enter_context(patch.object(*make()))
         yield

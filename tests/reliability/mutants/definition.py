@@ -11,9 +11,11 @@ from typing import Any
 class Mutant:
     """A fault: `patch()` returns (the object, the name of its attribute, the replacement).
 
-    `fault` describes the wrong behaviour of a server with this fault.
+    `fault` describes the wrong behaviour of a server with this fault. `also` is a second patch, for a fault that two
+    lines of defence would prevent.
     """
 
     name: str
     fault: str
     patch: Callable[[], tuple[Any, str, Any]]
+    also: Callable[[], tuple[Any, str, Any]] | None = None
