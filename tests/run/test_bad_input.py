@@ -279,3 +279,12 @@ def test_a_slow_reader_of_the_lock_is_no_other_run(tmp_path: Path, monkeypatch: 
             with pytest.raises(RunBusy, match="run-y"):
                 RunLock(state)
             assert len(pauses) < 120
+
+
+def test_a_preview_of_a_task_that_does_not_exist(tmp_path: Path) -> None:
+    """It says so, with the exit code of the run itself: nothing about it is completed."""
+    ground = ready(tmp_path)
+    code, out, _ = ground.cli("9", "--dry-run")
+    assert (code, "no task 9" in out) == (5, True)
+    code, out, _ = ground.cli("9", "--trust")
+    assert (code, "no task 9" in out) == (5, True)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 def show(typed: TypedRun) -> int:
     """Print the preview; with --status-file write a status with `dryRun: true`. Raise UsageError."""
     document = typed.tasks()
+    ids = {task["id"] for task in document["tasks"]}
+    if unknown := [id_ for id_ in typed.options.tasks or () if id_ not in ids]:
+        print(f"There is no task {', '.join(map(str, unknown))}.")
+        return exits.BLOCKED
     found = preview(
         document["tasks"],
         typed.config,
@@ -67,7 +71,8 @@ def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
     sessions, limit = sum(one.sessions for one in found), config.max_cost_usd
     money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
     print("\n/WORKTREE and /SCRATCH stand for the folders that an attempt gets.")
-    print(f"At most {sessions} sessions, if every attempt fails; {config.jobs} tasks at once; {money}.")
+    jobs = f"{config.jobs} task{'s' * (config.jobs != 1)} at once"
+    print(f"At most {sessions} sessions, if every attempt fails; {jobs}; {money}.")
 
 
 def _show(one: TaskPreview) -> None:
