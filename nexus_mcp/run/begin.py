@@ -6,8 +6,11 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from nexus_mcp.errors import UsageError
 from nexus_mcp.quoting import inert
@@ -21,6 +24,7 @@ from nexus_mcp.run.redaction import Redactor
 from nexus_mcp.run.run_folder import (
     HEADER,
     EventLog,
+    RunBusy,
     RunLock,
     read_json,
     read_log,
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 VERSION = 1
+_PROGRAM = "nexus"
+_CLOCK_ERROR_S = 1.0
 _NEXT = "Go on with it by nexus-mcp run; nexus-mcp run --new begins another one."
 
 
@@ -77,7 +83,10 @@ async def begun(
         state = stack.enter_context(store.state())
         assert state is not None
         lock = stack.enter_context(RunLock(state))
-        known = "" if is_new else unfinished(state)
+        left = unfinished(state)
+        if left:
+            _check_dead(state, left)
+        known = "" if is_new else left
         run_name = known or run_id(time.time())
         folder = stack.enter_context(run_folder(state, run_name, create=True))
         assert folder is not None
@@ -102,6 +111,26 @@ async def begun(
         as_typed = dict(options.as_typed)
         run.emit(ev.RunStarted(run=run_name, pid=os.getpid(), host=socket.gethostname(), base=base, options=as_typed))
         yield run
+
+
+def _check_dead(state: Folder, run: str) -> None:
+    """Raise RunBusy if the last executor of a run is alive: its lock file was removed, and ours is another one.
+
+    A process that has got its id by now is younger than its start in the log.
+    """
+    with run_folder(state, run) as folder:
+        record = RunRecord() if folder is None else project(read_log(folder)[0])
+    if not record.run or record.ended is not None or record.pid == os.getpid() or record.host != socket.gethostname():
+        return
+    began = datetime.fromisoformat(record.executor_since).timestamp()
+    with suppress(psutil.Error):
+        process = psutil.Process(record.pid)
+        is_older = process.status() != psutil.STATUS_ZOMBIE and process.create_time() < began + _CLOCK_ERROR_S
+        if is_older and any(_PROGRAM in word for word in process.cmdline()):
+            raise RunBusy(
+                f"Process {record.pid} works on {record.run}, although its lock file was removed.",
+                next_step="Wait for its end, or end it by Ctrl-C; then nexus-mcp run goes on.",
+            )
 
 
 def _write_crashed(run: Run) -> None:

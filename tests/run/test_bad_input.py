@@ -20,6 +20,7 @@ from nexus_mcp.store.access import Deadline
 from nexus_mcp.store.folder import Folder
 from tests.run.runs import Ground, git
 from tests.run.test_command import WAIT_S, at_work, ready, until
+from tests.run.test_command import WORK as FILES
 from tests.support import Json
 
 ONE: list[dict[str, object]] = [{"id": 1, "title": "One", "acceptance": "a"}]
@@ -288,3 +289,20 @@ def test_a_preview_of_a_task_that_does_not_exist(tmp_path: Path) -> None:
     assert (code, "no task 9" in out) == (5, True)
     code, out, _ = ground.cli("9", "--trust")
     assert (code, "no task 9" in out) == (5, True)
+
+
+@pytest.mark.parametrize("words", [(), ("--new",)])
+def test_two_executors_never_work_at_once(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Without the file of the lock the second one gets a lock of its own; the log still names the first one."""
+    go = tmp_path / "go"
+    waits: list[Json] = [{"run": f"until test -e {go}; do :; done"}, {"write": "f1", "text": "1\n"}]
+    ground = ready(tmp_path, script={**FILES, "1": [waits]})
+    with ground.start(*NEVER) as first:
+        until(lambda: at_work(ground))
+        (ground.root / ".nexus/state/run.lock").unlink()
+        code, out, _ = ground.cli(*NEVER, *words)
+        assert (code, f"Process {first.pid} works on" in out) == (6, True)
+        go.touch()
+        first.communicate(timeout=WAIT_S)
+    assert first.returncode == 0
+    assert [event.seq for event in ground.log()] == sorted({event.seq for event in ground.log()})
