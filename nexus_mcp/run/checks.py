@@ -16,6 +16,9 @@ from nexus_mcp.run.environment_faults import check_fault
 _SHOWN = 8000
 """Characters of the output of a failing check that are kept, from its end."""
 _READ = 1 << 20
+_LOOK_S = 0.25
+_LEFT_S = 1.0
+"""Seconds without output after which no more is expected of a check that ended."""
 _FAILURES = re.compile(rb"(\d{1,6}) (?:failed|failures?|failing|errors?)\b|\b(?:failures|errors)=(\d{1,6})\b")
 
 
@@ -39,7 +42,8 @@ async def run_check(  # noqa: PLR0917
     timeout_s: float,
     wrap: Callable[[Sequence[str]], Sequence[str]] = tuple,
 ) -> CheckResult:
-    """Run a check in a shell, in a process group of its own, and return its result. Its output is read to the end.
+    """Run a check in a shell, in a process group of its own, and return its result. Its output is read to the end, and
+    its group is ended.
 
     `wrap` puts the command into the sandbox of the run.
     """
@@ -54,24 +58,47 @@ async def run_check(  # noqa: PLR0917
         start_new_session=True,
     )
     kept = bytearray()
+    total = 0
+
+    async def read() -> None:
+        nonlocal total
+        assert process.stdout is not None
+        while chunk := await process.stdout.read(1 << 16):
+            total += len(chunk)
+            kept.extend(chunk)
+            del kept[:-_READ]
+
     code: int | None = None
+    reading = asyncio.create_task(read())
     try:
         async with asyncio.timeout(timeout_s):
-            assert process.stdout is not None
-            while chunk := await process.stdout.read(1 << 16):
-                kept += chunk
-                del kept[:-_READ]
-            code = await process.wait()
+            while not reading.done() and process.returncode is None:
+                await asyncio.wait({reading}, timeout=_LOOK_S)
+            code = process.returncode if process.returncode is not None else await process.wait()
+            # A server that the check started, and that goes on, may hold its output open: end it, and read the rest.
+            _kill(process.pid)
+            before = -1
+            while not reading.done() and before != total:
+                before = total
+                await asyncio.wait({reading}, timeout=_LEFT_S)
     except TimeoutError:
-        kept += f"\n(ended after {timeout_s:.0f} seconds)".encode()
+        if code is None:
+            kept += f"\n(ended after {timeout_s:.0f} seconds)".encode()
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        reading.cancel()
+        _kill(process.pid)
+        while process.returncode is None:
+            with suppress(TimeoutError):  # the wait of asyncio may last until its pipes are closed
+                await asyncio.wait_for(process.wait(), _LOOK_S)
     text = bytes(kept).decode(errors="replace")
     return CheckResult(
         name, code == 0, code, round(time.monotonic() - began, 3), text[-_SHOWN:], count_failures(bytes(kept))
     )
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def count_failures(output: bytes) -> int | None:

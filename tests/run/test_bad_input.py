@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
 import subprocess
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import psutil
@@ -14,6 +15,7 @@ import pytest
 
 from nexus_mcp.errors import StateError
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.checks import run_check
 from nexus_mcp.run.run_folder import RunBusy, RunLock
 from nexus_mcp.run.setup import UNREADABLE_S, Run
 from nexus_mcp.store.access import Deadline
@@ -306,3 +308,12 @@ def test_two_executors_never_work_at_once(tmp_path: Path, words: tuple[str, ...]
         first.communicate(timeout=WAIT_S)
     assert first.returncode == 0
     assert [event.seq for event in ground.log()] == sorted({event.seq for event in ground.log()})
+
+
+def test_a_check_that_leaves_a_server_has_ended(tmp_path: Path) -> None:
+    """The server holds the output open; the result is that of the check, with its whole output."""
+    command = f"sleep 300 & echo $! > {tmp_path}/pid; seq 100000; echo 3 failed; exit 7"
+    result = asyncio.run(run_check("test", command, str(tmp_path), os.environ, WAIT_S))
+    assert (result.code, result.failures, result.output[-16:]) == (7, 3, "100000\n3 failed\n")
+    with suppress(psutil.NoSuchProcess):
+        assert psutil.Process(int((tmp_path / "pid").read_text())).status() == psutil.STATUS_ZOMBIE
