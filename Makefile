@@ -20,7 +20,7 @@ help:
 	@echo "make catalog       rewrite assets/catalog.json from the agents, skills and vocabulary"
 	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk (7 minutes)"
 	@echo "make examples      build and judge the examples of servers, by their CI job and our action (1 minute, npm, go)"
-	@echo "make miniatures    check that each fixture catches a deliberately wrong server (10 minutes)"
+	@echo "make miniatures    check that each deliberately wrong server is caught by its cause (10 minutes)"
 	@echo "make catchers      record what each new fixture catches: a miniature or a mutant (seconds for each)"
 	@echo "make mutants       check that the fixtures catch small changes of our tools and events (40 minutes)"
 	@echo "make upstream      check that exactly the listed fixtures fail on the upstream server (3 minutes, node)"
@@ -86,7 +86,7 @@ conformance: env
 examples: env
 	$(BIN)/python -m tests.examples
 
-# What is caught, and by what; caught_by.json is what `make test` holds against it.
+# What is caught, by what, and by which cause; `make test` checks caught_by.json and causes.json.
 miniatures: env
 	$(BIN)/python -m tests.miniatures.matrix --write
 

@@ -66,7 +66,7 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
     message_shown = shown(reply.message, 200)
     why = f" ({explain_text(reply)})" if reply.is_error and explain_text(reply) else ""
     if asserts.error or asserts.error_contains is not None:
-        message = "" if reply.failed else f"{MUST_FAIL}{_wanted_error(asserts)}, but it succeeded"
+        message = "" if reply.failed else f"{MUST_FAIL}{_wanted_error(asserts)}, but it succeeded (no isError)"
         found = [record_assertion("error", message, step, expected=True, seen=reply.failed)]
         if asserts.error_contains is not None and reply.failed:
             has = asserts.error_contains in reply.message

@@ -58,9 +58,9 @@ def test_error_message_comes_from_payload_protocol_or_text(reply: Reply, message
 
 def test_success_in_place_of_an_error_fails_one_assertion() -> None:
     """A call that must fail and succeeds is one failed assertion, which names the wanted error."""
-    missed = Assertion("error", False, "the call must fail, but it succeeded", expected=True, seen=False)
+    missed = Assertion("error", False, "the call must fail, but it succeeded (no isError)", expected=True, seen=False)
     assert answer_checks(Asserts(error=True), FINE) == [missed]
-    named = replace(missed, message='the call must fail with "x" in its error, but it succeeded')
+    named = replace(missed, message='the call must fail with "x" in its error, but it succeeded (no isError)')
     assert answer_checks(Asserts(error_contains="x"), FINE) == [named]
 
 

@@ -98,7 +98,7 @@ class Miniature:
 
     `tools` are the tools that deviate, () for all; for a miniature of events these are the events. `needs` is the kind
     of target that can show the fault; `at_start` changes the project when the server starts, `listed` the definition of
-    each tool. caught_by.json names fixtures that fail because of the fault.
+    each tool. caught_by.json names fixtures that fail because of the fault, causes.json the cause in the report.
     """
 
     name: str

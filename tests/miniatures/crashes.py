@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from nexus_mcp.server.app import Answer
-from nexus_mcp.store import atomic, journal, lock
-from nexus_mcp.store.folder import Folder
+from nexus_mcp.server.app import Answer, App
+from nexus_mcp.store import journal
 from nexus_mcp.store.replacement import Replacement
-from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed, load, save
+from nexus_mcp.workspace import Workspace
+from tests.miniatures.base import PROCESS, Call, Deviation, Json, Miniature, failed
 
+_FILES = (".gitignore", "history.json", "state/plan.json", "state/tasks.json")
 _PAUSE = 0.002
 _BETWEEN_FILES = 0.01
 _LATE = 0.03
@@ -24,11 +26,19 @@ _PIECE = 256
 def keeps_the_list(call: Call) -> Answer:
     """Overwrite the list of another process with the list in memory."""
     if "tasks" in call.memory and call.tasks.exists():
-        save(call.tasks, call.memory["tasks"])
+        _install(call.tasks, call.memory["tasks"])
     answer = call.right()
     if not failed(answer):
-        call.memory["tasks"] = load(call.tasks)
+        call.memory["tasks"] = call.tasks.read_bytes()
     return answer
+
+
+def _install(path: Path, content: bytes) -> None:
+    """Write a whole file, so that no other process reads a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    late = path.with_name(f".{path.name}.{os.getpid()}")
+    late.write_bytes(content)
+    late.replace(path)
 
 
 def forgets_lost_answers(call: Call) -> Answer:
@@ -40,18 +50,26 @@ def forgets_lost_answers(call: Call) -> Answer:
     return answer
 
 
-@contextmanager
-def _open_door(state: Folder, *_: object) -> Iterator[lock.HeldLock]:
-    ours = lock.HeldLock(state, None, created=False)
-    yield ours
-    ours.end()
-
-
 def takes_no_lock(call: Call) -> Answer:
-    """Read, wait a moment, write: the writes of other processes meanwhile are lost."""
-    _replace(call, lock, "acquire", _open_door)
-    _replace(call, atomic, "prepare", _after_a_pause(atomic.prepare))
-    return call.right()
+    """Read the files, change a copy of them, write back what changed: the writes of other processes meanwhile are lost.
+
+    Without the lock our own store would find most of these changes, and refuse them.
+    """
+    files = {name: call.nexus / name for name in _FILES}
+    before = {name: path.read_bytes() for name, path in files.items() if path.exists()}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / ".nexus"
+        (copy / "state").mkdir(parents=True)
+        for name, content in before.items():
+            (copy / name).write_bytes(content)
+        Path(folder, ".git").symlink_to(call.root / ".git")
+        call.answer = App(Workspace(folder)).call(call.name, call.arguments)
+        time.sleep(_PAUSE)
+        for name, path in files.items():
+            content = (copy / name).read_bytes() if (copy / name).exists() else None
+            if content is not None and content != before.get(name):
+                _install(path, content)
+    return call.answer
 
 
 def forgets_what_it_began(call: Call) -> Answer:
@@ -106,7 +124,7 @@ def _row(name: str, wrong: str, tool: str, deviation: Deviation) -> Miniature:
 
 
 MINIATURES = (
-    _row("add-from-memory", "task_add overwrites the list of another process.", "task_add", keeps_the_list),
+    _row("add-from-memory", "task_add overwrites tasks.json with its list in memory.", "task_add", keeps_the_list),
     _row("add-without-lock", "task_add takes no lock.", "task_add", takes_no_lock),
     _row("start-without-lock", "plan_start takes no lock.", "plan_start", takes_no_lock),
     _row("decide-without-lock", "plan_decide takes no lock.", "plan_decide", takes_no_lock),

@@ -246,7 +246,7 @@ _ROWS: tuple[tuple[str, str, Deviation], ...] = (
     ("run-one-at-a-time", "The number of jobs is ignored.", _one_at_a_time),
     ("run-completes-first", "A task is completed before its check.", _completes_first),
     ("run-no-check", "The agent is believed, and no check runs.", _replaced(check=lambda _, __: True)),
-    ("run-never-in-progress", "tasks.json does not say that a task is in progress.", _never_in_progress),
+    ("run-never-in-progress", "The list does not say that a task is in progress.", _never_in_progress),
     ("run-dead-session", "A session that ended with an error counts as a success.", _believes_a_dead_session),
     ("run-tries-more", "A task has more attempts than are allowed.", _tries_once_more),
     ("run-gives-up", "A task has one attempt, whatever is allowed.", _gives_up_at_once),

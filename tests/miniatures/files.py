@@ -214,7 +214,7 @@ MINIATURES = (
     ),
     Miniature(
         "files-drop-unknown",
-        "Unknown fields of plan.json and tasks.json are lost.",
+        "Unknown fields of session files are lost.",
         _WRITERS,
         _rewriting(_without_unknown),
     ),

@@ -32,7 +32,7 @@ from tests.miniatures.table import MINIATURES
 if TYPE_CHECKING:
     from nexus_mcp.conformance.client.connection import Manner
     from nexus_mcp.conformance.fixture import Event, Fixture
-    from nexus_mcp.conformance.result import RunResult
+    from nexus_mcp.conformance.result import FixtureResult, RunResult
     from nexus_mcp.conformance.target import Place, Target
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -102,8 +102,8 @@ def caught(miniature: Miniature | None, fixtures: Sequence[Fixture], jobs: int =
     return [result.test_id for result in judged(miniature, fixtures, jobs).having(FAILED)]
 
 
-def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, set[str]]:
-    """Return by name the ids of the fixtures that fail against a miniature, or against `correct`, all in one run.
+def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, list[FixtureResult]]:
+    """Return by name the results of the fixtures that fail against a miniature, or against `correct`, all in one run.
 
     Servers are in memory, and events are answered in this process. So a miniature that needs a process cannot run.
     """
@@ -124,10 +124,10 @@ def failed_at_once(asked: Mapping[str, Sequence[Fixture]]) -> dict[str, set[str]
     # In a memory file system fsync costs nothing, and these files need not survive.
     with _events_here(), patch.object(tempfile, "tempdir", MEMORY):
         result = run(every, target, jobs=_AT_ONCE, on_start=start)
-    found: dict[str, set[str]] = {name: set() for name in asked}
+    found: dict[str, list[FixtureResult]] = {name: [] for name in asked}
     for one in result.having(FAILED):
         name, _, test_id = one.test_id.partition(" ")
-        found[name].add(test_id)
+        found[name].append(replace(one, test_id=test_id))
     return found
 
 
