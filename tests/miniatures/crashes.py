@@ -66,9 +66,9 @@ def takes_no_lock(call: Call) -> Answer:
         call.answer = App(Workspace(folder)).call(call.name, call.arguments)
         time.sleep(_PAUSE)
         for name, path in files.items():
-            content = (copy / name).read_bytes() if (copy / name).exists() else None
-            if content is not None and content != before.get(name):
-                _install(path, content)
+            after = (copy / name).read_bytes() if (copy / name).exists() else None
+            if after is not None and after != before.get(name):
+                _install(path, after)
     return call.answer
 
 

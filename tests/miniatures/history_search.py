@@ -104,7 +104,12 @@ def takes_blank_for_a_query(call: Call) -> Answer:
 
 def takes_corrupt_for_empty(call: Call) -> Answer:
     answer = call.right()
-    return success({"total": 0, "showing": 0, "cycles": []}) if failed(answer) and call.history.exists() else answer
+    is_corrupt = (
+        failed(answer)
+        and call.history.name in answer.result["structuredContent"]["error"]
+        and not call.history.is_symlink()
+    )
+    return success({"total": 0, "showing": 0, "cycles": []}) if is_corrupt else answer
 
 
 def _each(edit: Callable[[Json, Json], Json]) -> Callable[[Json, Call], Json]:
@@ -166,7 +171,7 @@ MINIATURES = (
     ),
     Miniature(
         "search-corrupt-is-empty",
-        "history_search reads a corrupt history as an empty one.",
+        "history_search reads a corrupt history.json as an empty one.",
         _SEARCH,
         takes_corrupt_for_empty,
     ),

@@ -283,5 +283,10 @@ MINIATURES = (
     _row("use-unknown", "pre_tool_use allows an unknown agent everything.", _USE, allows_unknown),
     _row("use-one-name", "pre_tool_use ignores the agent name in the payload.", _USE, believes_the_tracker_alone),
     _row("use-unreadable", "pre_tool_use allows a call with an unreadable tool name.", _USE, allows_unreadable_tools),
-    _row("message-starts-tasks", "user_message sets tasks in progress.", ("user_message",), starts_the_tasks),
+    _row(
+        "message-starts-tasks",
+        "user_message sets tasks in tasks.json going.",
+        ("user_message",),
+        starts_the_tasks,
+    ),
 )
