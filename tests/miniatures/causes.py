@@ -35,6 +35,7 @@ APART = (PROCESS, EXECUTOR)
 """Kinds of miniatures that are processes of their own."""
 TRIES = 12
 """Runs of a fixture until it has to fail against a process: on a busy machine its fault does not always show."""
+_VALUE = re.compile(r'"|: \[|\{')
 _NAME = re.compile(r"\b(?:\w+_\w+|\w+\.json\w*|[a-z]+[A-Z]\w+)")
 
 
@@ -69,8 +70,15 @@ def fault(miniature: Miniature, recorded: str, failed: Sequence[FixtureResult]) 
 
 
 def comparable(miniature: Miniature, title: str) -> str:
-    """Return the title, without values that differ from run to run of a process, and from machine to machine."""
-    return title.partition('"')[0] if miniature.needs in APART else title
+    """Return the title, without values that differ from run to run if the miniature is a process."""
+    return outline(title) if miniature.needs in APART else title
+
+
+def outline(title: str) -> str:
+    """Return the assertion of a title, such as "answer: $.branch must be", without the values of its example."""
+    if MUST_FAIL in title:
+        return title.partition(MUST_FAIL)[0] + MUST_FAIL
+    return _VALUE.split(title)[0].replace("N items", "N item").rstrip()
 
 
 def names(note: str) -> list[str]:

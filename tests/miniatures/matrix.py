@@ -54,8 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         found[name], titles = result
         _tell(name, found[name])
         if miniature is not None and found[name] and name in recorded:
-            shown = [causes.comparable(miniature, title) for title in titles[:_FIRST]]
-            if causes.comparable(miniature, recorded[name]) not in shown:
+            shown = [causes.outline(title) for title in titles[:_FIRST]]
+            if causes.outline(recorded[name]) not in shown:
                 hidden.append(f"{name}: {recorded[name]!r} is not one of {shown}")
     wrong = found.pop("correct", [])
     uncaught = sorted(name for name, failed in found.items() if not failed)
