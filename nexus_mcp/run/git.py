@@ -158,8 +158,12 @@ def _is_awaited_pipe(path: str) -> bool:
 
 
 def options(*, hooks: bool) -> list[str]:
-    """Return the options of each call of git; without `hooks` no hook of the repository runs."""
+    """Return the options of each call of git; without `hooks` no hook of the repository runs.
+
+    By itself git leaves new objects to the disk cache, where a power cut takes commits that our log already names.
+    """
     found = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]
+    found += ["-c", "core.fsync=committed,reference"]
     return found if hooks else [*found, "-c", f"core.hooksPath={os.devnull}"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -265,3 +266,20 @@ def test_a_commit_that_is_missing_is_an_error(is_open: bool, ground: Ground) -> 
             await differ.close()
 
     asyncio.run(work())
+
+
+def flushes(path: Path) -> int:
+    """Return how often the git processes of a trace had the disk write its cache."""
+    counts = [json.loads(line) for line in path.read_text().splitlines()]
+    return sum(int(one["value"]) for one in counts if one.get("key") == "fsync/hardware-flush")
+
+
+def test_a_commit_is_on_the_disk(ground: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A power cut does not take a commit that the log names: its object is flushed. Processes that stay have the same
+    options, but are killed at their end, and so leave no trace.
+    """
+    git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(tmp_path / "trace"))
+    committed(ground, stays=False)
+    assert flushes(tmp_path / "trace") >= 1
+    assert "core.fsync=committed,reference" in run_git.options(hooks=False)
