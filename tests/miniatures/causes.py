@@ -60,7 +60,12 @@ def misses(miniature: Miniature, cause: Cause) -> list[str]:
 
 
 def fault(miniature: Miniature, recorded: str, failed: Sequence[FixtureResult]) -> str:
-    """Return what is wrong with the report of a miniature's failures, "" if its recorded cause is there and fits."""
+    """Return what is wrong with the report of a miniature's failures, "" if its recorded cause is there and fits.
+
+    Of a miniature that is a process any cause that fits will do: which one shows depends on the moment of a kill.
+    """
+    if miniature.needs in APART and any(not misses(miniature, cause) for cause in grouping.causes(failed)):
+        return ""
     found = {comparable(miniature, grouping.general(cause.title)): cause for cause in grouping.causes(failed)}
     cause = found.get(comparable(miniature, recorded))
     if cause is None:
