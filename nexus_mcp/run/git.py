@@ -160,7 +160,8 @@ def _is_awaited_pipe(path: str) -> bool:
 def options(*, hooks: bool) -> list[str]:
     """Return the options of each call of git; without `hooks` no hook of the repository runs.
 
-    By itself git leaves new objects to the disk cache, where a power cut takes commits that our log already names.
+    By itself git leaves new objects to the disk cache, where a power cut takes commits that our log already names. A
+    git before 2.36 has no such setting, and ignores it.
     """
     found = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]
     found += ["-c", "core.fsync=committed,reference"]

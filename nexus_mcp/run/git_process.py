@@ -94,7 +94,10 @@ class GitProcess:
 
 
 async def _last(stream: asyncio.StreamReader | None) -> str:
-    """Return the last _LIMIT bytes of a stream as text, once it ends: git would wait if nobody read its warnings."""
+    """Return the last _LIMIT bytes of a stream as text, once it ends.
+
+    It reads all of it, because git waits when the pipe is full.
+    """
     found = bytearray()
     while stream is not None and (chunk := await stream.read(_CHUNK)):
         found += chunk

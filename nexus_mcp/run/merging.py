@@ -60,8 +60,8 @@ async def merge(attempts: Attempts) -> None:
             await repository.publish(old, new)
             emit(ev.Merged(commit=new))
 
-        # If a person skips the task now, complete both steps first: without the event, the next executor would take the
-        # moved branch for one that somebody else moved.
+        # If a person skips the task now, complete both steps first: without the event, the next executor would
+        # conclude that another program moved the branch.
         moving = asyncio.ensure_future(move())
         try:
             await asyncio.shield(moving)
