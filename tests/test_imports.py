@@ -42,11 +42,12 @@ PARTS = {
     "doctor": (*RULES, "catalog", "knowledge", "tags", "merging", "harness"),
     "views": (*RULES, "knowledge"),
     "rendering": (*BASE, "state", "views"),
-    "board": (*RULES, "views", "doctor"),
+    "web": BASE,
+    "board": (*RULES, "views", "doctor", "web"),
     "run": (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "harness"),
-    "server": TABLES,
+    "server": (*TABLES, "web"),
     "conformance": ("errors", "packaged", "schemas", "wording"),
-    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "board", "run", "server", "conformance"),
+    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "web", "board", "run", "server", "conformance"),
     "__main__": ("cli",),
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.
@@ -61,7 +62,7 @@ MCP_MODULES = {
     "server/sdk/handlers.py",
     "server/sdk/pump.py",
     "server/sdk/subscribing.py",
-    "server/http.py",
+    "server/http/mounts.py",
     "conformance/client/connection.py",
     "conformance/client/transport.py",
 }

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nexus_mcp.errors import JournalError, NexusError, UsageError
+from nexus_mcp.errors import JournalError, NexusError
 from nexus_mcp.store import journal, read_only
 from nexus_mcp.store.poller import EACH, FILES, mark
 from nexus_mcp.store.read_only import ReadOnlyStore
 from nexus_mcp.store.run_files import RUNS, STATUS
 from nexus_mcp.views.ledger import Ledger
 from nexus_mcp.views.status import status
+from nexus_mcp.web.projects_file import plain_name
 from nexus_mcp.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -28,13 +28,11 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
-_LIMIT = 1 << 20
 MOST = 100
 """The maximum number of projects on one board."""
 _CHANGE_S = 1.0
 """Seconds to wait for an unfinished change of several files before it counts as interrupted."""
 _PAUSE_S = 0.02
-_LONGEST_KEY = 40
 _MOST_NAMED = 3
 """Projects that a command names."""
 
@@ -129,12 +127,11 @@ def open_projects(workspaces: Iterable[Workspace], cache: str) -> list[Project]:
     for workspace in workspaces:
         if workspace.root in found:
             continue
-        plain = re.sub(r"[^a-z0-9]+", "-", os.path.basename(workspace.root).lower()).strip("-")[:_LONGEST_KEY]
-        key = plain or "project"
+        key = plain = plain_name(workspace.root)
         number = 1
         while key in keys:
             number += 1
-            key = f"{plain or 'project'}-{number}"
+            key = f"{plain}-{number}"
         keys.add(key)
         place = os.path.join(cache, key)
         os.mkdir(place, 0o700)
@@ -147,26 +144,3 @@ def start_command(projects: Sequence[Project]) -> str:
     if len(projects) > _MOST_NAMED:
         return "nexus-mcp board"
     return shlex.join(["nexus-mcp", "board", *(project.root for project in projects)])
-
-
-def listed(path: str) -> list[str]:
-    """Return the paths in a file with one path a line; empty lines and lines that begin with # are left out. A relative
-    path counts from the folder of the file. Raise UsageError.
-    """
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_LIMIT + 1)
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        raise UsageError(
-            f"--projects: {path!r} cannot be read: {error.strerror}.", next_step="Name a file with one path a line."
-        ) from error
-    except UnicodeDecodeError:
-        raise UsageError(f"--projects: {path!r} is not UTF-8.", next_step="Save it as UTF-8.") from None
-    if len(data) > _LIMIT:
-        raise UsageError(f"--projects: {path!r} is larger than 1 MiB.", next_step="Name a file with one path a line.")
-    lines = [line.strip() for line in text.splitlines()]
-    found = [os.path.expanduser(line) for line in lines if line and not line.startswith("#")]
-    if not found:
-        raise UsageError(f"--projects: {path!r} names no project.", next_step="Write one path a line into it.")
-    return [os.path.join(os.path.dirname(os.path.abspath(path)), one) for one in found]

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 import secrets
-import signal
-import socket
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -20,16 +15,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from nexus_mcp.board.app import Board, make_app
 from nexus_mcp.board.render import prepare
 from nexus_mcp.board.security import HOST, Session, secure_headers
-from nexus_mcp.errors import UsageError
+from nexus_mcp.web import listening
+from nexus_mcp.web.running import EndingServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import socket
 
     from nexus_mcp.board.projects import Project
 
 DEFAULT_PORT = 8737
-_BACKLOG = 128
-_TICK_S = 1
+_PORT_HINT = "Use the board that runs, or start this one with --port 0."
 _WARM_UP_AFTER_S = 1.0
 """Seconds after the start: the first page has the processor for itself."""
 _END_S = 1
@@ -38,23 +33,7 @@ _END_S = 1
 
 def bind(port: int) -> socket.socket:
     """Return a listening socket on loopback; port 0 is any free one. Raise UsageError."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # a port whose last connections are still closing may be used again
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((HOST, port))
-        made.listen(_BACKLOG)
-    except OSError as error:
-        made.close()
-        if error.errno == errno.EADDRINUSE:
-            raise UsageError(
-                f"Port {port} is in use, perhaps by another board.",
-                next_step="Use the board that runs, or start this one with --port 0.",
-            ) from error
-        raise UsageError(
-            f"Port {port} cannot be used: {error.strerror}.", next_step="Start it with --port 0."
-        ) from error
-    return made
+    return listening.bind(HOST, port, holder="another board", next_step=_PORT_HINT)
 
 
 def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> None:
@@ -91,45 +70,23 @@ class _Protocol(H11Protocol):
         self.transport.close()
 
 
-class _Server(uvicorn.Server):
+class _Server(EndingServer):
     """A server whose streams end as soon as it is stopped."""
 
     def __init__(self, board: Board) -> None:
-        self._hub = board.hub
-        self._stopped = asyncio.Event()
-        super().__init__(
-            uvicorn.Config(
-                make_app(board),
-                http=_Protocol,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                lifespan="on",
-                ws="none",
-                proxy_headers=False,
-                timeout_graceful_shutdown=_END_S,
-                timeout_keep_alive=30,
-            )
+        config = uvicorn.Config(
+            make_app(board),
+            http=_Protocol,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            ws="none",
+            proxy_headers=False,
+            timeout_graceful_shutdown=_END_S,
+            timeout_keep_alive=30,
         )
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal. A signal ends the board as it should end, so it is not raised again."""
-        loop = asyncio.get_running_loop()
-        for number in end_signals():
-            loop.add_signal_handler(number, self._stop)
-        yield
-
-    async def main_loop(self) -> None:
-        """Wait for the end, and renew the header Date each second. uvicorn's own loop looks ten times a second."""
-        while not await self.on_tick(0):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopped.wait(), _TICK_S)
-
-    def _stop(self) -> None:
-        self.should_exit = True
-        self._stopped.set()
-        self._hub.close()
+        super().__init__(config, board.hub.close)
 
 
 def _warm_up(projects: list[Project]) -> None:
@@ -142,14 +99,6 @@ def _warm_up(projects: list[Project]) -> None:
             project.warm_up()
 
     threading.Thread(target=read, name="warm-up", daemon=True).start()
-
-
-def end_signals() -> list[signal.Signals]:
-    """Return what ends a board: Ctrl-C, a service manager, and a terminal that is closed, unless nohup keeps it out."""
-    found = [signal.SIGINT, signal.SIGTERM]
-    if os.name == "posix" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        found.append(signal.SIGHUP)
-    return found
 
 
 def open_browser(address: str) -> bool:

@@ -30,6 +30,7 @@ COMMANDS = {
     name: _loader(name)
     for name in (
         "serve",
+        "token",
         "init",
         "install",
         "uninstall",

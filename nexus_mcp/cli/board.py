@@ -34,7 +34,8 @@ def run(values: Values) -> int:
         raise UsageError(f"A board shows at most {MOST_PROJECTS} projects.", next_step="Name fewer of them.")
     from nexus_mcp.board.cache_folder import cache_folder
     from nexus_mcp.board.projects import open_projects
-    from nexus_mcp.board.serve import bind, end_signals, serve
+    from nexus_mcp.board.serve import bind, serve
+    from nexus_mcp.web.listening import end_signals
 
     for number in end_signals():
         signal.signal(number, _end)
@@ -66,9 +67,9 @@ def _named(values: Values) -> list[tuple[str | None, str]]:
     """
     found: list[tuple[str | None, str]] = [(path, DIRS.word) for path in values.lists[DIRS.name]]
     if PROJECTS.name in values:
-        from nexus_mcp.board.projects import listed
+        from nexus_mcp.web.projects_file import read
 
-        found += [(path, PROJECTS.name) for path in listed(values[PROJECTS.name])]
+        found += [(entry.path, PROJECTS.name) for entry in read(values[PROJECTS.name])]
     return found or [(None, "")]
 
 

@@ -1,14 +1,23 @@
-"""`nexus-mcp serve`: run the MCP server on stdin and stdout."""
+"""`nexus-mcp serve`: run the MCP server on stdin and stdout, or over HTTP."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from nexus_mcp.cli.options import Command, Option
-from nexus_mcp.cli.workspace_options import HARNESS_ID, MOUNT, PROJECT, TOOL_PREFIX, check_prefix, workspace_from
+from nexus_mcp.cli.options import Command, Option, parse_count
+from nexus_mcp.cli.workspace_options import (
+    HARNESS_ID,
+    MOUNT,
+    PROJECT,
+    TOOL_PREFIX,
+    check_prefix,
+    shared_state,
+    workspace_from,
+)
+from nexus_mcp.errors import UsageError
 from nexus_mcp.log import LEVELS, info, set_level
-from nexus_mcp.workspace import misplaced_in
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id, find_root, misplaced_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +27,30 @@ LOG_VARIABLE = "NEXUS_LOG"
 LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (default: warning)", LEVELS)
 SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
 HOOK_TOOL = Option("--hook-tool", "", "offer a tool that hooks of the harness call")
+HTTP = Option("--http", "HOST:PORT", "serve over HTTP on this address (docs/http.md)")
+PROJECTS = Option("--projects", "FILE", "over HTTP: the projects, one [NAME=]PATH a line")
+STATELESS = Option("--stateless", "", "over HTTP: keep no sessions")
+TOKENS = Option("--tokens", "FILE", "over HTTP: the token file")
+ALLOW_HOST = Option("--allow-host", "HOST", "over HTTP: accept this Host header", many=True)
+ALLOW_ORIGIN = Option("--allow-origin", "URL", "over HTTP: accept pages of this origin", many=True)
+CERTFILE = Option("--certfile", "FILE", "over HTTP: the certificate, with its chain")
+KEYFILE = Option("--keyfile", "FILE", "over HTTP: the key of the certificate")
+BEHIND_PROXY = Option("--behind-proxy", "", "over HTTP: a proxy of yours does TLS")
+RATE = Option("--rate", "N", "over HTTP: requests a minute of a token; 0: any number")
+CONNECTIONS = Option("--max-connections", "N", "over HTTP: open connections (default: 2000)")
+OVER_HTTP = (
+    PROJECTS,
+    STATELESS,
+    TOKENS,
+    ALLOW_HOST,
+    ALLOW_ORIGIN,
+    CERTFILE,
+    KEYFILE,
+    BEHIND_PROXY,
+    RATE,
+    CONNECTIONS,
+)
+_MOST = 1_000_000
 
 WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it. nexus-mcp init shows how to mount it."
 
@@ -26,6 +59,11 @@ def run(values: Values) -> int:
     """Serve until stdin ends. Raise UsageError for a wrong option or variable."""
     set_level(_level(values))
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
+    if HTTP.name in values:
+        return _serve_http(values, prefix)
+    for option in OVER_HTTP:
+        if option.name in values or values.lists.get(option.name):
+            raise UsageError(f"{option.name} needs {HTTP.name}.", next_step="Example: --http 127.0.0.1:8750")
     workspace = workspace_from(values)
     outside = misplaced_in(values.get(PROJECT.name), os.environ, os.getcwd())
     from nexus_mcp.server.app import App
@@ -43,6 +81,44 @@ def run(values: Values) -> int:
     return serve(app)
 
 
+def _serve_http(values: Values, prefix: str) -> int:
+    for option in (SDK, HOOK_TOOL, MOUNT):
+        if option.name in values:
+            raise UsageError(f"{option.name} and {HTTP.name} exclude each other.")
+    if PROJECT.name in values and PROJECTS.name in values:
+        raise UsageError(f"{PROJECT.name} and {PROJECTS.name} exclude each other.", next_step="Use one of them.")
+    from dataclasses import replace
+
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.http import address
+    from nexus_mcp.server.http.serve import serve_http
+    from nexus_mcp.server.http.service import Settings
+    from nexus_mcp.workspace import Workspace
+
+    harness_id = check_harness_id(values.get(HARNESS_ID.name, DEFAULT_HARNESS_ID))
+
+    def open_workspace(path: str) -> Workspace:
+        root = find_root(path, {}, "/")
+        return Workspace(root, harness_id, shared_state(root))
+
+    settings = Settings(
+        place=address.parse(values[HTTP.name], HTTP.name),
+        project="" if PROJECTS.name in values else workspace_from(values).root,
+        projects=values.get(PROJECTS.name, ""),
+        is_stateless=STATELESS.name in values,
+        token_file=values.get(TOKENS.name, ""),
+        hosts=tuple(values.lists[ALLOW_HOST.name]),
+        origins=tuple(values.lists[ALLOW_ORIGIN.name]),
+        certfile=values.get(CERTFILE.name, ""),
+        keyfile=values.get(KEYFILE.name, ""),
+        is_behind_proxy=BEHIND_PROXY.name in values,
+        rate=parse_count(values[RATE.name], RATE.name, _MOST, least=0) if RATE.name in values else None,
+    )
+    if CONNECTIONS.name in values:
+        settings = replace(settings, connections=parse_count(values[CONNECTIONS.name], CONNECTIONS.name, _MOST))
+    return serve_http(settings, open_workspace, lambda workspace: App(workspace, prefix), prefix=prefix)
+
+
 def _level(values: Values) -> str:
     """Return the option, else the environment variable (empty counts as unset), else the level `warning`."""
     if LOG_LEVEL.name in values:
@@ -52,12 +128,15 @@ def _level(values: Values) -> str:
 
 COMMAND = Command(
     "serve",
-    "speak MCP on stdin and stdout; this is what a client starts",
-    "Serves the tools over stdin and stdout until stdin ends. Logs go to stderr.",
-    (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, SDK, HOOK_TOOL),
+    "speak MCP on stdin and stdout, or over HTTP",
+    "Serves the tools over stdin and stdout until stdin ends: a client starts it.\n"
+    "With --http it serves several clients until Ctrl-C, at /mcp, or with --projects\n"
+    "at /p/NAME/mcp, and prints a token for them. Logs go to stderr.",
+    (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, SDK, HOOK_TOOL, HTTP, *OVER_HTTP),
     run,
     examples=(
         ("nexus-mcp serve --harness-id claude-code", "serve the repository around you to Claude Code"),
         ("nexus-mcp serve --project ~/shop --log-level info", "serve another project, and log refused calls"),
+        ("nexus-mcp serve --http 127.0.0.1:8750", "serve the project to several clients of this machine"),
     ),
 )

@@ -81,6 +81,11 @@ class Answer:
         """Return the result for a transport that writes JSON: Rendered fields are JSON text already."""
         return self._rendered if self._result is None else self._result
 
+    @property
+    def holds_receipt(self) -> bool:
+        """Return whether the store waits for the delivery: the receipt of a close."""
+        return self._unanswered is not None
+
     def delivered(self) -> None:
         """Run the actions due once the transport has written the response."""
         if self._unanswered is not None:
@@ -178,15 +183,18 @@ class App:
         ctx = ReadContext(self.workspace, self._store, self._prefix, client_name, is_modern=modern, noting=self._noting)
         return ReadResult(handlers.answer(ctx, method, params))
 
-    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "") -> Answer:
-        """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`."""
+    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "", *, actor: str = "") -> Answer:
+        """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`.
+
+        `actor` is the name of the client's token, "" where the transport has none.
+        """
         if name == self.hook_name != "":
             return self._call_hook(arguments or {})
         tool = self._table.get(name)
         if tool is None:
             raise UnknownTool(name)
         log.debug(f"{name} called by {client_name or 'a client without a name'}")
-        by = By(tool.name, self.workspace.harness_id, client_name)
+        by = By(tool.name, self.workspace.harness_id, client_name, actor)
         context = ToolContext(self.workspace, self._store, by)
         ran = False
         try:

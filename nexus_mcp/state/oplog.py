@@ -37,14 +37,17 @@ _SLICE_BYTES = 1 << 16  # bytes that are compared at a time
 
 
 class By:
-    """The caller of a change: the tool, the harness of the server, and the name that the client gives itself."""
+    """The caller of a change: the tool, the harness of the server, the name that the client gives itself, and over HTTP
+    the name of its token.
+    """
 
-    __slots__ = ("client", "harness_id", "tool")
+    __slots__ = ("actor", "client", "harness_id", "tool")
 
-    def __init__(self, tool: str, harness_id: str, client: str) -> None:
+    def __init__(self, tool: str, harness_id: str, client: str, actor: str = "") -> None:
         self.tool = tool
         self.harness_id = harness_id
         self.client = client[:_CLIENT_LENGTH]
+        self.actor = actor
 
 
 def entry(
@@ -62,6 +65,8 @@ def entry(
     """
     made: Entry = {"version": VERSION, "id": id_, "at": at, "tool": by.tool, "harness_id": by.harness_id}
     made["client"] = by.client
+    if by.actor:
+        made["actor"] = by.actor
     if what:
         made["what"] = what
     if cycle is not None:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nexus_mcp.board import text
-from nexus_mcp.board.projects import listed, open_projects
+from nexus_mcp.board.projects import open_projects
 from nexus_mcp.errors import UsageError
 from nexus_mcp.store import journal
+from nexus_mcp.web.projects_file import read
 from nexus_mcp.workspace import Workspace
 from tests.board.support import client_of, make_board, pages_of
 from tests.browser import samples
@@ -351,13 +352,13 @@ def test_a_list_of_projects_is_read(tmp_path: Path) -> None:
     """One path a line, relative to the file, without comments and empty lines; a bad file is said in a sentence."""
     file = tmp_path / "list"
     file.write_text(f"\ufeff# mine\n\na\n{tmp_path}/b\n", encoding="utf-8")
-    assert listed(str(file)) == [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert [entry.path for entry in read(str(file))] == [str(tmp_path / "a"), str(tmp_path / "b")]
     for data in (b"", b"# none\n", b"\xff\xfe"):
         file.write_bytes(data)
         with pytest.raises(UsageError):
-            listed(str(file))
+            read(str(file))
     with pytest.raises(UsageError, match="cannot be read"):
-        listed(str(tmp_path / "none"))
+        read(str(tmp_path / "none"))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
+from nexus_mcp.server.sdk.exchange import names_of
 from nexus_mcp.server.sdk.subscribing import Subscribing, as_error
 
 if TYPE_CHECKING:
@@ -59,8 +60,10 @@ class Turns:
         """End a turn without a response."""
         self._turn.release()
 
-    def answer(self, id: Id, answer: Answer) -> None:
+    def answer(self, context: Context, answer: Answer) -> None:
         """Record that the SDK writes this answer now."""
+        id = context.request_id
+        assert id is not None
         self._unwritten[id].append(answer)
         if self._at_once:
             self.settle(id, delivered=True)
@@ -87,10 +90,14 @@ class Turns:
 
 
 class NexusServer(Server[Any]):
-    """The SDK's server of one connection, with our server info. `subscribing` holds the open subscriptions."""
+    """The SDK's server, with our server info. `subscribing` holds the open subscriptions.
 
-    def __init__(self, app: App) -> None:
+    Without `has_sessions` it offers subscriptions only through subscriptions/listen, which needs no session.
+    """
+
+    def __init__(self, app: App, *, has_sessions: bool = True) -> None:
         info = app.server_info
+        self._has_sessions = has_sessions
         self.subscribing = Subscribing(app)
         hints: dict[Any, CacheHint] = {name: CacheHint(ttl_ms=ttl, scope=scope) for name, (ttl, scope) in CACHE.items()}
         super().__init__(
@@ -104,17 +111,23 @@ class NexusServer(Server[Any]):
 
     def get_capabilities(self, *_: Any, protocol_version: str | None = None, **__: Any) -> types.ServerCapabilities:
         """Return our table of capabilities, because the SDK does not know which lists never change."""
-        return types.ServerCapabilities.model_validate(CAPABILITIES[protocol_version == MODERN_VERSION])
+        is_modern = protocol_version == MODERN_VERSION
+        found = types.ServerCapabilities.model_validate(CAPABILITIES[is_modern])
+        if found.resources is not None and not (is_modern or self._has_sessions):
+            found.resources.subscribe = False
+        return found
 
 
-def build_server(app: App, turns: Turns | None = None, stop: Stop | None = None) -> NexusServer:
+def build_server(
+    app: App, turns: Turns | None = None, stop: Stop | None = None, *, has_sessions: bool = True
+) -> NexusServer:
     """Return the SDK's server for the app.
 
     The transport calls `turns.settle` for each answer, and the next call waits for that. Without `turns` every answer
     counts as written. No call begins once `stop` is due. The transport calls `subscribing.end` before it closes the
     SDK's input, to answer the open requests.
     """
-    server = NexusServer(app)
+    server = NexusServer(app, has_sessions=has_sessions)
     turns = turns or Turns(at_once=True)
     tools, readers, subscribing = _Tools(app, turns, stop), ReadHandlers(app, turns, stop), server.subscribing
     server.add_request_handler("tools/list", types.PaginatedRequestParams, tools.list_tools)
@@ -141,25 +154,22 @@ class _Tools:
         return {"resultType": "complete", "tools": self._app.tools()}
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        client = context.session.client_params
-        name = client.client_info.name if client else ""
-        assert context.request_id is not None
         await self._turns.begin()
         try:
-            answer = await self._run(params.name, params.arguments, name)
+            answer = await self._run(params.name, params.arguments, *names_of(context))
             result = {"resultType": "complete", **answer.result}
         except BaseException:
             self._turns.give_up()
             raise
-        self._turns.answer(context.request_id, answer)
+        self._turns.answer(context, answer)
         return result
 
-    async def _run(self, tool: str, arguments: dict[str, Any] | None, client: str) -> Answer:
+    async def _run(self, tool: str, arguments: dict[str, Any] | None, client: str, actor: str) -> Answer:
         answers: list[Answer] = []  # filled even if the call is cancelled: the thread finishes first
         try:
             if self._stop is not None and self._stop.is_due():
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
-            await anyio.to_thread.run_sync(lambda: answers.append(self._app.call(tool, arguments, client)))
+            await anyio.to_thread.run_sync(lambda: answers.append(self._app.call(tool, arguments, client, actor=actor)))
             await anyio.lowlevel.checkpoint_if_cancelled()  # if cancelled meanwhile, the SDK writes no answer
         except MCPError:
             raise
@@ -184,8 +194,7 @@ class ReadHandlers:
         self._stop = stop
 
     async def read(self, context: Context, _params: types.RequestParams) -> dict[str, Any]:
-        client = context.session.client_params
-        name = client.client_info.name if client else ""
+        name, _ = names_of(context)
         modern = context.protocol_version == MODERN_VERSION
         params = dict(context.params or {})
         await self._turns.begin()

@@ -7,7 +7,7 @@ reused the id of an open listen, neither could be cancelled.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,13 @@ from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from nexus_mcp.server.call_queue import correlation_key
 from nexus_mcp.server.faults import Fault, id_in_use
+from nexus_mcp.server.sdk.exchange import exchange_of
 from nexus_mcp.server.subscriptions.streams import LISTS, UPDATED, Streams
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+    from mcp.server.session import ServerSession
+
     from nexus_mcp.server.app import App
     from nexus_mcp.server.faults import Id
 
@@ -71,55 +75,100 @@ class Listens:
 
 
 Context = ServerRequestContext[Any]
+_CALLER = "caller "
+"""Before the name of a caller, who owns its listen requests: no session has such a name."""
+
+
+class _Outbox:
+    """Notifications that wait to be sent to one subscriber, each once: a slow reader costs bounded memory."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str], dict[str, Any]] = {}
+        self._changed = anyio.Event()
+        self._is_closed = False
+
+    def put(self, method: str, params: dict[str, Any]) -> None:
+        """Add a notification, unless the same one waits already."""
+        self._waiting.setdefault((method, str(params.get("uri"))), params)
+        self._changed.set()
+
+    def close(self) -> None:
+        """Let `send_all` return once nothing waits."""
+        self._is_closed = True
+        self._changed.set()
+
+    async def send_all(self, send: Callable[[str, dict[str, Any]], Awaitable[None]]) -> None:
+        """Send what waits and what comes, in order, until `close`."""
+        while True:
+            while self._waiting:
+                key = next(iter(self._waiting))
+                await send(key[0], self._waiting.pop(key))
+            if self._is_closed:
+                return
+            self._changed = anyio.Event()
+            await self._changed.wait()
 
 
 class Subscribing:
-    """The subscriptions of the one connection that a server has."""
+    """The subscriptions to the project of a server: those of one connection on stdio, of all sessions over HTTP."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._streams: Streams | None = None
         self._portal: BlockingPortal | None = None
-        self._open: dict[anyio.Event, None] = {}  # in the order in which they came
+        self._group: TaskGroup | None = None
+        self._open: dict[_Outbox, None] = {}  # of listen requests, in the order in which they came
+        self._outboxes: dict[str, _Outbox] = {}  # of sessions with subscriptions
+        self._sending: dict[_Outbox, anyio.Event] = {}  # is set once the outbox of a session has sent everything
         self.listens = Listens()  # set by a transport that replaces the ids
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncIterator[None]:
         """Let the poller's thread reach the event loop within the block; end that thread afterwards."""
-        async with BlockingPortal() as portal:
-            self._portal = portal
+        async with BlockingPortal() as portal, anyio.create_task_group() as group:
+            self._portal, self._group = portal, group
             try:
                 yield
             finally:
                 with anyio.CancelScope(shield=True):
                     await self._poll_last()
-                self._portal = None
+                self._portal = self._group = None
+                group.cancel_scope.cancel()
 
     @property
     def is_used(self) -> bool:
-        """Return whether the client ever requested a subscription."""
+        """Return whether a client ever requested a subscription."""
         return self._streams is not None
 
     async def end(self) -> None:
         """Deliver the changes up to now, and end the open requests with their results."""
         await self._poll_last()
-        for done in list(self._open):
-            done.set()
+        for outbox in [*self._open, *self._outboxes.values()]:
+            outbox.close()
+        for sent in list(self._sending.values()):
+            await sent.wait()
+
+    def end_session(self, session: str) -> None:
+        """End the subscriptions of a session that ended."""
+        outbox = self._outboxes.pop(session, None)
+        if outbox is not None and self._streams is not None:
+            self._streams.unsubscribe_all(session)
+            outbox.close()
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        session = context.session
-
-        def deliver(_method: str, changed: dict[str, Any]) -> None:
-            self._from_thread(session.send_resource_updated, changed["uri"])
-
+        owner = self._session_of(context)
+        outbox = self._outboxes.get(owner)
+        if outbox is None:
+            outbox = self._outboxes[owner] = _Outbox()
+            self._start(outbox, context.session)
         try:
-            self._get_streams().subscribe(params.uri, deliver)
+            self._get_streams().subscribe(params.uri, self._delivery(outbox), owner)
         except Fault as fault:
             raise as_error(fault) from None
         return types.EmptyResult()
 
-    async def unsubscribe(self, _context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self._get_streams().unsubscribe(params.uri)
+    async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        self._get_streams().unsubscribe(params.uri, self._session_of(context))
         return types.EmptyResult()
 
     async def listen(
@@ -133,27 +182,66 @@ class Subscribing:
         async def send(notification: types.ServerNotification) -> None:
             await context.session.send_notification(notification, related_request_id=id)
 
-        def deliver(method: str, event: dict[str, Any]) -> None:
-            self._from_thread(send, _notification(method, event))
+        async def forward(method: str, event: dict[str, Any]) -> None:
+            await send(_notification(method, event))
 
         requested = params.notifications.model_dump(by_alias=True, exclude_none=True)
-        streams, done = self._get_streams(), anyio.Event()
+        streams, outbox, exchange = self._get_streams(), _Outbox(), exchange_of(context)
         try:
-            stream, granted = streams.open(requested, meta, deliver)
+            stream, granted = streams.open(
+                requested, meta, self._delivery(outbox), f"{_CALLER}{exchange.actor}" if exchange else ""
+            )
         except Fault as fault:
             raise as_error(fault) from None
-        self._open[done] = None
+        self._open[outbox] = None
         try:
             acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
                 notifications=types.SubscriptionFilter.model_validate(granted), _meta=meta
             )
             await send(types.SubscriptionsAcknowledgedNotification(params=acknowledged))
             streams.begin(stream)
-            await done.wait()
+            await outbox.send_all(forward)
         finally:
-            del self._open[done]
+            del self._open[outbox]
             streams.close(stream)
         return types.SubscriptionsListenResult(_meta=meta)
+
+    def _session_of(self, context: Context) -> str:
+        """Return the name of the caller's session, "" on stdio. Raise MCPError for a request without a session."""
+        exchange = exchange_of(context)
+        if exchange is None:
+            return ""
+        if exchange.session is None:
+            raise MCPError(
+                types.METHOD_NOT_FOUND,
+                "A subscription needs a session, and this server keeps none: use subscriptions/listen of 2026-07-28",
+            )
+        return exchange.session
+
+    def _start(self, outbox: _Outbox, session: ServerSession) -> None:
+        sent = self._sending[outbox] = anyio.Event()
+
+        async def forward(_method: str, event: dict[str, Any]) -> None:
+            await session.send_resource_updated(event["uri"])
+
+        async def run() -> None:
+            try:
+                await outbox.send_all(forward)
+            finally:
+                del self._sending[outbox]
+                sent.set()
+
+        assert self._group is not None
+        self._group.start_soon(run)
+
+    def _delivery(self, outbox: _Outbox) -> Callable[[str, dict[str, Any]], None]:
+        """Return a function that puts a notification into the outbox, from the poller's thread."""
+
+        def deliver(method: str, event: dict[str, Any]) -> None:
+            if self._portal is not None:
+                self._portal.call(outbox.put, method, event)
+
+        return deliver
 
     def _get_streams(self) -> Streams:
         if self._streams is None:
@@ -163,10 +251,6 @@ class Subscribing:
     async def _poll_last(self) -> None:
         if self._streams is not None:
             await anyio.to_thread.run_sync(self._streams.end)
-
-    def _from_thread(self, send: Any, argument: Any) -> None:
-        if self._portal is not None:
-            self._portal.call(send, argument)
 
 
 def as_error(fault: Fault) -> MCPError:

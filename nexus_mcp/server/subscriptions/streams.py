@@ -1,4 +1,4 @@
-"""Manage the open subscriptions of one connection: Streams for both servers, Subscriptions for our own loop.
+"""Manage the open subscriptions to a project: Streams for all transports, Subscriptions for our own loop.
 
 A subscription names URIs and lists; the files below .nexus on which they depend are polled.
 """
@@ -79,21 +79,25 @@ def _is_true(value: Any) -> bool:
 
 
 MOST_URIS = 1024
-"""Limit of the URIs in all subscriptions of a connection together."""
+"""Limit of the URIs in all subscriptions of one owner together."""
 MOST_STREAMS = 64
-"""Limit of the open subscriptions/listen requests."""
+"""Limit of the open subscriptions/listen requests of one owner."""
 
 
 class Stream:
     """One subscriber's notifications by path, in `wanted`. `deliver` gets (method, params) of each notification.
 
     `uris` counts the resources; `listens` is true for a request that stays open. Delivery starts with `begin`, after
-    the acknowledgement; changes before that are kept in `late`.
+    the acknowledgement; changes before that are kept in `late`. `owner` names the connection, session or token to which
+    the limits apply.
     """
 
-    __slots__ = ("begun", "deliver", "late", "listens", "uris", "wanted")
+    __slots__ = ("begun", "deliver", "late", "listens", "owner", "uris", "wanted")
 
-    def __init__(self, wanted: dict[str, list[Event]], uris: int, deliver: Deliver, *, listens: bool) -> None:
+    def __init__(
+        self, wanted: dict[str, list[Event]], uris: int, deliver: Deliver, *, listens: bool, owner: str
+    ) -> None:
+        self.owner = owner
         self.wanted = wanted
         self.uris = uris
         self.deliver = deliver
@@ -111,31 +115,39 @@ def _places_of(workspace: Workspace) -> Callable[[str], str]:
 
 
 class Streams:
-    """The subscriptions to the project. One thread calls the methods; the poller's thread delivers."""
+    """The subscriptions to the project, of one or several owners. One thread calls the methods; the poller's thread
+    delivers.
+    """
 
     def __init__(self, workspace: Workspace, pause: float = PAUSE) -> None:
         self._lock = threading.Lock()
         self._open: list[Stream] = []
-        self._by_uri: dict[str, Stream] = {}
+        self._by_uri: dict[tuple[str, str], Stream] = {}
         self._poller = Poller(_places_of(workspace), self._notify_changed, pause)
 
-    def subscribe(self, uri: str, deliver: Deliver) -> None:
+    def subscribe(self, uri: str, deliver: Deliver, owner: str = "") -> None:
         """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raise Fault."""
         paths = of_uri(uri)
-        if uri in self._by_uri:
+        if (owner, uri) in self._by_uri:
             return
-        stream = Stream({path: [(UPDATED, {"uri": uri})] for path in paths}, 1, deliver, listens=False)
+        wanted = {path: [(UPDATED, {"uri": uri})] for path in paths}
+        stream = Stream(wanted, 1, deliver, listens=False, owner=owner)
         self._admit(stream)
-        self._by_uri[uri] = stream
+        self._by_uri[owner, uri] = stream
         self.begin(stream)
 
-    def unsubscribe(self, uri: str) -> None:
-        """End the subscription to this resource, if there is one."""
-        stream = self._by_uri.pop(uri, None)
+    def unsubscribe(self, uri: str, owner: str = "") -> None:
+        """End the owner's subscription to this resource, if there is one."""
+        stream = self._by_uri.pop((owner, uri), None)
         if stream is not None:
             self.close(stream)
 
-    def open(self, requested: Params, meta: Params, deliver: Deliver) -> tuple[Stream, Params]:
+    def unsubscribe_all(self, owner: str) -> None:
+        """End the owner's subscriptions to resources."""
+        for uri in [uri for name, uri in self._by_uri if name == owner]:
+            self.unsubscribe(uri, owner)
+
+    def open(self, requested: Params, meta: Params, deliver: Deliver, owner: str = "") -> tuple[Stream, Params]:
         """Return (a stream that has not begun, the filter to acknowledge), for 2026-07-28. Raise Fault.
 
         `meta` is the `_meta` of every notification.
@@ -151,7 +163,7 @@ class Streams:
         for name in (name for name in LISTS if name in granted):
             for path in _PATHS[name]:
                 wanted.setdefault(path, []).append((LISTS[name], {"_meta": meta}))
-        stream = Stream(wanted, len(uris), deliver, listens=True)
+        stream = Stream(wanted, len(uris), deliver, listens=True, owner=owner)
         self._admit(stream)
         return stream, granted
 
@@ -178,8 +190,9 @@ class Streams:
     def _admit(self, stream: Stream) -> None:
         """Add a stream and poll its paths. Raise Fault beyond the limits."""
         with self._lock:
-            uris = stream.uris + sum(one.uris for one in self._open)
-            listening = stream.listens + sum(one.listens for one in self._open)
+            same = [one for one in self._open if one.owner == stream.owner]
+            uris = stream.uris + sum(one.uris for one in same)
+            listening = stream.listens + sum(one.listens for one in same)
             if uris > MOST_URIS or listening > MOST_STREAMS:
                 raise _limit()
             self._open.append(stream)

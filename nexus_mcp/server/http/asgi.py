@@ -1,0 +1,182 @@
+"""The ASGI application: health, the guard, the SDK behind it, and what is due when a response ends."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+
+from nexus_mcp import log
+from nexus_mcp.server.http.body import Body, replay
+from nexus_mcp.server.http.callers import Request
+from nexus_mcp.server.http.guard import SESSION, Guard
+from nexus_mcp.server.http.health import Health
+from nexus_mcp.server.http.limits import Room
+from nexus_mcp.server.http.refusal import Refusal
+from nexus_mcp.server.http.writer import Writer
+from nexus_mcp.server.sdk.exchange import KEY, Exchange
+
+if TYPE_CHECKING:
+    from starlette.datastructures import MutableHeaders
+    from starlette.types import Receive, Scope, Send
+
+    from nexus_mcp.server.http.callers import Session
+    from nexus_mcp.server.http.guard import Admitted
+    from nexus_mcp.server.http.mounts import Mount
+    from nexus_mcp.server.http.service import Service
+    from nexus_mcp.server.messages import Message
+
+_TICK_S = 1.0
+_LOCK_WAIT_S = 5.0
+"""Seconds that calls may wait for the lock of a project once the server ends."""
+_LAST_NEWS_S = 2.0
+"""Seconds in which clients may take the last notifications."""
+_LEAVE_S = 15.0
+"""Seconds that open requests have when their project is no longer served."""
+
+
+class HttpServer:
+    """The application of all projects. `begin_end` may be called when the server is to end."""
+
+    def __init__(self, service: Service) -> None:
+        self._guard = Guard(service)
+        self._tokens = service.tokens
+        self._rates = service.rates
+        self._mounts = service.mounts
+        self._callers = service.callers
+        self._limits = service.limits
+        self._room = Room(service.limits.bodies)
+        self._health = Health(service.mounts)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, Writer(send))
+
+    def begin_end(self) -> None:
+        """Answer what was read, and end the streams: the server accepts no more connections."""
+        self._run(self._end_streams())
+
+    async def _end_streams(self) -> None:
+        asyncio.get_running_loop().call_later(_LOCK_WAIT_S, self._stop_waiting)
+        ending = [asyncio.ensure_future(mount.end_streams()) for mount in self._mounts.opened]
+        if ending:
+            await asyncio.wait(ending, timeout=_LAST_NEWS_S)
+        self._callers.hang_up_streams()
+
+    def _stop_waiting(self) -> None:
+        for mount in self._mounts.opened:
+            mount.app.stop()
+
+    async def refresh(self) -> None:
+        """Read changed files again, and end what their new content no longer allows."""
+        gone, left = self._tokens.refresh(), self._mounts.refresh()
+        for token in gone:
+            self._rates.forget(token.id)
+        self._callers.hang_up(gone)
+        for session in self._callers.of(gone, left) if gone or left else ():
+            await self._end_session(session)
+        for mount in left:
+            self._run(self._leave(mount))
+
+    async def _leave(self, mount: Mount) -> None:
+        await mount.end_streams()
+        await mount.wait_until_idle(_LEAVE_S)
+        await mount.stop()
+
+    async def _end_session(self, session: Session) -> None:
+        if self._callers.take(session):
+            await session.mount.end_session(session.id, session.token.id)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        ticking = asyncio.create_task(self._tick())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        ticking.cancel()
+        await asyncio.gather(*(mount.stop() for mount in self._mounts.opened))
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_S)
+            try:
+                await self.refresh()
+                for session in self._callers.expired():
+                    await self._end_session(session)
+            except Exception as error:  # noqa: BLE001 - the next tick tries again
+                log.error(f"the files could not be read again: {type(error).__name__}: {error}")
+
+    async def _answer(self, scope: Scope, receive: Receive, writer: Writer) -> None:
+        headers, body = Headers(scope=scope), Body(self._limits, self._room)
+        try:
+            self._guard.check_names(headers)
+            if await self._health.answer(scope, receive, writer):
+                return
+            await self.refresh()
+            token = self._guard.check_token(headers)
+            request = Request(token, is_stream=scope["method"] == "GET")
+            self._callers.requests.add(request)
+            try:
+                admitted = await self._guard.check_place(scope, headers, token)
+                message: Message | None = None
+                if scope["method"] == "POST":
+                    if not await body.read(headers, receive):
+                        return
+                    message = self._guard.check_body(admitted, bytes(body.data))
+                else:
+                    self._guard.check_without_body(admitted, scope["method"])
+                await self._pass_on(
+                    scope, replay(bytes(body.data), receive, request.hang_up), writer, admitted, message
+                )
+            finally:
+                self._callers.requests.discard(request)
+                body.release()
+            if request.hang_up.is_set() and not writer.status:
+                raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
+            await writer.finish()
+        except Refusal as refusal:
+            await refusal.response()(scope, receive, writer)
+        except ClientDisconnect:
+            return
+
+    async def _pass_on(
+        self, scope: Scope, receive: Receive, writer: Writer, admitted: Admitted, message: Message | None
+    ) -> None:
+        session, mount = admitted.session, admitted.mount
+        exchange = Exchange(admitted.token.name, session.id if session else None)
+        scope.setdefault("state", {})[KEY] = exchange
+        pending = str(message.id) if session and message and message.is_request else None
+        if session is not None and pending is not None:
+            session.pending.add(pending)
+        self._callers.begin(session)
+        if session is None:
+            writer.on_start = lambda status, headers: self._note_session(status, headers, admitted)
+        try:
+            await mount.handle(scope, receive, writer, admitted.token)
+        finally:
+            self._callers.end(session)
+            if session is not None and pending is not None:
+                session.pending.discard(pending)
+            if exchange.answers or not writer.is_complete:
+                await asyncio.shield(self._run(mount.turns.conclude(exchange, delivered=writer.is_complete)))
+        if session is not None and scope["method"] == "DELETE" and writer.status == HTTPStatus.OK:
+            self._callers.take(session)
+            mount.forget_session(session.id)
+
+    def _note_session(self, status: int, headers: MutableHeaders, admitted: Admitted) -> None:
+        """Keep the session that a response opens. Its next request may come before the response has ended."""
+        id_ = headers.get(SESSION)
+        if id_ is not None and status < HTTPStatus.BAD_REQUEST:
+            self._callers.opened(id_, admitted.token, admitted.mount)
+
+    def _run(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

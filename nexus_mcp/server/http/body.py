@@ -1,0 +1,90 @@
+"""Read the body of a request within its bounds, and replay it to the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.server.http.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.datastructures import Headers
+    from starlette.types import Message, Receive
+
+    from nexus_mcp.server.http.limits import Limits, Room
+
+_CLOSE = {"connection": "close"}
+
+
+class Body:
+    """The body of one request. `release` gives the room back that it took."""
+
+    def __init__(self, limits: Limits, room: Room) -> None:
+        self._limits = limits
+        self._room = room
+        self._taken = 0
+        self.data = bytearray()
+
+    async def read(self, headers: Headers, receive: Receive) -> bool:
+        """Read all of it; return False if the client went away. Raise Refusal: 400, 408, 413 or 503."""
+        sizes = headers.getlist("content-length")
+        if sizes and headers.getlist("transfer-encoding"):
+            raise Refusal(HTTPStatus.BAD_REQUEST, "Send either Content-Length or Transfer-Encoding.", _CLOSE)
+        if sizes and (not sizes[0].isdigit() or int(sizes[0][:20]) > self._limits.body):
+            raise self._too_large()
+        try:
+            async with asyncio.timeout(self._limits.body_s):
+                return await self._read(receive)
+        except TimeoutError:
+            raise Refusal(HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive.", _CLOSE) from None
+
+    async def _read(self, receive: Receive) -> bool:
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return False
+            part = message.get("body", b"")
+            if len(self.data) + len(part) > self._limits.body:
+                raise self._too_large()
+            if not self._room.take(len(part)):
+                raise Refusal(
+                    HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests arrive at once.", {**_CLOSE, "retry-after": "1"}
+                )
+            self._taken += len(part)
+            self.data += part
+            if not message.get("more_body", False):
+                return True
+
+    def release(self) -> None:
+        """Give the room back."""
+        self._room.give_back(self._taken)
+        self._taken = 0
+        self.data = bytearray()
+
+    def _too_large(self) -> Refusal:
+        text = f"A request has at most {self._limits.body} bytes."
+        return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, _CLOSE)
+
+
+def replay(data: bytes, receive: Receive, hang_up: asyncio.Event) -> Callable[[], Awaitable[Message]]:
+    """Return a `receive` that begins with the body, then waits for the client to go away, or for `hang_up`."""
+    waiting: list[dict[str, Any]] = [{"type": "http.request", "body": data, "more_body": False}]
+
+    async def receive_next() -> Message:
+        if waiting:
+            return waiting.pop()
+        if hang_up.is_set():
+            return {"type": "http.disconnect"}
+        real = asyncio.ensure_future(receive())
+        ended = asyncio.ensure_future(hang_up.wait())
+        try:
+            await asyncio.wait((real, ended), return_when=asyncio.FIRST_COMPLETED)
+            return real.result() if real.done() else {"type": "http.disconnect"}
+        finally:
+            real.cancel()
+            ended.cancel()
+
+    return receive_next

@@ -1,0 +1,153 @@
+"""Who calls: the tokens that hold now, read again when their file changes, and the tokens' sessions and requests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING
+
+from nexus_mcp import log
+from nexus_mcp.errors import UsageError
+from nexus_mcp.server.http import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nexus_mcp.server.http.mounts import Mount
+    from nexus_mcp.server.http.tokens import Token
+
+
+class Unreadable(Exception):
+    """The token file cannot be used now, so nobody is let in."""
+
+
+class Tokens:
+    """The tokens that hold: those of a file, and `extra` ones. Raise UsageError if the file cannot be used at first."""
+
+    def __init__(self, file: str, extra: Iterable[Token] = ()) -> None:
+        self._file = file
+        self._extra = tuple(extra)
+        self._mark = _mark(file)
+        self._tokens = (*self._extra, *(tokens.load(file) if file else ()))
+        self._is_unreadable = False
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def find(self, text: str) -> Token | None:
+        """Return the token that `text` is, None for none. Raise Unreadable."""
+        if self._is_unreadable:
+            raise Unreadable
+        return tokens.find(self._tokens, text)
+
+    def refresh(self) -> list[Token]:
+        """Read the file again if it changed. Return the tokens that no longer hold as they were."""
+        if not self._file or (now := _mark(self._file)) == self._mark:
+            return []
+        self._mark = now
+        before = self._tokens
+        try:
+            self._tokens = (*self._extra, *tokens.load(self._file))
+            self._is_unreadable = False
+        except UsageError as error:
+            log.error(f"every token is refused until the token file can be used: {error}")
+            self._is_unreadable = True
+            return [token for token in before if token not in self._extra]
+        return [token for token in before if token not in self._tokens]
+
+
+class Session:
+    """A session of the handshake era. `pending` has the ids of its open requests, as the SDK compares them."""
+
+    def __init__(self, id_: str, token: Token, mount: Mount, now: float) -> None:
+        self.id = id_
+        self.token = token
+        self.mount = mount
+        self.pending: set[str] = set()
+        self.requests = 0
+        self.used = now
+
+
+class Request:
+    """An open HTTP request. `hang_up` ends its stream from our side."""
+
+    def __init__(self, token: Token, *, is_stream: bool) -> None:
+        self.token = token
+        self.is_stream = is_stream
+        self.hang_up = asyncio.Event()
+
+
+class Callers:
+    """The open sessions and requests of all tokens."""
+
+    def __init__(self, most_sessions: int, idle_s: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._most_sessions = most_sessions
+        self._idle_s = idle_s
+        self._now = now
+        self._sessions: dict[str, Session] = {}
+        self.requests: set[Request] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether no further session may be opened."""
+        return len(self._sessions) >= self._most_sessions
+
+    @property
+    def session_count(self) -> int:
+        return len(self._sessions)
+
+    def opened(self, id_: str, token: Token, mount: Mount) -> None:
+        """Keep a session that the SDK opened."""
+        self._sessions[id_] = Session(id_, token, mount, self._now())
+
+    def session(self, id_: str, token: Token, mount: Mount) -> Session | None:
+        """Return the session, None if this token has none with this id in this project."""
+        found = self._sessions.get(id_)
+        return found if found is not None and found.token.id == token.id and found.mount is mount else None
+
+    def begin(self, session: Session | None) -> None:
+        """Count a request of the session."""
+        if session is not None:
+            session.requests += 1
+
+    def end(self, session: Session | None) -> None:
+        """Uncount a request of the session: its idle time begins with the last one."""
+        if session is not None:
+            session.requests -= 1
+            session.used = self._now()
+
+    def take(self, session: Session) -> bool:
+        """Forget a session; return False if it was forgotten already."""
+        return self._sessions.pop(session.id, None) is not None
+
+    def expired(self) -> list[Session]:
+        """Return the sessions without a request for the idle time."""
+        oldest = self._now() - self._idle_s
+        return [one for one in self._sessions.values() if not one.requests and one.used <= oldest]
+
+    def of(self, gone: Iterable[Token], mounts: Iterable[Mount] = ()) -> list[Session]:
+        """Return the sessions of these tokens and of these projects."""
+        ids, places = {token.id for token in gone}, set(mounts)
+        return [one for one in self._sessions.values() if one.token.id in ids or one.mount in places]
+
+    def hang_up(self, gone: Iterable[Token]) -> None:
+        """End the open requests of these tokens."""
+        ids = {token.id for token in gone}
+        for request in self.requests:
+            if request.token.id in ids:
+                request.hang_up.set()
+
+    def hang_up_streams(self) -> None:
+        """End the streams that would stay open until their clients end them."""
+        for request in self.requests:
+            if request.is_stream:
+                request.hang_up.set()
+
+
+def _mark(file: str) -> object:
+    try:
+        info = os.lstat(file) if file else None
+    except OSError:
+        return None
+    return info and (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino, info.st_mode)

@@ -1,0 +1,164 @@
+"""Check each request before the SDK sees it: Host, Origin, token, rate, project, session, body, right."""
+
+from __future__ import annotations
+
+import math
+from http import HTTPStatus
+from typing import TYPE_CHECKING, NamedTuple
+
+from starlette.datastructures import Headers
+
+from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
+from nexus_mcp.server.http.callers import Unreadable
+from nexus_mcp.server.http.mounts import SINGLE
+from nexus_mcp.server.http.refusal import Refusal, of_fault
+from nexus_mcp.server.messages import parse
+from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+    from nexus_mcp.server.http.callers import Session
+    from nexus_mcp.server.http.mounts import Mount
+    from nexus_mcp.server.http.service import Service
+    from nexus_mcp.server.http.tokens import Token
+    from nexus_mcp.server.messages import Message
+
+_BEARER = "bearer "
+_LONGEST_TOKEN = 200
+_PATH = "/mcp"
+_PREFIX = "/p/"
+SESSION = "mcp-session-id"
+_VERSION = "mcp-protocol-version"
+_STANDALONE_ID = "_GET_stream"
+"""The id under which the SDK keeps the GET stream of a session: a request with it would take the stream over."""
+
+
+class Admitted(NamedTuple):
+    """A request that passed the checks of its head. `session` is None where it has none."""
+
+    token: Token
+    mount: Mount
+    session: Session | None
+    headers: Headers
+    is_modern: bool
+
+
+class Guard:
+    """The checks, in the order of the methods. Each raises Refusal."""
+
+    def __init__(self, service: Service) -> None:
+        self._names = service.names
+        self._tokens = service.tokens
+        self._rates = service.rates
+        self._mounts = service.mounts
+        self._callers = service.callers
+        self._rights = service.rights
+        self._limits = service.limits
+        self._has_sessions = not service.is_stateless
+
+    def check_names(self, headers: Headers) -> None:
+        """Check Host and Origin, before anything else: a page whose name leads here (DNS rebinding) gets no further."""
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or hosts[0].lower() not in self._names.hosts:
+            raise Refusal(HTTPStatus.MISDIRECTED_REQUEST, "This server does not answer to this Host.")
+        if origins and (len(origins) != 1 or origins[0].lower() not in self._names.origins):
+            raise Refusal(HTTPStatus.FORBIDDEN, "Pages of this Origin may not call this server.")
+
+    def check_token(self, headers: Headers) -> Token:
+        """Return the caller's token."""
+        values = headers.getlist("authorization")
+        text = values[0] if len(values) == 1 else ""
+        if not text.lower().startswith(_BEARER) or len(text) > _LONGEST_TOKEN:
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "Send your token: Authorization: Bearer TOKEN", _challenge())
+        try:
+            found = self._tokens.find(text[len(_BEARER) :].strip(" "))
+        except Unreadable:
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot read its tokens now.") from None
+        if found is None:
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "This token does not hold.", _challenge("invalid_token"))
+        if wait := self._rates.wait_s(found.id):
+            seconds = str(math.ceil(wait))
+            raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests.", {"retry-after": seconds})
+        if len(self._callers.requests) >= self._limits.requests:
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests are open.", {"retry-after": "1"})
+        return found
+
+    async def check_place(self, scope: Scope, headers: Headers, token: Token) -> Admitted:
+        """Return the project and the session that the request is for. What is unknown and what is forbidden look
+        alike.
+        """
+        name = _project_in(scope["path"])
+        mount = await self._mounts.find(name) if name is not None and token.may_enter(name) else None
+        if mount is None:
+            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such project here.")
+        versions = headers.getlist(_VERSION)
+        is_modern = bool(versions) and versions[0] not in HANDSHAKE_VERSIONS
+        ids = headers.getlist(SESSION)
+        if is_modern or not self._has_sessions:
+            return Admitted(token, mount, None, headers, is_modern)
+        session = self._callers.session(ids[0], token, mount) if len(ids) == 1 else None
+        if ids and session is None:
+            raise of_fault(HTTPStatus.NOT_FOUND, Fault(INVALID_REQUEST, "Session not found"))
+        return Admitted(token, mount, session, headers, is_modern)
+
+    def check_without_body(self, admitted: Admitted, method: str) -> None:
+        """Check a request that is no POST: a stream, the end of a session, or a wrong method."""
+        if admitted.is_modern:
+            return
+        if not self._has_sessions:
+            raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "This server keeps no sessions.", {"allow": "POST"})
+        if admitted.session is None:
+            raise _no_session()
+        if method == "GET" and "read" not in admitted.token.rights:
+            raise _forbidden("read")
+
+    def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
+        """Return the message of a POST; None for one without a response that the SDK has to judge."""
+        try:
+            message = parse(body)
+        except Fault as fault:
+            raise of_fault(HTTPStatus.BAD_REQUEST, fault) from None
+        if message is None:
+            if not body.strip():
+                raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
+            return None
+        needed = self._rights.needed(message)
+        if needed and needed not in admitted.token.rights:
+            raise _forbidden(needed, message)
+        if admitted.is_modern or not self._has_sessions or not message.is_request:
+            return message
+        if admitted.session is None:
+            if message.method != "initialize":
+                raise _no_session()
+            if self._callers.is_full:
+                raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many sessions are open.", {"retry-after": "60"})
+        elif str(message.id) in (*admitted.session.pending, _STANDALONE_ID):
+            # The SDK would send both responses to the later request, and the earlier one would wait forever.
+            text = "Invalid request: a request with this id is open; use another id"
+            raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text, message.id))
+        return message
+
+
+def _project_in(path: str) -> str | None:
+    """Return the name of the project in a path, SINGLE for /mcp, None for any other path."""
+    if path == _PATH:
+        return SINGLE
+    if path.startswith(_PREFIX) and path.endswith(_PATH):
+        name = path[len(_PREFIX) : -len(_PATH)]
+        return name if name and "/" not in name else None
+    return None
+
+
+def _challenge(error: str = "") -> dict[str, str]:
+    return {"www-authenticate": f'Bearer error="{error}"' if error else "Bearer"}
+
+
+def _forbidden(right: str, message: Message | None = None) -> Refusal:
+    fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
+    challenge = {"www-authenticate": f'Bearer error="insufficient_scope", scope="nexus:{right}"'}
+    return of_fault(HTTPStatus.FORBIDDEN, fault, challenge)
+
+
+def _no_session() -> Refusal:
+    return of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, "Bad Request: Missing session ID"))

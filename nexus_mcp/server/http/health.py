@@ -1,0 +1,58 @@
+"""/healthz: the process answers. /readyz: the stores of its projects answer, too. Neither needs a token."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from nexus_mcp.server.http.refusal import Refusal
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from nexus_mcp.server.http.mounts import Mounts
+
+HEALTH, READY = "/healthz", "/readyz"
+_WAIT_S = 5.0
+_KEEP_S = 1.0
+"""Seconds that a result is kept: whoever may ask without a token makes no store read more often."""
+
+
+class Health:
+    """The answers to both paths."""
+
+    def __init__(self, mounts: Mounts) -> None:
+        self._mounts = mounts
+        self._lock = asyncio.Lock()
+        self._result = False
+        self._until = 0.0
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Answer a request for one of the paths; return False for any other path. Raise Refusal."""
+        if scope["path"] not in (HEALTH, READY):
+            return False
+        if scope["method"] not in ("GET", "HEAD"):
+            raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only.", {"allow": "GET, HEAD"})
+        if scope["path"] == READY and not await self._is_ready():
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not ready")
+        await Refusal(HTTPStatus.OK, "ok").response()(scope, receive, send)
+        return True
+
+    async def _is_ready(self) -> bool:
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                try:
+                    self._result = await asyncio.wait_for(self._ask(), _WAIT_S)
+                except TimeoutError:
+                    self._result = False
+                self._until = time.monotonic() + _KEEP_S
+            return self._result
+
+    async def _ask(self) -> bool:
+        """Return whether all folders are there, and the projects that were called answer."""
+        if not all(os.path.isdir(root) for root in self._mounts.roots):
+            return False
+        return all([await mount.answers() for mount in self._mounts.opened])

@@ -1,0 +1,286 @@
+"""The projects of a server: for each one App, one SDK server and one session manager, started when first called."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.server.sdk.exchange import exchange_of
+from nexus_mcp.server.sdk.handlers import Turns, build_server
+from nexus_mcp.web import projects_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.types import Receive, Scope, Send
+
+    from nexus_mcp.server.app import Answer, App
+    from nexus_mcp.server.http.limits import Limits
+    from nexus_mcp.server.http.tokens import Token
+    from nexus_mcp.server.sdk.exchange import Exchange
+    from nexus_mcp.server.sdk.handlers import Context
+    from nexus_mcp.workspace import Workspace
+
+MOST = 1000
+"""Projects in a projects file, at most."""
+SINGLE = ""
+"""The name of the project of --project, which has no name in addresses."""
+
+
+class RequestTurns(Turns):
+    """Turns that end when the answer exists: a client that reads slowly holds up no other.
+
+    Answers with a receipt wait in the exchange of their request until it is known whether they were written.
+    """
+
+    def answer(self, context: Context, answer: Answer) -> None:
+        """Hand the answer to the exchange, and end the turn."""
+        exchange = exchange_of(context)
+        if not answer.holds_receipt:
+            answer.delivered()
+        elif exchange is None or exchange.is_closed:
+            answer.undelivered()
+        else:
+            exchange.answers.append(answer)
+        self.give_up()
+
+    async def conclude(self, exchange: Exchange, *, delivered: bool) -> None:
+        """Run what is due once the response of an exchange was written, or can no longer be written."""
+        answers = exchange.close()
+        if not answers:
+            return
+        await self.begin()
+        try:
+            for answer in answers:
+                await anyio.to_thread.run_sync(answer.delivered if delivered else answer.undelivered)
+        finally:
+            self.give_up()
+
+
+class Mount:
+    """A project that is served: `name` in addresses, `path` in the projects file."""
+
+    def __init__(self, name: str, path: str, app: App, limits: Limits, *, is_stateless: bool) -> None:
+        self.name = name
+        self.path = path
+        self.app = app
+        self.turns = RequestTurns()
+        self._server = build_server(app, self.turns, has_sessions=not is_stateless)
+        self._manager = StreamableHTTPSessionManager(
+            self._server,
+            stateless=is_stateless,
+            session_idle_timeout=None,  # sessions.py ends them, so that it knows all of them
+            max_request_body_size=limits.body,
+            max_sessions=limits.sessions + 1,
+        )
+        self._ready, self._ended = asyncio.Event(), asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._requests = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def root(self) -> str:
+        """Return the folder of the project."""
+        return self.app.workspace.root
+
+    def is_there(self) -> bool:
+        """Return whether the folder of the project exists."""
+        return os.path.isdir(self.root)
+
+    async def start(self) -> None:
+        """Start the session manager, unless it runs. Raise RuntimeError if it cannot run."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        await self._ready.wait()
+        if self._task.done():
+            self._task.result()
+            raise RuntimeError("the session manager has ended")
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, token: Token) -> None:
+        """Let the SDK answer a request of the token's owner."""
+        # The SDK compares this identity, too, before it lets a request into a session.
+        access = AccessToken(token="", client_id=token.id, scopes=sorted(token.rights))
+        scope["user"] = AuthenticatedUser(access)
+        self._requests += 1
+        self._idle.clear()
+        try:
+            await self._manager.handle_request(scope, receive, send)
+        finally:
+            self._requests -= 1
+            if not self._requests:
+                self._idle.set()
+
+    async def wait_until_idle(self, seconds: float) -> None:
+        """Wait until no request is open, at most so long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
+
+    async def end_session(self, session: str, token_id: str) -> None:
+        """End a session as if its client had deleted it."""
+        self._server.subscribing.end_session(session)
+        scope = _deletion(session, token_id)
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(_message: Any) -> None:
+            pass
+
+        await self._manager.handle_request(scope, receive, send)
+
+    def forget_session(self, session: str) -> None:
+        """End the subscriptions of a session that the SDK has ended."""
+        self._server.subscribing.end_session(session)
+
+    async def answers(self) -> bool:
+        """Return whether the store answers a read."""
+        await self.turns.begin()
+        try:
+            await anyio.to_thread.run_sync(self.app.call, "task_list", {})
+        except Exception as error:  # noqa: BLE001 - the question is whether anything fails
+            log.warning(f"{self.root} does not answer: {type(error).__name__}: {error}")
+            return False
+        finally:
+            self.turns.give_up()
+        return True
+
+    async def end_streams(self) -> None:
+        """Deliver the changes up to now, and answer the open subscriptions/listen requests."""
+        if self._ready.is_set():
+            await self._server.subscribing.end()
+
+    async def stop(self) -> None:
+        """End the session manager and all its sessions."""
+        self.app.stop()
+        self._ended.set()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        try:
+            async with self._manager.run():
+                self._ready.set()
+                await self._ended.wait()
+        finally:
+            self._ready.set()
+
+
+class Mounts:
+    """The projects by name. `open_workspace` makes the workspace of a path; it raises NexusError.
+
+    With a `file`, the file is read again when it changes. A file that cannot be used then changes nothing.
+    """
+
+    def __init__(
+        self,
+        open_workspace: Callable[[str], Workspace],
+        make_app: Callable[[Workspace], App],
+        limits: Limits,
+        *,
+        single: str = "",
+        file: str = "",
+        is_stateless: bool = False,
+    ) -> None:
+        self._open_workspace = open_workspace
+        self._make_app = make_app
+        self._limits = limits
+        self._file = file
+        self._is_stateless = is_stateless
+        self._mark: object = _mark(file)
+        self._paths: Mapping[str, str] = read_projects(file) if file else {SINGLE: single}
+        self._mounts: dict[str, Mount] = {}
+
+    @property
+    def roots(self) -> list[str]:
+        """Return the paths of all projects, opened or not."""
+        return list(self._paths.values())
+
+    @property
+    def opened(self) -> list[Mount]:
+        """Return the projects that were called so far."""
+        return list(self._mounts.values())
+
+    def refresh(self) -> list[Mount]:
+        """Read the file again if it changed. Return the projects that are no longer served: the caller ends them."""
+        if not self._file or (now := _mark(self._file)) == self._mark:
+            return []
+        self._mark = now
+        try:
+            self._paths = read_projects(self._file)
+        except NexusError as error:
+            log.error(f"the projects stay as they were: {error}")
+            return []
+        gone = [name for name, mount in self._mounts.items() if self._paths.get(name) != mount.path]
+        return [self._mounts.pop(name) for name in gone]
+
+    async def find(self, name: str) -> Mount | None:
+        """Return the project with this name, started; None if there is none, or if its folder is gone."""
+        path = self._paths.get(name)
+        if path is None:
+            return None
+        mount = self._mounts.get(name)
+        if mount is None:
+            try:
+                app = self._make_app(self._open_workspace(path))
+            except NexusError as error:
+                log.warning(f"a project cannot be served: {error}")
+                return None
+            mount = self._mounts[name] = Mount(name, path, app, self._limits, is_stateless=self._is_stateless)
+        if not mount.is_there():
+            log.warning(f"the folder of a project is gone: {path}")
+            return None
+        await mount.start()
+        return mount
+
+
+def read_projects(file: str) -> dict[str, str]:
+    """Return the paths in a projects file by the name that addresses have. Raise UsageError."""
+    entries = projects_file.read(file)
+    if len(entries) > MOST:
+        raise UsageError(f"--projects: {file!r} names more than {MOST} projects.", next_step="Name fewer of them.")
+    found: dict[str, str] = {}
+    for entry in entries:
+        name = entry.name or projects_file.plain_name(entry.path)
+        if found.setdefault(name, entry.path) != entry.path:
+            # A number behind the name would change with the order of the lines, and tokens are for names.
+            raise UsageError(
+                f"--projects: {file!r} has two projects with the name {name}.",
+                next_step=f"Give one of them another name: other-name={entry.path}",
+            )
+    return found
+
+
+def _mark(file: str) -> object:
+    try:
+        info = os.stat(file) if file else None
+    except OSError:
+        return None
+    return info and (info.st_mtime_ns, info.st_size, info.st_ino)
+
+
+def _deletion(session: str, token_id: str) -> dict[str, Any]:
+    """Return the ASGI scope of a request that deletes a session."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "DELETE",
+        "path": "/",
+        "raw_path": b"/",
+        "root_path": "",
+        "scheme": "http",
+        "query_string": b"",
+        "headers": [(b"mcp-session-id", session.encode())],
+        "user": AuthenticatedUser(AccessToken(token="", client_id=token_id, scopes=[])),
+        "state": {},
+    }

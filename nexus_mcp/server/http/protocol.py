@@ -1,0 +1,120 @@
+"""HTTP/1.1 with deadlines: for the head of a request, for a body that nobody reads, and for a client that reads slowly.
+
+uvicorn has a deadline for the time between two requests only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from nexus_mcp.server.http.limits import Limits
+from nexus_mcp.server.http.refusal import HEADERS
+
+if TYPE_CHECKING:
+    import asyncio
+
+_ABORT_S = 5.0
+"""Seconds that a client has to read the refusal of its connection."""
+
+
+class Protocol(H11Protocol):
+    """One connection. `limits` is set on a subclass, because uvicorn makes the instances."""
+
+    limits = Limits()
+    _timer: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin with the deadline for the first head; refuse a connection beyond the limit."""
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            self._refuse(503, "Service Unavailable", "Too many connections are open.")
+            return
+        self._arm(self.limits.head_s)
+
+    def data_received(self, data: bytes) -> None:
+        """Read data, and keep the deadline for what has begun and is incomplete."""
+        if self.transport.is_closing():
+            return
+        if self._timer is None and not self._is_answering():
+            self._arm(self.limits.head_s)
+        super().data_received(data)
+        if self._is_answering():
+            self._disarm()
+
+    def on_response_complete(self) -> None:
+        """Bound the time in which the rest of an unread body arrives."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and repr(self.conn.their_state) == "SEND_BODY":
+            self._arm(self.limits.body_s)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection."""
+        self._disarm()
+        super().timeout_keep_alive_handler()
+
+    def pause_writing(self) -> None:
+        """Bound the time in which the client reads what waits for it."""
+        super().pause_writing()
+        if self._stall is None:
+            self._stall = self.loop.call_later(self.limits.write_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Take the bound away: the client has read."""
+        super().resume_writing()
+        self._end_stall()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Drop the deadlines."""
+        self._disarm()
+        self._end_stall()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a malformed request, and close the connection. A response that has begun only ends."""
+        if self._is_answering() and self.cycle.response_started:
+            self.transport.close()
+        else:
+            self._refuse(400, "Bad Request", msg)
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _arm(self, seconds: float) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(seconds, self._expire)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def _expire(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing() and not self._is_answering():
+            self._refuse(408, "Request Timeout", "The request took too long to arrive.")
+
+    def _refuse(self, status: int, reason: str, text: str) -> None:
+        self._disarm()
+        headers = {
+            **HEADERS,
+            "content-type": "text/plain; charset=utf-8",
+            "content-length": str(len(text) + 1),
+            "connection": "close",
+        }
+        lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers.items())]
+        self.transport.write("\r\n".join([*lines, "", f"{text}\n"]).encode("ascii"))
+        self.transport.close()
+        self.loop.call_later(_ABORT_S, self.transport.abort)
+
+
+def protocol_with(limits: Limits) -> type[Protocol]:
+    """Return the class of connections with these limits."""
+    return type("LimitedProtocol", (Protocol,), {"limits": limits})

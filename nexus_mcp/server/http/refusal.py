@@ -1,0 +1,38 @@
+"""Refusals: the exception with status, text and headers, and its response."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nexus_mcp.server.faults import Fault
+
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+"""Headers of every response that has none of its own with these names."""
+
+
+class Refusal(Exception):
+    """A request that is not answered by the SDK. `body` is text, or an object that is sent as JSON."""
+
+    def __init__(self, status: int, body: str | dict[str, Any], headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status)
+        self.status = status
+        self.body = body
+        self.headers = dict(headers or {})
+
+    def response(self) -> Response:
+        """Return the response."""
+        if isinstance(self.body, str):
+            return Response(f"{self.body}\n", self.status, self.headers, "text/plain")
+        text = json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
+        return Response(text.encode("utf-8", "replace"), self.status, self.headers, "application/json")
+
+
+def of_fault(status: int, fault: Fault, headers: Mapping[str, str] | None = None) -> Refusal:
+    """Return the refusal whose body is the JSON-RPC error of the fault."""
+    return Refusal(status, fault.response(), headers)

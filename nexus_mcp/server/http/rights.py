@@ -1,0 +1,47 @@
+"""Which right of a token a request needs, derived from the table of tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nexus_mcp.server.http.tokens import CLOSE, READ, WRITE
+from nexus_mcp.server.methods import SUBSCRIPTION_METHODS
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import CYCLE_CLOSE
+
+if TYPE_CHECKING:
+    from nexus_mcp.server.messages import Message
+    from nexus_mcp.tools.definition import Tool
+
+_READING = frozenset(
+    (
+        "completion/complete",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        *SUBSCRIPTION_METHODS,
+    )
+)
+"""Methods whose results have data of the project."""
+
+
+def right_of(tool: Tool) -> str:
+    """Return the right that calls of the tool need."""
+    if tool.read_only:
+        return READ
+    return CLOSE if CYCLE_CLOSE in tool.classes else WRITE
+
+
+class Rights:
+    """The rights that requests need, for tool names with the prefix of the server."""
+
+    def __init__(self, prefix: str) -> None:
+        self._tools = {prefix + tool.name: right_of(tool) for tool in TOOLS}
+
+    def needed(self, message: Message) -> str:
+        """Return the right that a message needs, "" for none. Unknown tools need none: the server refuses them."""
+        if message.method == "tools/call":
+            name = (message.params or {}).get("name")
+            return self._tools.get(name, "") if isinstance(name, str) else ""
+        return READ if message.method in _READING else ""

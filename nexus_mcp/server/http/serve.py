@@ -1,0 +1,95 @@
+"""Listen, print the token and the address, and serve until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.server.http.asgi import HttpServer
+from nexus_mcp.server.http.protocol import protocol_with
+from nexus_mcp.server.http.service import check, make_service
+from nexus_mcp.server.sdk.pump import logging_to_our_log
+from nexus_mcp.web.listening import bind
+from nexus_mcp.web.running import EndingServer
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.http.service import Service, Settings
+    from nexus_mcp.workspace import Workspace
+
+_END_S = 20
+"""Seconds that open requests have at the end: longer than the longest wait for the lock."""
+_KEEP_ALIVE_S = 30
+
+
+def serve_http(
+    settings: Settings,
+    open_workspace: Callable[[str], Workspace],
+    make_app: Callable[[Workspace], App],
+    *,
+    prefix: str = "",
+) -> int:
+    """Serve until a signal. Return 0. Raise UsageError before the server listens."""
+    check(settings)
+    _check_tls(settings)
+    host, port = settings.place
+    hint = "Use another port; 0 takes any free one."
+    with bind(host, port, holder="another server", next_step=hint, listens=False) as listener:
+        service = make_service(settings, listener, open_workspace, make_app, prefix=prefix)
+        with logging_to_our_log():
+            if service.generated:  # on stdout alone: logs go to stderr, and must never have it
+                print(f"Token: {service.generated}", flush=True)
+            asyncio.run(_serve(service, settings, listener))
+    return 0
+
+
+async def _serve(service: Service, settings: Settings, listener: socket.socket) -> None:
+    app = HttpServer(service)
+    # uvicorn logs each malformed request as a warning: strangers could fill a disk.
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    config = uvicorn.Config(
+        app,
+        http=protocol_with(service.limits),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        ws="none",
+        proxy_headers=False,
+        timeout_graceful_shutdown=_END_S,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        ssl_certfile=settings.certfile or None,
+        ssl_keyfile=settings.keyfile or None,
+    )
+    await EndingServer(config, app.begin_end, lambda: _announce(settings, listener)).serve(sockets=[listener])
+
+
+def _announce(settings: Settings, listener: socket.socket) -> None:
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    path = "/p/NAME/mcp" if settings.projects else "/mcp"
+    scheme = "https" if settings.certfile else "http"
+    print(f"Listening on {scheme}://{shown}:{port}{path} (Ctrl-C ends it)", flush=True)
+
+
+def _check_tls(settings: Settings) -> None:
+    """Raise UsageError for a certificate or a key that cannot be used."""
+    if not settings.certfile:
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(settings.certfile, settings.keyfile, password=lambda: "")
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        why = "" if isinstance(error, (ssl.SSLError, ValueError)) else error.strerror
+        raise UsageError(
+            f"--certfile and --keyfile cannot be used: {why or 'they are no PEM certificate and its key'}.",
+            next_step="Name the certificate with its chain, and its key without a passphrase.",
+        ) from error

@@ -1,0 +1,144 @@
+"""Put a server together from its settings; refuse settings under which strangers could call it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.server.http import address, tokens
+from nexus_mcp.server.http.callers import Callers, Tokens
+from nexus_mcp.server.http.limits import EXPOSED_RATE, Limits, Rates
+from nexus_mcp.server.http.mounts import Mounts
+from nexus_mcp.server.http.rights import Rights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.server.app import App
+    from nexus_mcp.server.http.address import Names, Place
+    from nexus_mcp.workspace import Workspace
+
+LOCAL = "local"
+"""The name of the token that is generated for a server on loopback."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says. `token_file` is "" for the default place; `rate` is None for the default."""
+
+    place: Place
+    project: str = ""
+    projects: str = ""
+    is_stateless: bool = False
+    token_file: str = ""
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    certfile: str = ""
+    keyfile: str = ""
+    is_behind_proxy: bool = False
+    rate: int | None = None
+    connections: int = Limits.connections
+
+    @property
+    def is_exposed(self) -> bool:
+        """Return whether programs of other machines can reach the server."""
+        return self.is_behind_proxy or not self.place.is_local
+
+    @property
+    def file(self) -> str:
+        """Return the path of the token file."""
+        return self.token_file or tokens.default_path()
+
+
+@dataclass(frozen=True)
+class Service:
+    """The parts of a server. `generated` is the token that was made for this run, "" if none was."""
+
+    names: Names
+    tokens: Tokens
+    rates: Rates
+    mounts: Mounts
+    callers: Callers
+    rights: Rights
+    limits: Limits
+    is_stateless: bool
+    generated: str
+
+
+def check(settings: Settings) -> None:
+    """Raise UsageError for settings that contradict each other or would let strangers in."""
+    address.check_hosts(settings.hosts, "--allow-host")
+    address.check_origins(settings.origins, "--allow-origin")
+    if bool(settings.certfile) != bool(settings.keyfile):
+        raise UsageError("--certfile and --keyfile belong together.", next_step="Name both of them.")
+    if not settings.is_exposed:
+        return
+    where = "behind a proxy" if settings.is_behind_proxy else f"on {settings.place.host}"
+    if not settings.hosts:
+        raise UsageError(
+            f"A server {where} needs the names by which clients call it.",
+            next_step="Name each: --allow-host nexus.example.org",
+        )
+    if not (settings.certfile or settings.is_behind_proxy):
+        raise UsageError(
+            f"A server {where} needs TLS: tokens would cross the network in clear text.",
+            next_step="Add --certfile and --keyfile, or --behind-proxy if a proxy of yours does TLS.",
+        )
+    if not tokens.load(settings.file):
+        raise UsageError(f"A server {where} needs tokens.", next_step="Make one: nexus-mcp token new NAME")
+
+
+def make_service(
+    settings: Settings,
+    listener: socket.socket | None,
+    open_workspace: Callable[[str], Workspace],
+    make_app: Callable[[Workspace], App],
+    *,
+    prefix: str = "",
+    limits: Limits | None = None,
+) -> Service:
+    """Return the parts of the server. Raise UsageError. `listener` is bound to the real port."""
+    check(settings)
+    place = settings.place if listener is None else settings.place._replace(port=listener.getsockname()[1])
+    rate = (EXPOSED_RATE if settings.is_exposed else 0) if settings.rate is None else settings.rate
+    limits = limits or replace(Limits(), rate=rate, connections=settings.connections)
+    mounts = Mounts(
+        open_workspace,
+        make_app,
+        limits,
+        single=settings.project,
+        file=settings.projects,
+        is_stateless=settings.is_stateless,
+    )
+    _check_outside(settings.file, mounts.roots)
+    generated = "" if settings.is_exposed else tokens.generate()
+    return Service(
+        names=address.names_for(place, settings.hosts, settings.origins, is_tls=bool(settings.certfile)),
+        tokens=Tokens(settings.file, [_local(generated)] if generated else []),
+        rates=Rates(limits.rate),
+        mounts=mounts,
+        callers=Callers(limits.sessions, limits.session_idle_s),
+        rights=Rights(prefix),
+        limits=limits,
+        is_stateless=settings.is_stateless,
+        generated=generated,
+    )
+
+
+def _local(text: str) -> tokens.Token:
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return tokens.Token(LOCAL, tokens.hash_of(text), None, frozenset(tokens.RIGHTS), at)
+
+
+def _check_outside(file: str, roots: list[str]) -> None:
+    real = os.path.realpath(file)
+    for root in roots:
+        if real.startswith(os.path.join(os.path.realpath(root), "")):
+            raise UsageError(
+                f"The token file {file!r} is inside the project {root!r}, whose files others get.",
+                next_step="Keep it elsewhere: --tokens FILE",
+            )

@@ -1,0 +1,43 @@
+"""The `send` of one response: watch its state, and add the headers that every response has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import MutableHeaders
+
+from nexus_mcp.server.http.refusal import HEADERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import Send
+
+
+class Writer:
+    """An ASGI `send`. `status` is 0 until the response begins; `on_start` is called then, with the headers."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+        self.is_complete = False
+        self.on_start: Callable[[int, MutableHeaders], None] | None = None
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            if headers.get("content-type", "").startswith("text/event-stream"):
+                headers["x-accel-buffering"] = "no"
+            if self.on_start is not None:
+                self.on_start(self.status, headers)
+        await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.is_complete = True
+
+    async def finish(self) -> None:
+        """End a response that has begun and was ended from our side."""
+        if self.status and not self.is_complete:
+            await self({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,46 @@
+"""Open the listening socket of a server, and name the signals that end it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+
+from nexus_mcp.errors import UsageError
+
+_BACKLOG = 128
+
+
+def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = True) -> socket.socket:
+    """Return a bound socket, which listens unless `listens` is False; port 0 is any free one. Raise UsageError.
+
+    `holder` is the program that probably holds a port in use, `next_step` what to do then.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # a port whose last connections are still closing may be used again
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        if listens:
+            made.listen(_BACKLOG)
+    except OSError as error:
+        made.close()
+        if error.errno == errno.EADDRINUSE:
+            raise UsageError(f"Port {port} is in use, perhaps by {holder}.", next_step=next_step) from error
+        where = f"Port {port}" if error.errno in (errno.EACCES, errno.EPERM) else f"{host}:{port}"
+        raise UsageError(
+            f"{where} cannot be used: {error.strerror}.", next_step="Use another port; 0 takes any free one."
+        ) from error
+    return made
+
+
+def end_signals() -> list[signal.Signals]:
+    """Return what ends a server: Ctrl-C, a service manager, and a terminal that is closed, unless nohup keeps it
+    out.
+    """
+    found = [signal.SIGINT, signal.SIGTERM]
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        found.append(signal.SIGHUP)
+    return found
