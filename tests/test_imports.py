@@ -59,6 +59,7 @@ ROOMS = (
     *("report", "pytest_plugin"),
 )
 MCP_MODULES = {
+    "server/sdk/exchange.py",
     "server/sdk/handlers.py",
     "server/sdk/pump.py",
     "server/sdk/subscribing.py",

@@ -46,9 +46,8 @@ def show(values: Values) -> int:
         print("There is no token. nexus-mcp token new NAME makes one.")
     width = max((len(token.name) for token in found), default=0)
     for token in found:
-        row = _row(token)
-        places = "all projects" if row["projects"] is None else ", ".join(row["projects"])
-        print(f"{token.name:{width}}  {token.created_at or '-':20}  {','.join(row['rights']):16}  {places}")
+        places = "all projects" if token.projects is None else ", ".join(token.projects)
+        print(f"{token.name:{width}}  {token.created_at or '-':20}  {','.join(_rights(token)):16}  {places}")
     return exits.OK
 
 
@@ -67,11 +66,15 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def _rights(token: tokens.Token) -> list[str]:
+    return [right for right in tokens.RIGHTS if right in token.rights]
+
+
 def _row(token: tokens.Token) -> dict[str, object]:
     return {
         "name": token.name,
         "projects": token.projects,
-        "rights": [right for right in tokens.RIGHTS if right in token.rights],
+        "rights": _rights(token),
         "created_at": token.created_at,
     }
 

@@ -190,7 +190,7 @@ async def serving(
     service = make_service(
         Settings(place=Place("127.0.0.1", 8750), **settings),
         None,
-        lambda path: Workspace(path),
+        Workspace,
         make_app,
         limits=limits,
     )

@@ -1,0 +1,305 @@
+"""Limits of requests, sessions and bodies, and requests that the SDK would treat wrongly."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nexus_mcp.server.app import App
+from nexus_mcp.server.http.limits import Limits, Rates
+from nexus_mcp.server.methods import META
+from tests.server.http.serving import Client, headers_of
+from tests.server.http.test_guard import run
+from tests.support import Project
+from tests.wire.connection import call, initialize, modern, notification, request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Json = Any
+
+
+def test_body_beyond_the_limit_is_refused_declared_or_not(tmp_path: Path) -> None:
+    """4 MiB are accepted, one byte more is refused with 413, with a declared length and without."""
+    most = Limits().body
+
+    async def work(client: Client) -> None:
+        message = modern(1, "tools/call", name="task_list", arguments={})
+        fits = modern(1, "tools/call", name="artifact_write", arguments={"filename": "a", "content": ""})
+        size = len(str(fits))
+        fits["params"]["arguments"]["content"] = "x" * (most - size - 200)
+        assert (await client.modern(fits)).status == 200
+        for more in ({}, {"content_length": str(most + 1)}, {"content_length": "9" * 400}, {"content_length": "x"}):
+            reply = await client.request("POST", "/mcp", b" " * (most + 1), **headers_of(message), **more)
+            assert reply.status == 413
+        assert client.app._room._left == client.service.limits.bodies
+
+    run(tmp_path, work)
+
+
+def test_two_kinds_of_length_are_refused(tmp_path: Path) -> None:
+    """Content-Length beside Transfer-Encoding is how requests are smuggled through a proxy."""
+
+    async def work(client: Client) -> None:
+        reply = await client.request("POST", "/mcp", b"{}", content_length="2", transfer_encoding="chunked")
+        assert (reply.status, reply.headers["connection"]) == (400, "close")
+
+    run(tmp_path, work)
+
+
+def test_slow_body_is_refused(tmp_path: Path) -> None:
+    """A body that does not arrive in time is answered with 408."""
+
+    async def work(client: Client) -> None:
+        sent: list[Json] = []
+
+        async def receive() -> Json:
+            await asyncio.Event().wait()
+
+        async def send(message: Json) -> None:
+            sent.append(message)
+
+        scope: Json = {
+            "type": "http",
+            "method": "POST",
+            "path": "/mcp",
+            "headers": [(b"host", b"127.0.0.1:8750"), (b"authorization", f"Bearer {client.token}".encode())],
+        }
+        await client.app(scope, receive, send)
+        assert sent[0]["status"] == 408
+
+    run(tmp_path, work, limits=replace(Limits(), body_s=0.01))
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [(b"", -32700), (b" \n", -32700), (b"{", -32700), (b'{"a":NaN}', -32700), (b"\xff{}", -32700), (b"[]", -32600),
+     (b"1", -32600), (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', -32602),
+     (b'{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ping"}', -32600),
+     (b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b'{"a":' * 70 + b"1" + b"}" * 71, -32600)],
+)  # fmt: skip
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_what_is_no_request_is_answered_as_on_stdio(tmp_path: Path, body: bytes, code: int, era: str) -> None:
+    """Such bodies get status 400 and the JSON-RPC error of stdio, before the SDK reads them; no session is opened."""
+
+    async def work(client: Client) -> None:
+        more = {"mcp_protocol_version": "2026-07-28"} if era == "modern" else {}
+        reply = await client.request("POST", "/mcp", body, content_type="application/json", **more)
+        assert (reply.status, reply.message["error"]["code"]) == (400, code)
+        assert client.service.callers.session_count == 0
+
+    run(tmp_path, work)
+
+
+def test_sessions_are_bounded(tmp_path: Path) -> None:
+    """Beyond the limit no session is opened until one ends."""
+
+    async def work(client: Client) -> None:
+        assert (await client.legacy(initialize())).status == 200
+        assert (await client.request("POST", "/mcp", initialize())).status == 503
+        await client.request("DELETE", mcp_session_id=client.session)
+        assert (await client.request("POST", "/mcp", initialize())).status == 200
+
+    run(tmp_path, work, limits=replace(Limits(), sessions=1))
+
+
+def test_idle_session_ends(tmp_path: Path) -> None:
+    """A session without a request for the idle time is ended; one with an open stream is not."""
+
+    async def work(client: Client) -> None:
+        await client.legacy(initialize())
+        stream = client.begin("GET", mcp_session_id=client.session)
+        await stream.until(lambda reply: reply.status == 200)
+        assert client.service.callers.expired() == []
+        await stream.leave()
+        (session,) = client.service.callers.expired()
+        await client.app._end_session(session)
+        assert (await client.legacy(call(1, "task_list"))).status == 404
+
+    run(tmp_path, work, limits=replace(Limits(), session_idle_s=0.0))
+
+
+def test_open_requests_are_bounded(tmp_path: Path) -> None:
+    """Beyond the limit a request gets 503 with Retry-After."""
+
+    async def work(client: Client) -> None:
+        listen = modern(1, "subscriptions/listen", notifications={"promptsListChanged": True})
+        stream = client.begin("POST", "/mcp", listen, **headers_of(listen))
+        await stream.until(lambda reply: bool(reply.messages))
+        reply = await client.modern(modern(2, "tools/list"))
+        assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+        await stream.leave()
+        assert (await client.modern(modern(2, "tools/list"))).status == 200
+
+    run(tmp_path, work, limits=replace(Limits(), requests=1))
+
+
+def test_rate_is_for_each_token() -> None:
+    """A token has the requests of ten seconds at once, then one after the other; another token has its own."""
+    now = [0.0]
+    rates = Rates(120, lambda: now[0])
+    assert [rates.wait_s("a") for _ in range(20)] == [0.0] * 20
+    assert rates.wait_s("a") == pytest.approx(0.5)
+    assert rates.wait_s("b") == 0.0
+    now[0] = 0.5
+    assert (rates.wait_s("a"), rates.wait_s("a") > 0) == (0.0, True)
+    assert [Rates(0).wait_s("a") for _ in range(1000)] == [0.0] * 1000
+
+
+def test_rate_is_answered_with_429(tmp_path: Path) -> None:
+    """Beyond the rate the response says when to come back."""
+
+    async def work(client: Client) -> None:
+        for _ in range(10):
+            assert (await client.modern(modern(1, "tools/list"))).status == 200
+        reply = await client.modern(modern(1, "tools/list"))
+        assert (reply.status, int(reply.headers["retry-after"]) > 0) == (429, True)
+
+    run(tmp_path, work, limits=replace(Limits(), rate=1))
+
+
+def test_id_of_an_open_request_is_refused(tmp_path: Path) -> None:
+    """In a session a second request with an open id, as number or text, is refused: the first would have no
+    response. So is the id of the SDK's own stream.
+    """
+
+    async def work(client: Client) -> None:
+        await client.legacy(initialize())
+        (mount,) = client.service.mounts.opened
+        await mount.turns.begin()
+        first = client.begin("POST", "/mcp", call(7, "task_list"), mcp_session_id=client.session)
+        await first.until(lambda reply: reply.status == 200)
+        for id in (7, "7", "_GET_stream"):
+            reply = await client.legacy(call(id, "task_list"))
+            assert (reply.status, reply.message["id"]) == (400, id)
+        mount.turns.give_up()
+        assert (await first.wait()).message["id"] == 7
+
+    run(tmp_path, work)
+
+
+def test_closing_the_stream_cancels_a_modern_call_before_it_runs(tmp_path: Path) -> None:
+    """2026-07-28: a client that closes its request while the call waits for its turn cancels it."""
+
+    async def work(client: Client) -> None:
+        add = modern(1, "tools/call", name="task_add", arguments={"title": "T", "context": "C"})
+        await client.modern(modern(0, "tools/list"))
+        (mount,) = client.service.mounts.opened
+        await mount.turns.begin()
+        first = client.begin("POST", "/mcp", add, **headers_of(add))
+        await asyncio.sleep(0)
+        await first.leave()
+        mount.turns.give_up()
+        reply = await client.modern(modern(2, "tools/call", name="task_list", arguments={}))
+        assert reply.message["result"]["structuredContent"] == {"exists": False}
+
+    run(tmp_path, work)
+
+
+def test_closing_the_stream_cancels_no_legacy_call(tmp_path: Path) -> None:
+    """Before 2026-07-28 a closed connection is no cancellation: the call runs."""
+
+    async def work(client: Client) -> None:
+        await client.legacy(initialize())
+        (mount,) = client.service.mounts.opened
+        await mount.turns.begin()
+        add = call(1, "task_add", title="T", context="C")
+        first = client.begin("POST", "/mcp", add, mcp_session_id=client.session)
+        await first.until(lambda reply: reply.status == 200)
+        await first.leave()
+        mount.turns.give_up()
+        reply = await client.legacy(call(2, "task_list"))
+        assert reply.message["result"]["structuredContent"]["summary"]["total"] == 1
+
+    run(tmp_path, work)
+
+
+def test_close_without_a_reader_is_answered_to_the_retry(tmp_path: Path) -> None:
+    """A close whose response could not be written keeps its receipt: the repeated call gets the same answer, and no
+    second cycle.
+    """
+
+    async def work(client: Client) -> None:
+        await client.legacy(initialize())
+        await client.legacy(call(1, "task_add", title="T", context="C"))
+        (mount,) = client.service.mounts.opened
+        await mount.turns.begin()
+        first = client.begin("POST", "/mcp", call(2, "task_close"), mcp_session_id=client.session)
+        await first.until(lambda reply: reply.status == 200)
+        await first.leave()
+        mount.turns.give_up()
+        found = [(await client.legacy(call(id, "task_close"))).message["result"] for id in (3, 4)]
+        assert [one["structuredContent"]["total_cycles"] for one in found] == [1, 2]
+        assert found[0]["structuredContent"]["archived"]["tasks"] == 1
+        assert not list(Project(tmp_path / "project").state.glob("closed-*"))
+
+    run(tmp_path, work)
+
+
+def test_stateless_server_offers_subscriptions_to_the_modern_era_only(tmp_path: Path) -> None:
+    """With --stateless no session is opened, and resources/subscribe is neither declared nor answered."""
+
+    async def work(client: Client) -> None:
+        reply = await client.request("POST", "/mcp", initialize())
+        assert "mcp-session-id" not in reply.headers
+        assert reply.message["result"]["capabilities"]["resources"]["subscribe"] is False
+        reply = await client.request("POST", "/mcp", request(1, "resources/subscribe", {"uri": "nexus://tasks"}))
+        assert reply.message["error"]["code"] == -32601
+        assert (await client.request("GET")).status == 405
+        assert (await client.request("POST", "/mcp", notification("notifications/initialized"))).status == 202
+        found = (await client.modern(modern(1, "server/discover"))).message["result"]["capabilities"]
+        assert found["resources"]["subscribe"] is True
+
+    run(tmp_path, work, is_stateless=True)
+
+
+def test_modern_headers_are_checked(tmp_path: Path) -> None:
+    """Headers that contradict the body, that are missing, or that come with an unknown version are refused."""
+
+    async def work(client: Client) -> None:
+        message = modern(1, "tools/call", name="task_list", arguments={})
+        good = headers_of(message)
+        assert (await client.modern(message)).headers.get("mcp-session-id") is None
+        for wrong in ({"mcp-method": "tools/list"}, {"mcp-name": "context"}, {"mcp-name": None}, {"mcp-method": None}):
+            assert (await client.request("POST", "/mcp", message, **{**good, **wrong})).status == 400
+        other = {**message, "params": {**message["params"], "_meta": {f"{META}protocolVersion": "2099-01-01"}}}
+        assert (
+            await client.request("POST", "/mcp", other, **{**good, "mcp-protocol-version": "2099-01-01"})
+        ).status == 400
+
+    run(tmp_path, work)
+
+
+def test_health_needs_no_token_and_readiness_asks_the_store(tmp_path: Path) -> None:
+    """/healthz answers as long as the process does; /readyz fails when a project is gone. Both check the Host."""
+
+    async def work(client: Client) -> None:
+        for path in ("/healthz", "/readyz"):
+            reply = await client.request("GET", path, authorization=None)
+            assert (reply.status, reply.text) == (200, "ok\n")
+            assert (await client.request("POST", path, b"{}", authorization=None)).status == 405
+            assert (await client.request("GET", path, host="evil.example")).status == 421
+        (tmp_path / "project").rename(tmp_path / "moved")
+        client.app._health._until = 0.0
+        assert (await client.request("GET", "/readyz", authorization=None)).status == 503
+        assert (await client.request("GET", "/healthz", authorization=None)).status == 200
+
+    run(tmp_path, work)
+
+
+def test_defect_of_a_call_ends_no_other(tmp_path: Path) -> None:
+    """A call that fails unexpectedly is answered, and the next one is, too."""
+
+    class Broken(App):
+        def call(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("secret")
+
+    async def work(client: Client) -> None:
+        for id in (1, 2):
+            reply = await client.modern(modern(id, "tools/call", name="task_list", arguments={}))
+            assert reply.message["error"] == {"code": -32603, "message": "Internal server error"}
+
+    run(tmp_path, work, make_app=Broken)
