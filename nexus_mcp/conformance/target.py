@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import signal
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from nexus_mcp.conformance.failures import TargetFailure, TargetTimeout
 from nexus_mcp.conformance.processes.process import Allowance
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 _SLOW_STARTS = 2
 """Start timeouts in a row after which the target is not started again: further starts would only take as long."""
+
+PORT, PROJECTS_FILE, PROJECT = "{port}", "{projects_file}", "{project}"
+"""The words that are replaced in the command and the URL of a server that is started over HTTP."""
 
 
 class Place(NamedTuple):
@@ -104,6 +111,17 @@ def over_http(url: str, project: str, options: TargetOptions | None = None) -> T
     return _Url(url, project, options or TargetOptions())
 
 
+def started_over_http(command: Sequence[str], url: str, options: TargetOptions | None = None) -> Target:
+    """Return a command that serves HTTP as a target, which is started for each session and asked at `url`.
+
+    In both, {port} is a free port of loopback; in the command, {projects_file} is a file with the path of the project;
+    in the URL, {project} is the name of its folder.
+    """
+    import shlex
+
+    return _Started(command, url, shlex.join(command), options or TargetOptions())
+
+
 @asynccontextmanager
 async def one_session(
     command: Sequence[str], project: str, options: TargetOptions | None = None
@@ -163,6 +181,46 @@ class _Command(Target):
                 on_end=on_end,
             )
         )
+
+
+class _Started(Target):
+    is_process = True
+    kind = "a server over HTTP"
+
+    def __init__(self, command: Sequence[str], url: str, label: str, options: TargetOptions) -> None:
+        super().__init__(label, options)
+        self.command = tuple(command)
+        self._url = url
+        self._files = tempfile.TemporaryDirectory(prefix="nexus-conformance-projects-")
+        self._count = itertools.count()
+
+    def source(self, place: Place) -> Any:
+        from nexus_mcp.conformance.client.served import ServedTransport, free_port
+        from nexus_mcp.conformance.processes.process import ServerProcess
+
+        file = os.path.join(self._files.name, f"{next(self._count)}.txt")
+        with open(file, "w", encoding="utf-8") as written:
+            written.write(f"{place.project}\n")
+        values = {PORT: str(free_port()), PROJECTS_FILE: file, PROJECT: quote(os.path.basename(place.project))}
+        return ServedTransport(
+            lambda on_line, on_end: ServerProcess(
+                [_filled(word, values) for word in self.command],
+                place.project,
+                make_environment(self.options, place.project, place.mark),
+                allowance=place.allowance,
+                on_line=on_line,
+                on_end=on_end,
+                end_signal=signal.SIGTERM,
+            ),
+            _filled(self._url, values),
+            place.allowance,
+        )
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
 
 
 class _Url(Target):

@@ -55,8 +55,8 @@ ASKING = (
 )
 SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
-SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin, stdout")
-URL = Option("--url", "URL", "a server over HTTP; needs --project")
+SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin, stdout, or HTTP")
+URL = Option("--url", "URL", "where it serves HTTP; without --server, with --project")
 SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 
@@ -111,8 +111,8 @@ def print_leftovers(left: Sequence[Leftover]) -> None:
 def check(values: Values) -> None:
     """Raise UsageError for options that exclude each other."""
     if SERVER.name in values and URL.name in values:
-        raise UsageError("--server and --url both name a target. Use only one of them.")
-    if (URL.name in values) != (SERVED.name in values):
+        _check_started(values)
+    elif (URL.name in values) != (SERVED.name in values):
         raise UsageError("--url and --project belong together: --project is the empty folder that the server serves.")
     for option in (ENV, PROJECT_ENV):
         if option.name in values and SERVER.name not in values and RUN_COMMAND.name not in values:
@@ -124,8 +124,10 @@ def check(values: Values) -> None:
 def target(values: Values, options: TargetOptions) -> Target:
     """Return the target that the options name, or our own tools in memory. Raise UsageError."""
     from nexus_mcp.conformance import settings
-    from nexus_mcp.conformance.target import in_memory, over_http, stdio
+    from nexus_mcp.conformance.target import in_memory, over_http, started_over_http, stdio
 
+    if SERVER.name in values and URL.name in values:
+        return started_over_http(settings.parse_command(values[SERVER.name], SERVER.name), values[URL.name], options)
     if SERVER.name in values:
         return stdio(settings.parse_command(values[SERVER.name], SERVER.name), options)
     if URL.name in values:
@@ -143,6 +145,20 @@ def target(values: Values, options: TargetOptions) -> Target:
         return build_server(App(Workspace(root, options.harness_id), prefix))
 
     return in_memory(make, options)
+
+
+def _check_started(values: Values) -> None:
+    """Raise UsageError unless --server and --url belong together: each server of the run needs a port of its own."""
+    from nexus_mcp.conformance.target import PORT, PROJECTS_FILE
+
+    if SERVED.name in values:
+        raise UsageError("--project belongs to a server that runs already.", next_step="Leave it out, or --server.")
+    if PORT not in values[SERVER.name] or PORT not in values[URL.name]:
+        raise UsageError(
+            f"--server and --url together need {PORT} in both: the run replaces it by a free port.",
+            next_step=f"Example: --server 'nexus-mcp serve --http 127.0.0.1:{PORT} --projects {PROJECTS_FILE}' "
+            f"--url http://127.0.0.1:{PORT}/p/{{project}}/mcp",
+        )
 
 
 def _check_url(url: str, folder: str) -> None:

@@ -19,6 +19,7 @@ from mcp import Client, MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from nexus_mcp import __version__
+from nexus_mcp.conformance.client.served import ServedTransport
 from nexus_mcp.conformance.client.transport import HttpTransport, PipeTransport
 from nexus_mcp.conformance.document import count_values
 from nexus_mcp.conformance.failures import (
@@ -253,12 +254,14 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
 
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
     """Connect to the source of a target and return the session. Raise TargetFailure, with a line of stderr."""
-    transport = source if isinstance(source, PipeTransport) else None
+    transport = source if isinstance(source, (PipeTransport, ServedTransport)) else None
     remote = source if isinstance(source, HttpTransport) else None
     try:
         connection = await Connection.open(source, manner, options.start_timeout)
     except BaseException as error:
         if remote is not None and remote.fault:
+            if transport is not None:
+                transport.process.kill()
             raise TargetFailure(remote.fault) from None
         if transport is None:
             raise
@@ -277,7 +280,7 @@ class Session:
         self,
         connection: Connection,
         options: TargetOptions,
-        transport: PipeTransport | None,
+        transport: PipeTransport | ServedTransport | None,
         remote: HttpTransport | None = None,
     ) -> None:
         self.connection = connection
@@ -322,7 +325,7 @@ class Session:
     @property
     def fault(self) -> str:
         """Return the fault of its process, or of the server at its URL, so far; "" without one."""
-        if self._remote is not None:
+        if self._remote is not None and self._remote.fault:
             return self._remote.fault
         return self.process.fault if self.process else ""
 

@@ -110,11 +110,12 @@ class PipeTransport:
 
 
 class _Checked:
-    """A stream of messages that checks each one before the client gets it."""
+    """A stream of messages that checks each one before the client gets it. It ends when its sender or `ended` does."""
 
-    def __init__(self, stream: Any, check: Callable[[Any], Any]) -> None:
+    def __init__(self, stream: Any, check: Callable[[Any], Any], ended: anyio.Event) -> None:
         self._stream = stream
         self._check = check
+        self._ended = ended
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -123,7 +124,23 @@ class _Checked:
         return self
 
     async def __anext__(self) -> Any:
-        return self._check(await self._stream.__anext__())
+        found: list[Any] = []
+
+        async def take() -> None:
+            with suppress(StopAsyncIteration):
+                found.append(await self._stream.__anext__())
+            group.cancel_scope.cancel()
+
+        async def watch() -> None:
+            await self._ended.wait()
+            group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(take)
+            group.start_soon(watch)
+        if not found:
+            raise StopAsyncIteration
+        return self._check(found[0])
 
     async def __aenter__(self) -> _Checked:
         return self
@@ -133,10 +150,17 @@ class _Checked:
 
 
 class HttpTransport:
-    """A URL as a transport for `mcp.Client`. `fault` is the fault of the server, or ""."""
+    """A URL as a transport for `mcp.Client`. `fault` is the fault of the server, or "".
+
+    `headers` go with each request. Once `ended` is set, the client sees a closed connection.
+    """
 
     def __init__(self, url: str, allowance: Allowance) -> None:
         self.fault = ""
+        self.headers: dict[str, str] = {}
+        self.ended = anyio.Event()
+        self.after_send: Callable[[], None] | None = None
+        """A function to call once, when the next request is sent."""
         self._url = url
         self._allowance = allowance
         self._stack = AsyncExitStack()
@@ -144,14 +168,19 @@ class HttpTransport:
     async def __aenter__(self) -> tuple[Any, Any]:
         async with AsyncExitStack() as stack:
             # A few compressed bytes could expand to gigabytes.
-            client = create_mcp_http_client(headers={"accept-encoding": "identity"})
-            client.event_hooks = {"response": [self._bound]}
+            client = create_mcp_http_client(headers={"accept-encoding": "identity", **self.headers})
+            client.event_hooks = {"request": [self._note_request], "response": [self._bound]}
             await stack.enter_async_context(client)
             streams: tuple[Any, Any] = await stack.enter_async_context(
                 streamable_http_client(self._url, http_client=client)
             )
             self._stack = stack.pop_all()
-        return _Checked(streams[0], self._check), streams[1]
+        return _Checked(streams[0], self._check, self.ended), streams[1]
+
+    async def _note_request(self, request: Any) -> None:
+        if self.after_send is not None and request.method == "POST":
+            then, self.after_send = self.after_send, None
+            then()
 
     async def __aexit__(
         self,

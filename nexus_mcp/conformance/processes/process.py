@@ -33,8 +33,8 @@ class ServerProcess:
     """A running process.
 
     `on_line` gets each line of stdout without its end; `on_end` is called once, when no more lines will come. `fault`
-    is then the fault, "" after a requested end, and `death` describes the end. Lives in one event loop; raises OSError
-    when the command cannot be started.
+    is then the fault, "" after a requested end, and `death` describes the end. `end_signal` is sent to end a process
+    that does not end with its stdin. Lives in one event loop; raises OSError when the command cannot be started.
     """
 
     def __init__(
@@ -46,9 +46,11 @@ class ServerProcess:
         allowance: Allowance,
         on_line: Callable[[bytes], None],
         on_end: Callable[[], None],
+        end_signal: int | None = None,
     ) -> None:
         self.fault = ""
         self.ended = False
+        self._end_signal = end_signal
         self._family = killing.Family(environment[killing.MARK])
         self._allowance = allowance
         self._on_line = on_line
@@ -149,11 +151,14 @@ class ServerProcess:
                 if not self.death.is_dead:
                     return _MUTE
             self._feed.close()
+            if self._end_signal is not None and not self.death.is_dead:
+                os.kill(self.pid, self._end_signal)
             await self.death.wait(seconds)
             if self.fault:
                 return ""
             if not self.death.is_dead:
-                return f"did not end within {seconds:g} s after its stdin was closed"
+                after = "its stdin was closed" if self._end_signal is None else "a signal that ends servers"
+                return f"did not end within {seconds:g} s after {after}"
             while left := self._family.living(self.pid):
                 if self._loop.time() > deadline:
                     return f"ended, but left running what it had started: {killing.format_names(left)}"
