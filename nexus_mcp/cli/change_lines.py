@@ -71,9 +71,15 @@ def _row(
         (at(entry["at"]), blocks.DIM),
         "" if width else entry["tool"],
         (f"{what}: {title}" if title else what, blocks.DIM if is_undone else ""),
-        (entry["client"] or entry["harness_id"], blocks.DIM),
+        (_caller(entry), blocks.DIM),
         (note, blocks.DIM),
     ]
+
+
+def _caller(entry: dict[str, Any]) -> str:
+    """Return the client, after the name of its token if it came over HTTP."""
+    client: str = entry["client"] or entry["harness_id"]
+    return f"{entry['actor']}: {client}" if "actor" in entry else client
 
 
 def _file_change(file: dict[str, Any]) -> str:

@@ -112,7 +112,7 @@ def over_http(url: str, project: str, options: TargetOptions | None = None) -> T
 
 
 def started_over_http(command: Sequence[str], url: str, options: TargetOptions | None = None) -> Target:
-    """Return a command that serves HTTP as a target, which is started for each session and asked at `url`.
+    """Return a command that serves HTTP as a target, which is started for each session and serves at `url`.
 
     In both, {port} is a free port of loopback; in the command, {projects_file} is a file with the path of the project;
     in the URL, {project} is the name of its folder.

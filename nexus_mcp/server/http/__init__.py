@@ -1,1 +1,1 @@
-"""Serve MCP over HTTP: who may call, which project a path names, the limits, and the SDK's transport behind them."""
+"""Serve MCP over HTTP: tokens, projects, limits, and the SDK's transport behind them."""

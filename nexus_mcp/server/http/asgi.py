@@ -173,7 +173,7 @@ class HttpServer:
         """Keep the session that a response opens. Its next request may come before the response has ended."""
         id_ = headers.get(SESSION)
         if id_ is not None and status < HTTPStatus.BAD_REQUEST:
-            self._callers.opened(id_, admitted.token, admitted.mount)
+            self._callers.add_session(id_, admitted.token, admitted.mount)
 
     def _run(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)

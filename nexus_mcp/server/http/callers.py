@@ -1,4 +1,4 @@
-"""Who calls: the tokens that hold now, read again when their file changes, and the tokens' sessions and requests."""
+"""Keep the tokens that hold now, read again when their file changes, and their sessions and open requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Unreadable(Exception):
-    """The token file cannot be used now, so nobody is let in."""
+    """The token file cannot be used now, so every token is refused."""
 
 
 class Tokens:
@@ -97,7 +97,7 @@ class Callers:
     def session_count(self) -> int:
         return len(self._sessions)
 
-    def opened(self, id_: str, token: Token, mount: Mount) -> None:
+    def add_session(self, id_: str, token: Token, mount: Mount) -> None:
         """Keep a session that the SDK opened."""
         self._sessions[id_] = Session(id_, token, mount, self._now())
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEALTH, READY = "/healthz", "/readyz"
 _WAIT_S = 5.0
 _KEEP_S = 1.0
-"""Seconds that a result is kept: whoever may ask without a token makes no store read more often."""
+"""Seconds that a result is kept: requests without a token make no store read more often."""
 
 
 class Health:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 with deadlines: for the head of a request, for a body that nobody reads, and for a client that reads slowly.
+"""HTTP/1.1 with deadlines: for the head of a request, for a body that is not read, and for a client that reads slowly.
 
 uvicorn has a deadline for the time between two requests only.
 """

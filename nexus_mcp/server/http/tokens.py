@@ -172,7 +172,7 @@ def _parse(data: bytes, path: str) -> tuple[Token, ...]:
 
 
 def _token(row: Any) -> Token | None:
-    """Return the token of a row, None for one that is malformed: no token may get more rights than it was given."""
+    """Return the token of a row, None for one that is malformed: no token may get more rights than the file names."""
     if not isinstance(row, dict):
         return None
     name, hash_, projects, rights = (row.get(key) for key in ("name", "hash", "projects", "rights"))

@@ -76,7 +76,7 @@ class Listens:
 
 Context = ServerRequestContext[Any]
 _CALLER = "caller "
-"""Before the name of a caller, who owns its listen requests: no session has such a name."""
+"""The prefix of the owner of listen requests: no session has such a name."""
 
 
 class _Outbox:

@@ -82,7 +82,7 @@ def test_slow_body_is_refused(tmp_path: Path) -> None:
      (b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b'{"a":' * 70 + b"1" + b"}" * 71, -32600)],
 )  # fmt: skip
 @pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_what_is_no_request_is_answered_as_on_stdio(tmp_path: Path, body: bytes, code: int, era: str) -> None:
+def test_malformed_body_is_answered_as_on_stdio(tmp_path: Path, body: bytes, code: int, era: str) -> None:
     """Such bodies get status 400 and the JSON-RPC error of stdio, before the SDK reads them; no session is opened."""
 
     async def work(client: Client) -> None:

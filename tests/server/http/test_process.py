@@ -173,7 +173,7 @@ def test_token_command_makes_lists_and_revokes(tmp_path: Path) -> None:
     assert match, made.err
     found = tokens.find(tokens.load(file), match[1])
     assert found is not None
-    assert (found.name, found.projects, found.rights) == ("ci", ("shop",), {"read"})
+    assert (found.name, found.projects, found.rights) == ("ci", ("shop",), frozenset(("read",)))
     assert (tmp_path / "tokens.json").stat().st_mode & 0o777 == 0o600
     assert match[1] not in (tmp_path / "tokens.json").read_text()
     assert nexus("token", "new", "ci", "--tokens", file, cwd=tmp_path).code == 2

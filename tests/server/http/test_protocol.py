@@ -87,7 +87,7 @@ def test_answered_request_has_no_deadline_left() -> None:
     asyncio.run(run())
 
 
-def test_rest_of_a_body_that_nobody_reads_has_a_deadline() -> None:
+def test_rest_of_an_unread_body_has_a_deadline() -> None:
     """A request that was answered before its body came ends when the body does not."""
 
     async def run() -> None:

@@ -115,7 +115,7 @@ def test_end_of_the_server_answers_streams_and_calls(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
-def test_slow_reader_holds_up_nobody(tmp_path: Path) -> None:
+def test_slow_reader_holds_up_no_other_client(tmp_path: Path) -> None:
     """A stream whose client does not read costs one notification of each kind; calls and other streams go on."""
 
     async def work(client: Client) -> None:
