@@ -147,7 +147,10 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         (["conformance", "run", "-j0"], "--jobs needs a number from 1, not '0'."),
         (["conformance", "run", "-j", "10000"], "--jobs needs a number from 1 to 9999, not '10000'."),
         (["s\nv\x1b"], "There is no command 's\\nv\\x1b'. See nexus-mcp --help."),
-        (["--porject", "x"], "nexus-mcp has no option '--porject'; did you mean --project? See nexus-mcp --help."),
+        (
+            ["--porject", "x"],
+            "nexus-mcp has no option '--porject'; did you mean --project or --projects? See nexus-mcp --help.",
+        ),
         (
             ["demo", "--quick"],
             "nexus-mcp demo has no option '--quick'; there is --keep. See nexus-mcp demo --help.",

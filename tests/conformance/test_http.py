@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +16,16 @@ import uvicorn
 
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
-from nexus_mcp.conformance.target import over_http
+from nexus_mcp.conformance.target import over_http, started_over_http
 from nexus_mcp.conformance.trial.steps import Steps
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.workspace import Workspace
+from tests.cli.support import nexus
 from tests.conformance.support import made, outcome
+from tests.wire.connection import ROOT
 
 ADD = {"action": {"tool": "task_add", "params": {"title": "Do it", "context": "Because"}}}
 FIRST: dict[str, Any] = {"postcondition": {"return_value": {"$.task.id": 1}}}
@@ -132,3 +136,41 @@ def test_folder_replaced_by_a_link_ends_the_run(
     problem = f"{folder} was replaced by another folder during this run: nothing at that path was changed."
     assert caught.value.faults == [problem]
     assert {path.name: path.read_text() for path in precious.iterdir()} == {"file": "mine"}
+
+
+STARTED = f"{sys.executable} -m nexus_mcp serve --http 127.0.0.1:{{port}} --projects {{projects_file}}"
+PLACE = "http://127.0.0.1:{port}/p/{project}/mcp"
+
+
+def test_server_is_started_over_http_for_each_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a command and a URL, steps that restart and kill the server run, each fixture in a project of the run."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    kill = {"kill": {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 5, "retry": True}}
+    fixtures = [
+        made(ADD, {"restart": True}, {"action": {"tool": "task_list", "params": {}}},
+             test_id="a", postcondition={"return_value": {"$.summary.total": 1}}),
+        made(ADD, kill, {"action": {"tool": "history_search", "params": {}}},
+             test_id="b", postcondition={"return_value": {"$.total": 1}}),
+    ]  # fmt: skip
+    target = started_over_http(
+        shlex.split(STARTED), PLACE, TargetOptions(start_timeout=120, timeout=60, end_timeout=60)
+    )
+    found = run(fixtures, target, jobs=1)
+    assert [outcome(result) for result in found.results] == [("passed", []), ("passed", [])]
+    assert found.server.startswith("nexus-mcp ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--server", "x", "--url", PLACE),
+        ("--server", STARTED, "--url", "http://127.0.0.1:1/mcp"),
+        ("--server", STARTED, "--url", PLACE, "--project", "."),
+    ],
+)
+def test_server_over_http_needs_a_port_of_its_own(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Both the command and the URL need the port, and no folder of the user may be named."""
+    ran = nexus("conformance", "run", *words, cwd=tmp_path)
+    assert ran.code == 2
+    assert "{port}" in ran.err or "Leave it out" in ran.err

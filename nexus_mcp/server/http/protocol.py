@@ -40,14 +40,20 @@ class Protocol(H11Protocol):
             return
         if self._timer is None and not self._is_answering():
             self._arm(self.limits.head_s)
+        was_unread = self._has_unread_body()
         super().data_received(data)
         if self._is_answering():
             self._disarm()
+        elif was_unread and not self._has_unread_body() and not self.transport.is_closing():
+            self._disarm()
+            # uvicorn has dropped its own timer for idle connections.
+            wait = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+            self.timeout_keep_alive_task = wait
 
     def on_response_complete(self) -> None:
         """Bound the time in which the rest of an unread body arrives."""
         super().on_response_complete()
-        if not self.transport.is_closing() and repr(self.conn.their_state) == "SEND_BODY":
+        if not self.transport.is_closing() and self._has_unread_body():
             self._arm(self.limits.body_s)
 
     def timeout_keep_alive_handler(self) -> None:
@@ -78,6 +84,9 @@ class Protocol(H11Protocol):
             self.transport.close()
         else:
             self._refuse(400, "Bad Request", msg)
+
+    def _has_unread_body(self) -> bool:
+        return not self._is_answering() and repr(self.conn.their_state) == "SEND_BODY"
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete

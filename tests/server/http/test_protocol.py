@@ -100,6 +100,24 @@ def test_rest_of_an_unread_body_has_a_deadline() -> None:
     asyncio.run(run())
 
 
+def test_connection_goes_on_after_an_unread_body() -> None:
+    """When the rest of an unread body arrives in time, only the idle time of the connection counts."""
+
+    async def run() -> None:
+        made, transport = connect(ServerState(), Limits())
+        made.data_received(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        await until(lambda: b"200 OK" in transport.written)
+        assert made._timer is not None
+        made.data_received(b"123456789")
+        assert made._timer is None
+        assert made.timeout_keep_alive_task is not None
+        made.data_received(GET)
+        await until(lambda: transport.written.count(b"200 OK") == 2)
+        made.connection_lost(None)
+
+    asyncio.run(run())
+
+
 def test_client_that_does_not_read_is_cut_off() -> None:
     """A full buffer that is not read in time aborts the connection; a read in time does not."""
 
