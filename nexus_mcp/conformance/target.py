@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
@@ -191,14 +193,15 @@ class _Started(Target):
         super().__init__(label, options)
         self.command = tuple(command)
         self._url = url
-        self._files = tempfile.TemporaryDirectory(prefix="nexus-conformance-projects-")
+        self._folder = tempfile.mkdtemp(prefix="nexus-conformance-projects-")
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._count = itertools.count()
 
     def source(self, place: Place) -> Any:
         from nexus_mcp.conformance.client.served import ServedTransport, free_port
         from nexus_mcp.conformance.processes.process import ServerProcess
 
-        file = os.path.join(self._files.name, f"{next(self._count)}.txt")
+        file = os.path.join(self._folder, f"{next(self._count)}.txt")
         with open(file, "w", encoding="utf-8") as written:
             written.write(f"{place.project}\n")
         values = {PORT: str(free_port()), PROJECTS_FILE: file, PROJECT: quote(os.path.basename(place.project))}
