@@ -18,7 +18,7 @@ from tests.differential.requests import FULL, LEGACY_META, METHODS, MODERN_META,
 from tests.differential.test_handlers import TIME, messages
 from tests.differential.test_requests import CYCLE
 from tests.server.http.serving import serving
-from tests.wire.connection import LEGACY, initialize, modern, notification, request
+from tests.wire.connection import LEGACY, ROOT, initialize, modern, notification, request
 
 MODERN = "2026-07-28"
 
@@ -118,3 +118,26 @@ def test_session_id_is_new_for_each_session() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder)))
+
+
+@pytest.mark.parametrize(("era", "status", "code"), [("legacy", 400, -32700), ("modern", 200, None)])
+def test_lone_surrogate_is_the_known_difference(era: str, status: int, code: int | None) -> None:
+    """docs/wire.md names the one body that stdio accepts and the SDK's reader of the handshake era does not."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plan_status","arguments":{"x":"\\ud800"}'
+
+    async def run(folder: Path) -> None:
+        async with serving(folder) as client:
+            if era == "legacy":
+                await client.legacy(initialize())
+                reply = await client.legacy(body + b"}}")
+            else:
+                envelope = json.dumps(modern(1, "tools/call")["params"]["_meta"]).encode()
+                more = {"mcp_protocol_version": MODERN, "mcp_method": "tools/call", "mcp_name": "plan_status"}
+                reply = await client.request("POST", "/mcp", body + b',"_meta":' + envelope + b"}}", **more)
+            assert reply.status == status
+            found = reply.message
+            assert found["error"]["code"] == code if code else found["result"]["isError"] is True
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(Path(folder)))
+    assert "lone surrogate" in (ROOT / "docs" / "wire.md").read_text().split("## Over HTTP")[1]
