@@ -113,13 +113,14 @@ class HttpServer:
                 log.error(f"the files could not be read again: {type(error).__name__}: {error}")
 
     async def _answer(self, scope: Scope, receive: Receive, writer: Writer) -> None:
-        headers, body = Headers(scope=scope), Body(self._limits, self._room)
+        headers = Headers(scope=scope)
         try:
             self._guard.check_names(headers)
             if await self._health.answer(scope, receive, writer):
                 return
             await self.refresh()
             token = self._guard.check_token(headers)
+            body = Body(self._limits, self._room, token.id)
             request = Request(token, is_stream=scope["method"] == "GET")
             self._callers.requests.add(request)
             try:

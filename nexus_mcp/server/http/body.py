@@ -22,9 +22,10 @@ _CLOSE = {"connection": "close"}
 class Body:
     """The body of one request. `release` gives the room back that it took."""
 
-    def __init__(self, limits: Limits, room: Room) -> None:
+    def __init__(self, limits: Limits, room: Room, holder: str) -> None:
         self._limits = limits
         self._room = room
+        self._holder = holder
         self._taken = 0
         self.data = bytearray()
 
@@ -49,7 +50,7 @@ class Body:
             part = message.get("body", b"")
             if len(self.data) + len(part) > self._limits.body:
                 raise self._too_large()
-            if not self._room.take(len(part)):
+            if not self._room.take(self._holder, len(part)):
                 raise Refusal(
                     HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests arrive at once.", {**_CLOSE, "retry-after": "1"}
                 )
@@ -60,7 +61,7 @@ class Body:
 
     def release(self) -> None:
         """Give the room back."""
-        self._room.give_back(self._taken)
+        self._room.give_back(self._holder, self._taken)
         self._taken = 0
         self.data = bytearray()
 

@@ -119,25 +119,27 @@ class Guard:
             message = parse(body)
         except Fault as fault:
             raise of_fault(HTTPStatus.BAD_REQUEST, fault) from None
-        if message is None:
-            if not body.strip():
-                raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
-            return None
-        needed = self._rights.needed(message)
+        if message is None and not body.strip():
+            raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
+        needed = "" if message is None else self._rights.needed(message)
         if needed and needed not in admitted.token.rights:
             raise _forbidden(needed, message)
-        if admitted.is_modern or not self._has_sessions or not message.is_request:
-            return message
-        if admitted.session is None:
-            if message.method != "initialize":
-                raise _no_session()
+        if self._has_sessions and not admitted.is_modern:
+            self._check_session(admitted.session, message)
+        return message
+
+    def _check_session(self, session: Session | None, message: Message | None) -> None:
+        """Check that a POST of the handshake era is in a session or begins one, and that its id is free there."""
+        is_request = message is not None and message.is_request
+        if session is None:
+            if not (is_request and message is not None and message.method == "initialize"):
+                raise _no_session()  # the SDK would open one first
             if self._callers.is_full:
                 raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many sessions are open.", {"retry-after": "60"})
-        elif str(message.id) in (*admitted.session.pending, _STANDALONE_ID):
+        elif message is not None and is_request and str(message.id) in (*session.pending, _STANDALONE_ID):
             # The SDK would send both responses to the later request, and the earlier one would wait forever.
             text = "Invalid request: a request with this id is open; use another id"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text, message.id))
-        return message
 
 
 def _project_in(path: str) -> str | None:

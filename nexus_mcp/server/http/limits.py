@@ -62,18 +62,30 @@ class Rates:
 
 
 class Room:
-    """A number of bytes that several holders share."""
+    """A number of bytes that several holders share; none of them gets more than half."""
 
     def __init__(self, size: int) -> None:
         self._left = size
+        self._share = size // 2
+        self._held: dict[str, int] = {}
 
-    def take(self, size: int) -> bool:
-        """Take bytes; return False, and take none, if they are not free."""
-        if size > self._left:
+    @property
+    def left(self) -> int:
+        """Return the number of free bytes."""
+        return self._left
+
+    def take(self, holder: str, size: int) -> bool:
+        """Take bytes; return False, and take none, if they are not free or more than the holder's share."""
+        held = self._held.get(holder, 0) + size
+        if size > self._left or held > self._share:
             return False
         self._left -= size
+        self._held[holder] = held
         return True
 
-    def give_back(self, size: int) -> None:
-        """Free bytes."""
+    def give_back(self, holder: str, size: int) -> None:
+        """Free bytes of a holder."""
         self._left += size
+        self._held[holder] = self._held.get(holder, 0) - size
+        if self._held[holder] <= 0:
+            del self._held[holder]

@@ -14,7 +14,7 @@ from nexus_mcp.server.http.rights import right_of
 from nexus_mcp.tools import TOOLS
 from tests.server.http.serving import HOST, Client, make_token, serving
 from tests.support import Project
-from tests.wire.connection import call, initialize, modern, request
+from tests.wire.connection import call, initialize, modern, notification, request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -175,7 +175,12 @@ def test_request_without_a_session_opens_none(tmp_path: Path) -> None:
     """Before 2026-07-28 everything but initialize needs a session."""
 
     async def work(client: Client) -> None:
-        for method, body in (("POST", call(1, "task_list")), ("GET", b""), ("DELETE", b"")):
+        bodies = [
+            call(1, "task_list"),
+            notification("notifications/initialized"),
+            {"jsonrpc": "2.0", "id": 1, "result": {}},
+        ]
+        for method, body in (*(("POST", one) for one in bodies), ("GET", b""), ("DELETE", b"")):
             reply = await client.request(method, body=body)
             assert (reply.status, reply.message["error"]["message"]) == (400, "Bad Request: Missing session ID")
         assert client.service.callers.session_count == 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.server.http.limits import Limits, Rates
+from nexus_mcp.server.http.limits import Limits, Rates, Room
 from nexus_mcp.server.methods import META
 from tests.server.http.serving import Client, headers_of
 from tests.server.http.test_guard import run
@@ -35,9 +35,17 @@ def test_body_beyond_the_limit_is_refused_declared_or_not(tmp_path: Path) -> Non
         for more in ({}, {"content_length": str(most + 1)}, {"content_length": "9" * 400}, {"content_length": "x"}):
             reply = await client.request("POST", "/mcp", b" " * (most + 1), **headers_of(message), **more)
             assert reply.status == 413
-        assert client.app._room._left == client.service.limits.bodies
+        assert client.app._room.left == client.service.limits.bodies
 
     run(tmp_path, work)
+
+
+def test_no_token_gets_all_the_room_for_bodies() -> None:
+    """A token gets half of the room at most, and what is given back can be taken again."""
+    room = Room(100)
+    assert (room.take("a", 50), room.take("a", 1), room.take("b", 50), room.take("c", 1)) == (True, False, True, False)
+    room.give_back("a", 50)
+    assert (room.left, room.take("c", 50)) == (50, True)
 
 
 def test_two_kinds_of_length_are_refused(tmp_path: Path) -> None:
