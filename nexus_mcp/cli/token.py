@@ -9,11 +9,11 @@ from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command, Group, Option
 from nexus_mcp.cli.workspace_options import JSON, print_json
 from nexus_mcp.errors import UsageError
-from nexus_mcp.server.http import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.server.http.tokens import Token
 
 TOKENS = Option("--tokens", "FILE", "the token file (default: in your configuration folder)")
 PROJECTS = Option("--projects", "NAMES", "only these, as in /p/NAME/mcp (default: all)")
@@ -23,6 +23,8 @@ NAME = Argument("NAME", "the name of the token, which the log of changes shows")
 
 def new(values: Values) -> int:
     """Make a token and print it: nothing can show it again. Raise UsageError, NexusError."""
+    from nexus_mcp.server.http import tokens  # slow to import: --help does without it
+
     rights = _words(values.get(RIGHTS.name, ",".join(tokens.RIGHTS)))
     wrong = [right for right in rights if right not in tokens.RIGHTS]
     if wrong or not rights:
@@ -38,6 +40,8 @@ def new(values: Values) -> int:
 
 def show(values: Values) -> int:
     """Print the tokens of the file, without anything that would let in. Raise UsageError."""
+    from nexus_mcp.server.http import tokens
+
     found = tokens.load(_path(values))
     if JSON.name in values:
         print_json({"version": 1, "tokens": [_row(token) for token in found]})
@@ -53,12 +57,16 @@ def show(values: Values) -> int:
 
 def revoke(values: Values) -> int:
     """Remove a token. Raise UsageError, NexusError."""
+    from nexus_mcp.server.http import tokens
+
     tokens.revoke(_path(values), values[NAME.name])
     print(f"{values[NAME.name]} no longer holds. A running server ends its sessions and streams within a second.")
     return exits.OK
 
 
 def _path(values: Values) -> str:
+    from nexus_mcp.server.http import tokens
+
     return os.path.abspath(values[TOKENS.name]) if TOKENS.name in values else tokens.default_path()
 
 
@@ -66,11 +74,13 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _rights(token: tokens.Token) -> list[str]:
+def _rights(token: Token) -> list[str]:
+    from nexus_mcp.server.http import tokens
+
     return [right for right in tokens.RIGHTS if right in token.rights]
 
 
-def _row(token: tokens.Token) -> dict[str, object]:
+def _row(token: Token) -> dict[str, object]:
     return {
         "name": token.name,
         "projects": token.projects,
@@ -111,7 +121,7 @@ REVOKE = Command(
 COMMAND = Group(
     "token",
     "make, list and revoke the tokens of clients over HTTP",
-    "A client that calls nexus-mcp serve --http sends a token. Each has a name, which\n"
-    "the log of changes shows, and may be for some projects and rights only.",
+    "A client that calls nexus-mcp serve --http sends a token. Each has a name,\n"
+    "which the log of changes shows, and may be for some projects and rights only.",
     {"new": lambda: NEW, "list": lambda: LIST, "revoke": lambda: REVOKE},
 )

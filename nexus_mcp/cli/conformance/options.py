@@ -55,8 +55,8 @@ ASKING = (
 )
 SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
-SERVER = Option("--server", "CMD", "a command that speaks MCP on stdin, stdout, or HTTP")
-URL = Option("--url", "URL", "where it serves HTTP; without --server, with --project")
+SERVER = Option("--server", "CMD", "a command that speaks MCP on stdio, or HTTP")
+URL = Option("--url", "URL", "its URL over HTTP; alone it needs --project")
 SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 
