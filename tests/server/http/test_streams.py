@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from mcp.server import _streamable_http_modern
+from sse_starlette import EventSourceResponse
+
 from nexus_mcp.server.http.service import LOCAL
 from nexus_mcp.server.subscriptions.streams import MOST_STREAMS
 from tests.server.http.serving import Client, Reply, headers_of
@@ -13,6 +16,8 @@ from tests.wire.connection import call, initialize, modern, request
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 Json = Any
 TASKS = "nexus://tasks"
@@ -133,6 +138,19 @@ def test_slow_reader_holds_up_no_other_client(tmp_path: Path) -> None:
         blocked.set()
         await slow.until(lambda reply: len(updates(reply)) >= 2)
         assert len(updates(slow)) <= 3
+
+    run(tmp_path, work)
+
+
+def test_idle_streams_send_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both eras an idle stream sends comments, so that no proxy takes it for dead."""
+    monkeypatch.setattr(_streamable_http_modern, "_SSE_PING_INTERVAL", 0.01)
+    monkeypatch.setattr(EventSourceResponse, "DEFAULT_PING_INTERVAL", 0.01)
+
+    async def work(client: Client) -> None:
+        for stream in (await opened(client), listening(client, 1)):
+            await stream.until(lambda reply: reply.text.count(": ping") > 1)
+            assert stream.headers["x-accel-buffering"] == "no"
 
     run(tmp_path, work)
 
