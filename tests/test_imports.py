@@ -60,6 +60,7 @@ ROOMS = (
 )
 MCP_MODULES = {
     "server/sdk/exchange.py",
+    "server/sdk/extension.py",
     "server/sdk/handlers.py",
     "server/sdk/pump.py",
     "server/sdk/subscribing.py",

@@ -37,7 +37,7 @@ _INSTRUCTIONS = "\n".join(
 
 
 _HOOK = "hook"
-_OF_A_PROJECT = ("resources/read", "prompts/get")
+_OF_A_PROJECT = ("resources/read", "prompts/get", "skills/get")
 _NOTE_WAIT = 0.25
 """Seconds that counting a read waits for the lock: the response waits too."""
 

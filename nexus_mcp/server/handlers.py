@@ -1,11 +1,11 @@
-"""Handle requests for resources, prompts and completion. They only read, except that reading a note is counted."""
+"""Handle requests for resources, prompts, skills and completion. They only read, except that reading a note is counted."""
 
 from __future__ import annotations
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import quoted
-from nexus_mcp.server import prompts
+from nexus_mcp.server import prompts, skills
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault
 from nexus_mcp.server.resources import RESOURCES, requests
 
@@ -75,5 +75,7 @@ METHODS: dict[str, Callable[[ReadContext, Params], dict[str, Any]]] = {
     "resources/read": lambda ctx, params: requests.read(ctx, params["uri"]),
     "prompts/list": lambda ctx, params: prompts.list_prompts(ctx, params.get("cursor")),
     "prompts/get": lambda ctx, params: prompts.get(ctx, params["name"], params.get("arguments") or {}),
+    "skills/list": lambda ctx, params: skills.list_skills(ctx, params.get("cursor")),
+    "skills/get": lambda ctx, params: skills.get(ctx, params["uri"]),
     "completion/complete": lambda ctx, params: complete(ctx, params["ref"], params["argument"]),
 }

@@ -86,6 +86,8 @@ READ_METHODS = frozenset(
         "resources/list",
         "resources/read",
         "resources/templates/list",
+        "skills/get",
+        "skills/list",
     }
 )
 HANDLED = frozenset(
@@ -149,6 +151,8 @@ _PARAMS: dict[str, dict[str, Any]] = {
     "resources/templates/list": {"cursor?": "string"},
     "resources/unsubscribe": {"uri": "string"},
     "server/discover": {},
+    "skills/get": {"uri": "string"},
+    "skills/list": {"cursor?": "string"},
     "subscriptions/listen": {
         "notifications": {
             "promptsListChanged?": "boolean",
@@ -161,7 +165,9 @@ _PARAMS: dict[str, dict[str, Any]] = {
     "tools/list": {"cursor?": "string"},
 }
 _ONLY_LEGACY = frozenset({"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"})
-_ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen"})
+SKILL_METHODS = frozenset({"skills/get", "skills/list"})
+"""Those of the skills extension, which is specified for 2026-07-28."""
+_ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen", *SKILL_METHODS})
 
 
 def legacy_shape(method: str) -> dict[str, Any] | None:

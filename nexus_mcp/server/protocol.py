@@ -37,13 +37,15 @@ _CAPABILITIES: dict[str, Any] = {
 }
 # List changes go to open listen requests only, which 2026-07-28 introduced. The list of tools never changes.
 _LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
-CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING}}
+# Extensions are of 2026-07-28, too. An empty object: of the skills extension we offer the required methods only.
+_EXTENSIONS: dict[str, Any] = {"extensions": {f"{methods.META}skills": {}}}
+CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING, **_EXTENSIONS}}
 """Server capabilities, by whether the era is 2026-07-28."""
 
 # Stable results never change while a server runs, and contain no data of a user or project. Volatile results may change
 # at any time.
 _STABLE = ("server/discover", "tools/list", "resources/templates/list")
-_VOLATILE = ("prompts/list", "resources/list", "resources/read")
+_VOLATILE = ("prompts/list", "resources/list", "resources/read", *sorted(methods.SKILL_METHODS))
 CACHE: dict[str, tuple[int, Literal["public", "private"]]] = {
     **dict.fromkeys(_STABLE, (3_600_000, "public")),
     **dict.fromkeys(_VOLATILE, (0, "private")),
@@ -188,13 +190,13 @@ class Connection:
                 "capabilities": CAPABILITIES[True],
                 "instructions": self._app.instructions,
             }
-            return self._stamped({**discovery, **_cache_hints(method)})
+            return self._stamped({**discovery, **cache_hints(method)})
         if method == "tools/list":
-            return self._stamped({**self._list(message), **_cache_hints(method)})
+            return self._stamped({**self._list(message), **cache_hints(method)})
         client = (params["_meta"].get(_CLIENT_KEY) or {"name": ""})["name"]
         if method == "tools/call":
             return Call(message.id, params["name"], params.get("arguments"), client, self._stamped)
-        hints = _cache_hints(method)
+        hints = cache_hints(method)
         return _accept(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
 
     def _list(self, message: Message) -> dict[str, Any]:
@@ -224,7 +226,8 @@ def _accept(
     return ReadRequest(message, client_name, result, is_modern=is_modern)
 
 
-def _cache_hints(method: str) -> dict[str, Any]:
+def cache_hints(method: str) -> dict[str, Any]:
+    """Return the fields that say how long a client may cache a result of the method; {} for none."""
     hint = CACHE.get(method)
     return {} if hint is None else {"ttlMs": hint[0], "cacheScope": hint[1]}
 

@@ -48,6 +48,8 @@ FULL: dict[str, Json] = {
     "resources/templates/list": {"cursor": ""},
     "resources/unsubscribe": {"uri": "x:y"},
     "server/discover": {},
+    "skills/get": {"uri": "skill://nx-plan/SKILL.md"},
+    "skills/list": {"cursor": ""},
     "subscriptions/listen": {
         "notifications": {
             "promptsListChanged": True,

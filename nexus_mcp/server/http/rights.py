@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nexus_mcp.server.http.tokens import CLOSE, READ, WRITE
-from nexus_mcp.server.methods import SUBSCRIPTION_METHODS
+from nexus_mcp.server.methods import SKILL_METHODS, SUBSCRIPTION_METHODS
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import CYCLE_CLOSE
 
@@ -20,6 +20,7 @@ _READING = frozenset(
         "prompts/list",
         "resources/list",
         "resources/read",
+        *SKILL_METHODS,
         *SUBSCRIPTION_METHODS,
     )
 )

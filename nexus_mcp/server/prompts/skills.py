@@ -10,7 +10,7 @@ from nexus_mcp.quoting import quoted
 from nexus_mcp.server.prompts.actions import outcome
 from nexus_mcp.server.prompts.definition import Argument, Arguments, Prompt, own_words
 from nexus_mcp.server.prompts.templates import typed_words, without_expansions
-from nexus_mcp.server.resources.catalogued import body
+from nexus_mcp.server.resources.catalogued import body, harness_chapter
 from nexus_mcp.state import tasks as lists
 
 TYPE_CHECKING = False
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 RUN = "nx-run"
 MAX_ROWS = 50
 """Largest number of task ids in a text; task_list has all of them."""
-_UNKNOWN_HARNESS = (
-    "Nothing is known of the harness that you run in. Where the text speaks of starting or resuming an agent, use what "
-    "the harness has for it; where it has nothing, do the work yourself, and start afresh rather than resume."
-)
 _REQUEST = Argument("request", "What it is about", "What it is about, in your own words.")
 
 
@@ -76,8 +72,7 @@ def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str,
     if (hint := _hint(ctx, name)) != "":
         parts.append(hint)
     if skill["harness_notes"]:
-        notes = ctx.catalog().notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS
-        parts.append(f"## The harness\n\n{notes}")
+        parts.append(harness_chapter(ctx))
     if "mode" in arguments:
         parts.append(f"## Mode\n\n{arguments['mode']}: {modes[arguments['mode']]}")
     if "task" in arguments:

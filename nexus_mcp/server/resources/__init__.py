@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources import artifacts, catalogued, history, notes, runs, session
+from nexus_mcp.server.resources import artifacts, catalogued, history, notes, runs, session, skill_files
 
 RESOURCES = (
     session.PLAN,
@@ -19,5 +19,6 @@ RESOURCES = (
     notes.RULES,
     catalogued.AGENTS,
     catalogued.SKILLS,
+    skill_files.SKILL_FILES,
 )
 """In the order of the response to `resources/list`."""

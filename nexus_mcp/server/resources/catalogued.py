@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.resources.definition import ReadContext, Values
 
+_UNKNOWN_HARNESS = (
+    "Nothing is known of the harness that you run in. Where the text speaks of starting or resuming an agent, use what "
+    "the harness has for it; where it has nothing, do the work yourself, and start afresh rather than resume."
+)
+
 
 def body(ctx: ReadContext, kind: str, name: str) -> str:
     """Return the rendered body of one of the "agents" or "skills".
@@ -29,6 +34,11 @@ def body(ctx: ReadContext, kind: str, name: str) -> str:
 def render_text(ctx: ReadContext, text: str) -> str:
     """Return a catalog text with its placeholders resolved; harness actions become plain instructions."""
     return ctx.catalog().resolve(text, ctx.workspace.harness_id, f"{ctx.prefix}*", ctx.prefix)
+
+
+def harness_chapter(ctx: ReadContext) -> str:
+    """Return the chapter about the harness for the skills that need one."""
+    return f"## The harness\n\n{ctx.catalog().notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS}"
 
 
 def make_resource(kind: str, title: str, description: str, priority: float) -> Resource:

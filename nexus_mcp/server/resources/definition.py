@@ -1,6 +1,6 @@
 """Define what all resources share: URI template, read context, content, list entry, kind, and files below .nexus.
 
-Only the forms of RFC 6570 that our URIs use are supported: at most one variable at the end, `{name}` (one segment) or
+Only the forms of RFC 6570 that our URIs use are supported: at most one variable, `{name}` (one segment) or, at the end,
 `{+path}` (with slashes), or one list of query parameters, `{?a,b}`.
 """
 
@@ -40,14 +40,15 @@ class BadUri(Exception):
 class Template:
     """A URI template. `variable` is "" where there is none; `query` names its parameters, all optional."""
 
-    __slots__ = ("_prefix", "_with_slashes", "query", "text", "variable")
+    __slots__ = ("_prefix", "_suffix", "_with_slashes", "query", "text", "variable")
 
     def __init__(self, text: str) -> None:
         self.text = text
         path, _, query = text.partition("{?")
-        self._prefix, _, variable = path.partition("{")
+        self._prefix, _, rest = path.partition("{")
+        variable, _, self._suffix = rest.partition("}")
         self._with_slashes = variable.startswith("+")
-        self.variable = variable.removeprefix("+").removesuffix("}")
+        self.variable = variable.removeprefix("+")
         self.query = tuple(query.removesuffix("}").split(",")) if query else ()
 
     @property
@@ -57,9 +58,9 @@ class Template:
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the variables' values in a URI of this form; None for another form. Raise BadUri."""
         path, mark, query = (uri, "", "") if self._with_slashes else uri.partition("?")
-        if not path.startswith(self._prefix):
+        if not path.startswith(self._prefix) or not path.endswith(self._suffix):
             return None
-        rest = path[len(self._prefix) :]
+        rest = path[len(self._prefix) :].removesuffix(self._suffix)
         values = {}
         if self.variable:
             if not rest or ("/" in rest and not self._with_slashes):
@@ -79,7 +80,7 @@ class Template:
     def filled(self, values: Mapping[str, str]) -> str:
         """Return the URI for these values; parameters without a value are left out. Raise UnicodeEncodeError."""
         safe = "/" if self._with_slashes else ""
-        path = self._prefix + (quote(values[self.variable], safe=safe) if self.variable else "")
+        path = self._prefix + (quote(values[self.variable], safe=safe) if self.variable else "") + self._suffix
         query = "&".join(f"{name}={quote(values[name], safe='')}" for name in self.query if name in values)
         return f"{path}?{query}" if query else path
 
@@ -167,10 +168,11 @@ class Content:
 class Entry:
     """A listed resource. `key` is unique in its kind and gives the order; `size` is in bytes.
 
-    `modified` is in seconds since 1970. Unknown values are None; an empty title stands for the title of the kind.
+    `modified` is in seconds since 1970. Unknown values are None; an empty title or description stands for that of the
+    kind, an empty name for the name of the kind and the key.
     """
 
-    __slots__ = ("key", "mime_type", "modified", "size", "title", "values")
+    __slots__ = ("description", "key", "mime_type", "modified", "name", "size", "title", "values")
 
     def __init__(
         self,
@@ -181,6 +183,8 @@ class Entry:
         size: int | None = None,
         modified: float | None = None,
         mime_type: str | None = None,
+        name: str = "",
+        description: str = "",
     ) -> None:
         self.key = key
         self.values = values
@@ -188,6 +192,8 @@ class Entry:
         self.size = size
         self.modified = modified
         self.mime_type = mime_type
+        self.name = name
+        self.description = description
 
 
 class Resource:

@@ -49,12 +49,12 @@ def _entries(resource: Resource, ctx: ReadContext, after: str | None) -> Iterato
 
 
 def _shown(resource: Resource, entry: Entry) -> dict[str, Any]:
-    name = f"{resource.name}/{entry.key}" if entry.key else resource.name
+    name = entry.name or (f"{resource.name}/{entry.key}" if entry.key else resource.name)
     shown: dict[str, Any] = {
         "uri": resource.template.filled(entry.values),
         "name": inert(name),
         "title": inert(entry.title or resource.title),
-        "description": resource.description,
+        "description": inert(entry.description) or resource.description,
     }
     kind = entry.mime_type or resource.mime_type
     if kind is not None:

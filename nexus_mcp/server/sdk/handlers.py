@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import mcp_types as types
-from mcp.server.caching import CacheHint
+from mcp.server.caching import CACHEABLE_METHODS, CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -23,6 +23,7 @@ from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
 from nexus_mcp.server.sdk.exchange import names_of
+from nexus_mcp.server.sdk.extension import add_skills
 from nexus_mcp.server.sdk.subscribing import Subscribing, as_error
 
 if TYPE_CHECKING:
@@ -99,7 +100,11 @@ class NexusServer(Server[Any]):
         info = app.server_info
         self._has_sessions = has_sessions
         self.subscribing = Subscribing(app)
-        hints: dict[Any, CacheHint] = {name: CacheHint(ttl_ms=ttl, scope=scope) for name, (ttl, scope) in CACHE.items()}
+        hints: dict[Any, CacheHint] = {
+            name: CacheHint(ttl_ms=ttl, scope=scope)
+            for name, (ttl, scope) in CACHE.items()
+            if name in CACHEABLE_METHODS
+        }
         super().__init__(
             info["name"],
             version=info["version"],
@@ -134,6 +139,7 @@ def build_server(
     server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)
     for method, params in PARAMS.items():
         server.add_request_handler(method, params, readers.read)
+    add_skills(server, readers.read)
     server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribing.subscribe)
     server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, subscribing.unsubscribe)
     server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, subscribing.listen)

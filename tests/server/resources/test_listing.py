@@ -21,13 +21,13 @@ from tests.support import Project
 
 WHEN = 1_767_323_045.25
 STAMP = "2026-01-02T03:04:05.250Z"
-CATALOG = ("agents/", "skills/")
+CATALOG = ("nexus://agents/", "nexus://skills/", "skill://")
 
 
 def own(ask: Asker) -> list[str]:
     """Return the names in the list, without agents and skills."""
-    names = [entry["name"] for page in ask.pages("resources/list", "resources") for entry in page]
-    return [name for name in names if not name.startswith(CATALOG)]
+    entries = [entry for page in ask.pages("resources/list", "resources") for entry in page]
+    return [entry["name"] for entry in entries if not entry["uri"].startswith(CATALOG)]
 
 
 def test_empty_project_lists_the_readable_resources(ask: Asker) -> None:
@@ -37,7 +37,7 @@ def test_empty_project_lists_the_readable_resources(ask: Asker) -> None:
     agents = sorted(os.listdir(data_path("assets", "agents")))
     assert len(agents) == 9
     skills = ["nx-init", "nx-plan", "nx-run", "nx-sync"]
-    assert names[5:] == [*(f"agents/{name}" for name in agents), *(f"skills/{name}" for name in skills)]
+    assert names[5:] == [*(f"agents/{name}" for name in agents), *(f"skills/{name}" for name in skills), *skills]
 
 
 @pytest.mark.requirement("resources.listed")
@@ -117,7 +117,7 @@ def test_every_entry_can_be_read(ask: Asker, project: Project) -> None:
     project.put("context/c.md", "x")
     project.put("state/artifacts/a/ä?#% .md", "x")
     listed = [entry["uri"] for page in ask.pages("resources/list", "resources") for entry in page]
-    assert len(listed) == 5 + 13 + 3
+    assert len(listed) == 5 + 13 + 4 + 3
     for uri in listed:
         assert ask("resources/read", uri=uri)["contents"][0]["uri"] == uri
 
@@ -141,7 +141,7 @@ def test_long_list_has_pages_of_100(ask: Asker, project: Project, count: int) ->
         project.put(f"memory/n{number:04}.md", "x")
     pages = ask.pages("resources/list", "resources")
     assert [len(page) for page in pages[:-1]] == [SIZE] * (len(pages) - 1)
-    names = [entry["name"] for page in pages for entry in page if not entry["name"].startswith(CATALOG)]
+    names = [entry["name"] for page in pages for entry in page if not entry["uri"].startswith(CATALOG)]
     artifacts = sorted(f"artifacts/{number % 7}/{number % 3}/{number:04}" for number in range(count))
     notes = [f"memory/n{number:04}.md" for number in range(count)]
     assert names == ["plan", "tasks", "tasks/ready", "history", *artifacts, "knowledge", *notes]
@@ -225,6 +225,7 @@ def test_templates_are_on_one_page(ask: Asker) -> None:
         "nexus://rules/{name}",
         "nexus://agents/{id}",
         "nexus://skills/{id}",
+        "skill://{id}/SKILL.md",
     ]
     assert [template["uriTemplate"] for template in found if "mimeType" not in template] == [
         "nexus://artifacts/{+path}"

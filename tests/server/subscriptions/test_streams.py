@@ -52,6 +52,7 @@ CHANGES = (
     ("nexus://rules/a.md", "rules/a.md"),
     ("nexus://agents/engineer", "agents/engineer/body.md"),
     ("nexus://skills/nx-run", "skills/nx-run/meta.yml"),
+    ("skill://nx-run/SKILL.md", "skills/nx-run/body.md"),
 )
 
 

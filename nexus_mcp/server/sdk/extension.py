@@ -1,0 +1,43 @@
+"""Serve the methods of the skills extension by the SDK, which knows only the methods of the protocol itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from nexus_mcp.server.faults import invalid_params, method_not_found
+from nexus_mcp.server.methods import MODERN_VERSION, SKILL_METHODS, fits, modern_shape
+from nexus_mcp.server.protocol import cache_hints
+from nexus_mcp.server.sdk.subscribing import as_error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.lowlevel import Server
+
+    Context = ServerRequestContext[Any]
+    Read = Callable[[Context, types.RequestParams], Awaitable[dict[str, Any]]]
+
+
+def add_skills(server: Server[Any], read: Read) -> None:
+    """Let the server answer the methods of the extension by `read`, in 2026-07-28 only."""
+
+    async def handle(context: Context, params: types.RequestParams) -> dict[str, Any]:
+        return {**cache_hints(context.method), **await read(context, params)}
+
+    for method in SKILL_METHODS:
+        server.add_request_handler(method, types.RequestParams, handle)
+    server.middleware.append(_check)
+
+
+async def _check(context: Context, call_next: CallNext) -> HandlerResult:
+    """Check a request as the SDK checks those of the protocol: first the revision, then the params."""
+    if context.method in SKILL_METHODS and context.request_id is not None:
+        if context.protocol_version != MODERN_VERSION:
+            raise as_error(method_not_found(None, context.method))
+        if not fits(modern_shape(context.method), dict(context.params or {})):
+            raise as_error(invalid_params(None))
+    return await call_next(context)

@@ -1,0 +1,103 @@
+"""The names of the suite's reference server, and what our server has in their place.
+
+The suite calls tools, prompts and resources that only its own reference server has. Where ours has something of the same
+kind, a request gets the name of ours on its way; responses are not touched. All other names stay, and our server refuses
+them. `expected.json` gives the reason for each.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Json = Any
+TOOLS: dict[str, tuple[str, Json]] = {
+    "test_simple_text": ("task_list", {}),
+    "test_error_handling": ("task_update", {"id": 1, "status": "done"}),
+    "test_trigger_prompt_change": ("task_list", {}),
+}
+"""The suite's tool -> ours, and the arguments that ours gets."""
+RESOURCES = {
+    "test://static-text": "nexus://tasks",
+    "test://static-binary": "nexus://artifacts/pixel.png",
+    "test://template/123/data": "nexus://memory/123.md",
+    "test://watched-resource": "nexus://plan",
+}
+PROMPTS = {"test_simple_prompt": "sync", "test_prompt_with_arguments": "plan"}
+ARGUMENTS = {"arg1": "mode", "arg2": "request"}
+"""The arguments of test_prompt_with_arguments, and those of our `plan`."""
+_PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+_PNG = "image/png"
+
+
+def prepare(root: Path) -> None:
+    """Put the files into a project that the resources of RESOURCES need."""
+    files = {
+        "memory/123.md": b"# Note 123\n",
+        "state/artifacts/pixel.png": base64.b64decode(_PIXEL),
+    }
+    for name, data in files.items():
+        path = root / ".nexus" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def add_skill(root: Path) -> None:
+    """Add a skill to a project, so that its list of prompts changes."""
+    folder = root / ".nexus" / "skills" / "added"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "body.md").write_text("# Added\n", encoding="utf-8")
+    fields = {
+        "id": "added",
+        "name": "Added",
+        "description": "Is added while a client listens.",
+        "manual_only": True,
+        "harness_notes": [],
+        "triggers": [],
+        "hint": "",
+    }
+    (folder / "meta.yml").write_text(json.dumps(fields), encoding="utf-8")
+
+
+def renamed(body: bytes, act: dict[str, Callable[[], None]]) -> tuple[bytes, str]:
+    """Return a request with our names, and the name for its header, "" if that has not changed.
+
+    The function under the suite's name of a tool in `act` is called first.
+    """
+    try:
+        message = json.loads(body)
+    except ValueError:
+        return body, ""
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict):
+        return body, ""
+    name = _rename(message.get("method"), params, act)
+    return (json.dumps(message).encode(), name) if name is not None else (body, "")
+
+
+def _rename(method: str, params: Json, act: dict[str, Callable[[], None]]) -> str | None:
+    """Put our names into the params; return the one for the header, None if there is nothing to rename."""
+    name, uri = params.get("name"), params.get("uri")
+    if method == "tools/call" and name in TOOLS:
+        if name in act:
+            act[name]()
+        params["name"], params["arguments"] = TOOLS[name]
+        return str(params["name"])
+    if method == "prompts/get" and name in PROMPTS:
+        params["name"] = PROMPTS[name]
+        if given := params.get("arguments"):
+            params["arguments"] = {ARGUMENTS.get(key, key): value for key, value in given.items()}
+        return str(params["name"])
+    if method in ("resources/read", "resources/subscribe", "resources/unsubscribe") and uri in RESOURCES:
+        params["uri"] = RESOURCES[uri]
+        return str(params["uri"])
+    if method == "completion/complete" and (ref := params.get("ref", {})).get("name") in PROMPTS:
+        ref["name"] = PROMPTS[ref["name"]]
+        params["argument"]["name"] = ARGUMENTS[params["argument"]["name"]]
+        return ""
+    return None

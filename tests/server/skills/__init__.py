@@ -1,0 +1,1 @@
+"""The skills extension of MCP."""
