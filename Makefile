@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks everything.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
+.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture official bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -31,6 +31,7 @@ help:
 	@echo "make tokens        measure what tools and answers cost a model, beside other servers (1 minute, node)"
 	@echo "make compared      judge other servers of the field beside ours: docs/compared.md (20 minutes, node)"
 	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
+	@echo "make official      run the official conformance suite of MCP over HTTP (2 minutes, npm)"
 	@echo "make browser       test the board in Chromium, with screenshots in .cache/browser/ (5 minutes)"
 	@echo "make captures      run one cycle in each real client, and write it into its page (3 minutes, npm)"
 	@echo "make wheel         build dist/"
@@ -133,6 +134,10 @@ compared: env
 # Clients come from npm, into a cache folder of the user (NEXUS_E2E_CACHE). HARNESS=codex runs the tests of one.
 e2e: env
 	$(BIN)/python -m tests.e2e $(HARNESS)
+
+# Two of the tests of make e2e. What cannot pass is in tests/official/expected.json, each with its reason.
+official: env
+	$(BIN)/python -m tests.e2e official newest-official
 
 # Chromium comes from the system, axe-core from npm. Screenshots: .cache/browser/.
 browser: env

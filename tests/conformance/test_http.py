@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from nexus_mcp.conformance.client import served as served_module
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
 from nexus_mcp.conformance.target import over_http, started_over_http
@@ -136,6 +137,16 @@ def test_folder_replaced_by_a_link_ends_the_run(
     problem = f"{folder} was replaced by another folder during this run: nothing at that path was changed."
     assert caught.value.faults == [problem]
     assert {path.name: path.read_text() for path in precious.iterdir()} == {"file": "mine"}
+
+
+def test_port_is_one_that_no_other_program_gets_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The port of a server is free, and outside of those that systems give away; without one there it is any free one."""
+    assert served_module.free_port() in range(10_000, 32_000)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(served_module, "_PORTS", [port])
+        assert served_module.free_port() not in (0, port)
 
 
 STARTED = f"{sys.executable} -m nexus_mcp serve --http 127.0.0.1:{{port}} --projects {{projects_file}}"

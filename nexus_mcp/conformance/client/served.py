@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 import socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,14 +20,22 @@ _TOKEN = re.compile(rb"Token: (\S{1,4096})\r?")
 _POLL_S = 0.02
 _LINGER_S = 0.5
 """Seconds in which the client reads what a server wrote before it ended."""
+_PORTS = range(10_000, 32_000)
+"""Below the ports that systems give to programs that ask for any: the server binds its port seconds after the choice."""
+_TRIES = 100
 
 
 def free_port() -> int:
-    """Return a port of loopback that no program uses now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+    """Return a port of loopback that no program uses now, and that no other program gets by chance."""
+    for port in (*(secrets.choice(_PORTS) for _ in range(_TRIES)), 0):
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            found: int = one.getsockname()[1]
+            return found
+    raise OSError("no port of loopback is free")
 
 
 class ServedTransport(HttpTransport):
