@@ -77,6 +77,7 @@ IMPORTED_AS = {
     "jsonpath-rfc9535": {"jsonpath_rfc9535"},
     "markdown-it-py": {"markdown_it"},
     "mcp": {"mcp", "mcp_types"},
+    "pyjwt": {"jwt"},
     "pyyaml": {"yaml"},
     "sse-starlette": {"sse_starlette"},
 }

@@ -38,6 +38,13 @@ KEYFILE = Option("--keyfile", "FILE", "over HTTP: the key of the certificate")
 BEHIND_PROXY = Option("--behind-proxy", "", "over HTTP: a proxy of yours does TLS")
 RATE = Option("--rate", "N", "over HTTP: requests a minute of a token; 0: any number")
 CONNECTIONS = Option("--max-connections", "N", "over HTTP: open connections (default: 2000)")
+FORWARDED_FROM = Option("--forwarded-from", "ADDRESS", "behind a proxy: believe its X-Forwarded headers", many=True)
+OAUTH_ISSUER = Option("--oauth-issuer", "URL", "over HTTP: accept the access tokens of this issuer")
+OAUTH_AUDIENCE = Option("--oauth-audience", "URL", "OAuth: the URL of this server, which tokens name")
+OAUTH_JWKS = Option("--oauth-jwks", "URL", "OAuth: the keys of the issuer (default: found there)")
+OAUTH_PLAIN = Option("--oauth-plain-jwt", "", "OAuth: also accept tokens of the type JWT, or of none")
+OAUTH_ONLY = Option("--oauth-only", "", "OAuth: accept no other tokens")
+OAUTH = (OAUTH_AUDIENCE, OAUTH_JWKS, OAUTH_PLAIN, OAUTH_ONLY)
 OVER_HTTP = (
     PROJECTS,
     STATELESS,
@@ -49,6 +56,9 @@ OVER_HTTP = (
     BEHIND_PROXY,
     RATE,
     CONNECTIONS,
+    FORWARDED_FROM,
+    OAUTH_ISSUER,
+    *OAUTH,
 )
 _MOST = 1_000_000
 
@@ -87,10 +97,14 @@ def _serve_http(values: Values, prefix: str) -> int:
             raise UsageError(f"{option.name} and {HTTP.name} exclude each other.")
     if PROJECT.name in values and PROJECTS.name in values:
         raise UsageError(f"{PROJECT.name} and {PROJECTS.name} exclude each other.", next_step="Use one of them.")
+    for option in OAUTH:
+        if option.name in values and OAUTH_ISSUER.name not in values:
+            raise UsageError(f"{option.name} needs {OAUTH_ISSUER.name}.", next_step="Name the issuer of the tokens.")
     from dataclasses import replace
 
     from nexus_mcp.server.app import App
     from nexus_mcp.server.http import address
+    from nexus_mcp.server.http.oauth.settings import OAuthSettings
     from nexus_mcp.server.http.serve import serve_http
     from nexus_mcp.server.http.service import Settings
     from nexus_mcp.workspace import Workspace
@@ -112,8 +126,17 @@ def _serve_http(values: Values, prefix: str) -> int:
         certfile=values.get(CERTFILE.name, ""),
         keyfile=values.get(KEYFILE.name, ""),
         is_behind_proxy=BEHIND_PROXY.name in values,
+        forwarded_from=tuple(values.lists[FORWARDED_FROM.name]),
         rate=parse_count(values[RATE.name], RATE.name, _MOST, least=0) if RATE.name in values else None,
     )
+    if OAUTH_ISSUER.name in values:
+        oauth = OAuthSettings(
+            issuer=values[OAUTH_ISSUER.name],
+            audience=values.get(OAUTH_AUDIENCE.name, ""),
+            jwks=values.get(OAUTH_JWKS.name, ""),
+            accepts_plain=OAUTH_PLAIN.name in values,
+        )
+        settings = replace(settings, oauth=oauth, has_oauth_only=OAUTH_ONLY.name in values)
     if CONNECTIONS.name in values:
         settings = replace(settings, connections=parse_count(values[CONNECTIONS.name], CONNECTIONS.name, _MOST))
     return serve_http(settings, open_workspace, lambda workspace: App(workspace, prefix), prefix=prefix)

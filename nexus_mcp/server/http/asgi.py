@@ -15,6 +15,7 @@ from nexus_mcp.server.http.callers import Request
 from nexus_mcp.server.http.guard import SESSION, Guard
 from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
+from nexus_mcp.server.http.oauth.metadata import Metadata
 from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.writer import Writer
 from nexus_mcp.server.sdk.exchange import KEY, Exchange
@@ -50,6 +51,9 @@ class HttpServer:
         self._limits = service.limits
         self._room = Room(service.limits.bodies)
         self._health = Health(service.mounts)
+        self._oauth = service.oauth
+        self._metadata = Metadata(service.oauth.resources if service.oauth else None)
+        self._proxies = service.proxies
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,6 +88,13 @@ class HttpServer:
         for mount in left:
             self._run(self._leave(mount))
 
+    async def end_expired(self) -> None:
+        """End the streams whose tokens have expired, and the sessions without requests."""
+        if self._oauth is not None:
+            self._callers.hang_up_expired(self._oauth.now())
+        for session in self._callers.expired():
+            await self._end_session(session)
+
     async def _leave(self, mount: Mount) -> None:
         await mount.end_streams()
         await mount.wait_until_idle(_LEAVE_S)
@@ -95,6 +106,8 @@ class HttpServer:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        if self._oauth is not None:
+            self._oauth.issuer.begin()  # so that the log says early what is wrong with it
         ticking = asyncio.create_task(self._tick())
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -107,8 +120,7 @@ class HttpServer:
             await asyncio.sleep(_TICK_S)
             try:
                 await self.refresh()
-                for session in self._callers.expired():
-                    await self._end_session(session)
+                await self.end_expired()
             except Exception as error:  # noqa: BLE001 - the next tick tries again
                 log.error(f"the files could not be read again: {type(error).__name__}: {error}")
 
@@ -118,8 +130,11 @@ class HttpServer:
             self._guard.check_names(headers)
             if await self._health.answer(scope, receive, writer):
                 return
+            self._proxies.check_scheme(scope, headers)
+            if await self._metadata.answer(scope, receive, writer):
+                return
             await self.refresh()
-            token = self._guard.check_token(headers)
+            token = await self._guard.check_token(scope["path"], headers)
             body = Body(self._limits, self._room, token.id)
             request = Request(token, is_stream=scope["method"] == "GET")
             self._callers.requests.add(request)
@@ -130,6 +145,7 @@ class HttpServer:
                     if not await body.read(headers, receive):
                         return
                     message = self._guard.check_body(admitted, bytes(body.data))
+                    request.is_lasting = message is not None and message.method == "subscriptions/listen"
                 else:
                     self._guard.check_without_body(admitted, scope["method"])
                 await self._pass_on(
@@ -142,6 +158,7 @@ class HttpServer:
                 raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
             await writer.finish()
         except Refusal as refusal:
+            log.info(f"refused a request of {self._proxies.client(scope, headers)}: {refusal}")
             await refusal.response()(scope, receive, writer)
         except ClientDisconnect:
             return

@@ -70,11 +70,12 @@ class Session:
 
 
 class Request:
-    """An open HTTP request. `hang_up` ends its stream from our side."""
+    """An open HTTP request. `hang_up` ends its stream from our side. `is_lasting` if it stays open until then."""
 
     def __init__(self, token: Token, *, is_stream: bool) -> None:
         self.token = token
         self.is_stream = is_stream
+        self.is_lasting = is_stream
         self.hang_up = asyncio.Event()
 
 
@@ -136,6 +137,12 @@ class Callers:
         ids = {token.id for token in gone}
         for request in self.requests:
             if request.token.id in ids:
+                request.hang_up.set()
+
+    def hang_up_expired(self, now: float) -> None:
+        """End the streams whose tokens have expired. Calls that were admitted are answered."""
+        for request in self.requests:
+            if request.is_lasting and request.token.expires <= now:
                 request.hang_up.set()
 
     def hang_up_streams(self) -> None:

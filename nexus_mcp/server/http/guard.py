@@ -10,7 +10,9 @@ from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
 from nexus_mcp.server.http.callers import Unreadable
-from nexus_mcp.server.http.mounts import SINGLE
+from nexus_mcp.server.http.oauth.access import check_access, is_access_token
+from nexus_mcp.server.http.oauth.challenges import Challenges
+from nexus_mcp.server.http.paths import project_in
 from nexus_mcp.server.http.refusal import Refusal, of_fault
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 _BEARER = "bearer "
 _LONGEST_TOKEN = 200
-_PATH = "/mcp"
-_PREFIX = "/p/"
 SESSION = "mcp-session-id"
 _VERSION = "mcp-protocol-version"
 _STANDALONE_ID = "_GET_stream"
@@ -50,6 +50,8 @@ class Guard:
     def __init__(self, service: Service) -> None:
         self._names = service.names
         self._tokens = service.tokens
+        self._oauth = service.oauth
+        self._challenges = Challenges(service.oauth.resources if service.oauth else None)
         self._rates = service.rates
         self._mounts = service.mounts
         self._callers = service.callers
@@ -65,18 +67,18 @@ class Guard:
         if origins and (len(origins) != 1 or origins[0].lower() not in self._names.origins):
             raise Refusal(HTTPStatus.FORBIDDEN, "Pages of this Origin may not call this server.")
 
-    def check_token(self, headers: Headers) -> Token:
-        """Return the caller's token."""
-        values = headers.getlist("authorization")
+    async def check_token(self, path: str, headers: Headers) -> Token:
+        """Return the caller's token: one of the file, or an access token of the issuer."""
+        values, project = headers.getlist("authorization"), project_in(path)
         text = values[0] if len(values) == 1 else ""
-        if not text.lower().startswith(_BEARER) or len(text) > _LONGEST_TOKEN:
-            raise Refusal(HTTPStatus.UNAUTHORIZED, "Send your token: Authorization: Bearer TOKEN", _challenge())
-        try:
-            found = self._tokens.find(text[len(_BEARER) :].strip(" "))
-        except Unreadable:
-            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot read its tokens now.") from None
-        if found is None:
-            raise Refusal(HTTPStatus.UNAUTHORIZED, "This token does not hold.", _challenge("invalid_token"))
+        is_bearer, text = text.lower().startswith(_BEARER), text[len(_BEARER) :].strip(" ")
+        if is_bearer and self._oauth is not None and is_access_token(text):
+            found = await check_access(self._oauth, self._challenges, text, project)
+        elif not is_bearer or len(text) > _LONGEST_TOKEN:
+            challenge = self._challenges.unauthorized(project)
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "Send your token: Authorization: Bearer TOKEN", challenge)
+        else:
+            found = self._find(text, project)
         if wait := self._rates.wait_s(found.id):
             seconds = str(math.ceil(wait))
             raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests.", {"retry-after": seconds})
@@ -84,11 +86,21 @@ class Guard:
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests are open.", {"retry-after": "1"})
         return found
 
+    def _find(self, text: str, project: str | None) -> Token:
+        try:
+            found = self._tokens.find(text)
+        except Unreadable:
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot read its tokens now.") from None
+        if found is None:
+            challenge = self._challenges.unauthorized(project, "invalid_token")
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "This token does not hold.", challenge)
+        return found
+
     async def check_place(self, scope: Scope, headers: Headers, token: Token) -> Admitted:
         """Return the project and the session that the request is for. What is unknown and what is forbidden look
         alike.
         """
-        name = _project_in(scope["path"])
+        name = project_in(scope["path"])
         mount = await self._mounts.find(name) if name is not None and token.may_enter(name) else None
         if mount is None:
             raise Refusal(HTTPStatus.NOT_FOUND, "There is no such project here.")
@@ -111,7 +123,7 @@ class Guard:
         if admitted.session is None:
             raise _no_session()
         if method == "GET" and "read" not in admitted.token.rights:
-            raise _forbidden("read")
+            raise self._forbidden("read", admitted)
 
     def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
         """Return the message of a POST; None for one without a response that the SDK has to judge."""
@@ -123,10 +135,14 @@ class Guard:
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
         needed = "" if message is None else self._rights.needed(message)
         if needed and needed not in admitted.token.rights:
-            raise _forbidden(needed, message)
+            raise self._forbidden(needed, admitted, message)
         if self._has_sessions and not admitted.is_modern:
             self._check_session(admitted.session, message)
         return message
+
+    def _forbidden(self, right: str, admitted: Admitted, message: Message | None = None) -> Refusal:
+        fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
+        return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(admitted.mount.name, right))
 
     def _check_session(self, session: Session | None, message: Message | None) -> None:
         """Check that a POST of the handshake era is in a session or begins one, and that its id is free there."""
@@ -140,26 +156,6 @@ class Guard:
             # The SDK would send both responses to the later request, and the earlier one would wait forever.
             text = "Invalid request: a request with this id is open; use another id"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text, message.id))
-
-
-def _project_in(path: str) -> str | None:
-    """Return the name of the project in a path, SINGLE for /mcp, None for any other path."""
-    if path == _PATH:
-        return SINGLE
-    if path.startswith(_PREFIX) and path.endswith(_PATH):
-        name = path[len(_PREFIX) : -len(_PATH)]
-        return name if name and "/" not in name else None
-    return None
-
-
-def _challenge(error: str = "") -> dict[str, str]:
-    return {"www-authenticate": f'Bearer error="{error}"' if error else "Bearer"}
-
-
-def _forbidden(right: str, message: Message | None = None) -> Refusal:
-    fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
-    challenge = {"www-authenticate": f'Bearer error="insufficient_scope", scope="nexus:{right}"'}
-    return of_fault(HTTPStatus.FORBIDDEN, fault, challenge)
 
 
 def _no_session() -> Refusal:

@@ -14,6 +14,8 @@ EXPOSED_RATE = 1200
 """Requests a minute that each token has on a server for other machines, unless --rate says otherwise."""
 _LEAST_BURST = 10
 _BURST_S = 10
+_MOST_BUCKETS = 10_000
+"""Buckets above which those are dropped that are full again: an issuer of OAuth may know any number of clients."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Rates:
         if not self._per_second:
             return 0.0
         now = self._now()
+        if len(self._left) >= _MOST_BUCKETS:
+            self._left = {key: one for key, one in self._left.items() if (now - one[1]) * self._per_second < self._most}
         left, since = self._left.get(token, (self._most, now))
         left = min(self._most, left + (now - since) * self._per_second)
         if left < 1:

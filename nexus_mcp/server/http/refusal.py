@@ -20,7 +20,7 @@ class Refusal(Exception):
     """A request that is not answered by the SDK. `body` is text, or an object that is sent as JSON."""
 
     def __init__(self, status: int, body: str | dict[str, Any], headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status)
+        super().__init__(f"{int(status)} {body if isinstance(body, str) else body['error']['message']}")
         self.status = status
         self.body = body
         self.headers = dict(headers or {})

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from nexus_mcp.errors import UsageError
 from nexus_mcp.server.http import address, tokens
 from nexus_mcp.server.http.callers import Callers, Tokens
+from nexus_mcp.server.http.forwarded import Proxies
 from nexus_mcp.server.http.limits import EXPOSED_RATE, Limits, Rates
 from nexus_mcp.server.http.mounts import Mounts
+from nexus_mcp.server.http.oauth.settings import ISSUER, OAuthSettings, check_oauth
 from nexus_mcp.server.http.rights import Rights
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.app import App
     from nexus_mcp.server.http.address import Names, Place
+    from nexus_mcp.server.http.oauth.authority import Authority
     from nexus_mcp.workspace import Workspace
 
+FORWARDED_FROM = "--forwarded-from"
 LOCAL = "local"
 """The name of the token that is generated for a server on loopback."""
 
@@ -42,6 +46,9 @@ class Settings:
     is_behind_proxy: bool = False
     rate: int | None = None
     connections: int = Limits.connections
+    oauth: OAuthSettings | None = None
+    has_oauth_only: bool = False
+    forwarded_from: tuple[str, ...] = ()
 
     @property
     def is_exposed(self) -> bool:
@@ -50,8 +57,8 @@ class Settings:
 
     @property
     def file(self) -> str:
-        """Return the path of the token file."""
-        return self.token_file or tokens.default_path()
+        """Return the path of the token file, "" if no token of a file is accepted."""
+        return "" if self.has_oauth_only else self.token_file or tokens.default_path()
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,8 @@ class Service:
 
     names: Names
     tokens: Tokens
+    oauth: Authority | None
+    proxies: Proxies
     rates: Rates
     mounts: Mounts
     callers: Callers
@@ -75,6 +84,10 @@ def check(settings: Settings) -> None:
     address.check_origins(settings.origins, "--allow-origin")
     if bool(settings.certfile) != bool(settings.keyfile):
         raise UsageError("--certfile and --keyfile belong together.", next_step="Name both of them.")
+    if settings.oauth is not None:
+        check_oauth(settings.oauth, is_exposed=settings.is_exposed)
+    if settings.forwarded_from and not settings.is_behind_proxy:
+        raise UsageError(f"{FORWARDED_FROM} needs --behind-proxy.", next_step="Add it, if a proxy of yours does TLS.")
     if not settings.is_exposed:
         return
     where = "behind a proxy" if settings.is_behind_proxy else f"on {settings.place.host}"
@@ -88,8 +101,11 @@ def check(settings: Settings) -> None:
             f"A server {where} needs TLS: tokens would cross the network in clear text.",
             next_step="Add --certfile and --keyfile, or --behind-proxy if a proxy of yours does TLS.",
         )
-    if not tokens.load(settings.file):
-        raise UsageError(f"A server {where} needs tokens.", next_step="Make one: nexus-mcp token new NAME")
+    if not (settings.oauth or tokens.load(settings.file)):
+        raise UsageError(
+            f"A server {where} needs tokens.",
+            next_step=f"Make one: nexus-mcp token new NAME. Or accept those of an issuer: {ISSUER} URL",
+        )
 
 
 def make_service(
@@ -114,11 +130,14 @@ def make_service(
         file=settings.projects,
         is_stateless=settings.is_stateless,
     )
-    _check_outside(settings.file, mounts.roots)
-    generated = "" if settings.is_exposed else tokens.generate()
+    if settings.file:
+        _check_outside(settings.file, mounts.roots)
+    generated = "" if settings.is_exposed or settings.has_oauth_only else tokens.generate()
     return Service(
         names=address.names_for(place, settings.hosts, settings.origins, is_tls=bool(settings.certfile)),
         tokens=Tokens(settings.file, [_local(generated)] if generated else []),
+        oauth=_authority(settings, place),
+        proxies=Proxies(settings.forwarded_from, FORWARDED_FROM),
         rates=Rates(limits.rate),
         mounts=mounts,
         callers=Callers(limits.sessions, limits.session_idle_s),
@@ -127,6 +146,15 @@ def make_service(
         is_stateless=settings.is_stateless,
         generated=generated,
     )
+
+
+def _authority(settings: Settings, place: Place) -> Authority | None:
+    """Return what decides about access tokens, None without OAuth."""
+    if settings.oauth is None:
+        return None
+    from nexus_mcp.server.http.oauth.setup import make_authority  # its libraries are slow to import
+
+    return make_authority(settings.oauth, place, is_tls=bool(settings.certfile), has_projects=bool(settings.projects))
 
 
 def _local(text: str) -> tokens.Token:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import os
 import re
 import secrets
@@ -38,13 +39,14 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Token(NamedTuple):
-    """What the file knows of a token. `projects` is None for all projects."""
+    """What is known of a token. `projects` is None for all projects; `expires` is in seconds of the epoch."""
 
     name: str
     hash: str
     projects: tuple[str, ...] | None
     rights: frozenset[str]
     created_at: str = ""
+    expires: float = math.inf
 
     @property
     def id(self) -> str:

@@ -1,0 +1,114 @@
+"""Believe what named proxies say of their clients: the address, for the log, and the scheme.
+
+A proxy usually writes one kind of header and passes the other one on as the client sent it. So what the two kinds say
+counts only where they agree. `X-Forwarded-Host` is never used: proxies pass the Host header on.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.server.http.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.datastructures import Headers
+    from starlette.types import Scope
+
+    Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+    Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_LONGEST = 4096
+_MOST = 50
+"""Proxies in a row, at most."""
+_PAIR = re.compile(r"\s*([A-Za-z]+)\s*=\s*(?:\"([^\"\\]*)\"|([^\s;,\"]*))\s*")
+_PORT = re.compile(r":[0-9]{1,5}$")
+
+
+class Proxies:
+    """The named proxies: addresses and networks. Raise UsageError for a text that is none."""
+
+    def __init__(self, names: Sequence[str], option: str) -> None:
+        self._networks: list[Network] = []
+        for name in names:
+            try:
+                self._networks.append(ipaddress.ip_network(name))
+            except ValueError:
+                raise UsageError(
+                    f"{option}: {name!r} is no address and no network.",
+                    next_step=f"Examples: {option} 10.0.0.5, or {option} 10.0.0.0/24",
+                ) from None
+
+    def client(self, scope: Scope, headers: Headers) -> str:
+        """Return the address of the client, "" if it is unknown: what a proxy says, else the peer of the connection."""
+        peer = _address((scope.get("client") or ("",))[0])
+        if not self._is_named(peer):
+            return str(peer or "")
+        rows = [_plain(headers), _standard(headers, "for")]
+        found = [self._first_foreign(row, peer) for row in rows if row]
+        return str(found[0] if found and all(one == found[0] for one in found) else peer)
+
+    def check_scheme(self, scope: Scope, headers: Headers) -> None:
+        """Raise Refusal for a request that reached a named proxy in clear text, with its token."""
+        if not self._is_named(_address((scope.get("client") or ("",))[0])):
+            return
+        said = [one.strip() for value in headers.getlist("x-forwarded-proto") for one in value.split(",")]
+        if any(one.lower() != "https" for one in (*said, *_standard(headers, "proto"))):
+            text = "Call this server by https: tokens may not cross the network in clear text."
+            raise Refusal(HTTPStatus.FORBIDDEN, text)
+
+    def _first_foreign(self, row: list[str], peer: Any) -> Any:
+        """Return the last address of the row that is no proxy of ours: what precedes it is what strangers wrote."""
+        last = peer
+        for text in reversed(row[-_MOST:]):
+            address = _address(text)
+            if address is None:
+                return last
+            last = address
+            if not self._is_named(address):
+                return last
+        return last
+
+    def _is_named(self, address: Address | None) -> bool:
+        return address is not None and any(address in network for network in self._networks)
+
+
+def _plain(headers: Headers) -> list[str]:
+    """Return the values of X-Forwarded-For, the nearest last."""
+    text = ",".join(headers.getlist("x-forwarded-for"))
+    return [one.strip() for one in text[-_LONGEST:].split(",")] if text else []
+
+
+def _standard(headers: Headers, name: str) -> list[str]:
+    """Return the values of a parameter of Forwarded (RFC 7239), the nearest last; "" for one that cannot be read."""
+    text = ",".join(headers.getlist("forwarded"))
+    found = []
+    for element in text[-_LONGEST:].split(",") if text else []:
+        for part in element.split(";"):
+            match = _PAIR.fullmatch(part)
+            if match is None and name == "for":
+                found.append("")  # what precedes it is not believed
+            elif match is None:
+                continue
+            elif match[1].lower() == name:
+                found.append(match[2] if match[2] is not None else match[3])
+    return found
+
+
+def _address(text: str) -> Address | None:
+    """Return the address in `ADDRESS`, `ADDRESS:PORT`, `[IPV6]` or `[IPV6]:PORT`, None for anything else."""
+    if text.startswith("["):
+        text = _PORT.sub("", text)
+        text = text[1:-1] if text.endswith("]") else ""
+    elif text.count(":") == 1:
+        text = _PORT.sub("", text)
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,41 @@
+"""Check an access token for the guard, and refuse it with its challenge. Nothing here imports a library for tokens."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from nexus_mcp.server.http.oauth.denied import Denied, Unavailable
+from nexus_mcp.server.http.refusal import Refusal
+
+if TYPE_CHECKING:
+    from nexus_mcp.server.http.oauth.authority import Authority
+    from nexus_mcp.server.http.oauth.challenges import Challenges
+    from nexus_mcp.server.http.tokens import Token
+
+LONGEST = 16 * 1024
+"""Characters of an access token, at most."""
+_SHAPE = re.compile(r"[A-Za-z0-9_=-]+\.[A-Za-z0-9_=.-]+")
+
+
+def is_access_token(text: str) -> bool:
+    """Return whether a text looks like a JWT. The tokens of the token file have no dot."""
+    return len(text) <= LONGEST and _SHAPE.fullmatch(text) is not None
+
+
+async def check_access(authority: Authority, challenges: Challenges, text: str, project: str | None) -> Token:
+    """Return the caller whose access token this is. Raise Refusal: 401, 403 or 503."""
+    try:
+        return await authority.find(text, project)
+    except Unavailable:
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot get the keys of the issuer now.", {"retry-after": "10"}
+        ) from None
+    except Denied as denied:
+        if denied.kind == "scope":
+            raise Refusal(
+                HTTPStatus.FORBIDDEN, f"This token does not suffice. {denied.text}", challenges.forbidden(project)
+            ) from None
+        challenge = challenges.unauthorized(project, "invalid_token", denied.text)
+        raise Refusal(HTTPStatus.UNAUTHORIZED, f"This token does not hold. {denied.text}", challenge) from None

@@ -1,0 +1,115 @@
+"""Find the caller of a request in its access token: a JWT that the issuer has signed for this server."""
+
+from __future__ import annotations
+
+import re
+import time
+from base64 import urlsafe_b64decode
+from typing import TYPE_CHECKING, Any
+
+from jwt import PyJWS
+from jwt.exceptions import PyJWTError
+
+from nexus_mcp import log
+from nexus_mcp.errors import NexusError
+from nexus_mcp.server.http.oauth import claims as claims_of
+from nexus_mcp.server.http.oauth.claims import Expected
+from nexus_mcp.server.http.oauth.denied import Denied
+from nexus_mcp.server.http.oauth.keys import ALGORITHMS, choose
+from nexus_mcp.server.http.oauth.throttle import Throttle
+from nexus_mcp.store.codec import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.server.http.oauth.issuer import Issuer
+    from nexus_mcp.server.http.oauth.keys import Key
+    from nexus_mcp.server.http.oauth.resources import Resources
+    from nexus_mcp.server.http.tokens import Token
+
+_SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_TYPE = "at+jwt"
+_PLAIN_TYPES = ("", "jwt")
+_DEPTH = 16
+
+
+class Authority:
+    """Decides which access tokens hold. `has_projects` if the server has several projects; `now` is the time that those
+    of tokens are compared with.
+    """
+
+    def __init__(self, issuer: Issuer, resources: Resources, *, has_projects: bool, accepts_plain: bool) -> None:
+        self.issuer = issuer
+        self.resources = resources
+        self._has_projects = has_projects
+        self._accepts_plain = accepts_plain
+        self._verifier = PyJWS(algorithms=sorted(ALGORITHMS))
+        self._lines = Throttle()
+        self.now: Callable[[], float] = time.time
+
+    async def find(self, text: str, project: str | None) -> Token:
+        """Return the caller for a request to a project. Raise Denied, Unavailable."""
+        if not _SHAPE.fullmatch(text):
+            raise Denied("", "It is no signed JWT.")
+        key_id, algorithm = self._header(text)
+        claims = await self._verified(text, key_id, algorithm)
+        expected = Expected(self.issuer.url, self.resources, project, self._has_projects, self.now())
+        try:
+            return claims_of.caller(claims, expected)
+        except Denied as denied:
+            self._note(denied, claims)
+            raise
+
+    def _header(self, text: str) -> tuple[str, str]:
+        """Return the key id, "" for none, and the algorithm in the header of a token. Raise Denied.
+
+        Nothing else in it is used: a token must not bring its own key (jwk, x5c), nor say where one is (jku, x5u).
+        """
+        header = _object(text.partition(".")[0])
+        type_, algorithm, key_id = header.get("typ", ""), header.get("alg"), header.get("kid", "")
+        if not isinstance(type_, str) or not isinstance(key_id, str) or "crit" in header or "b64" in header:
+            raise Denied("", "Its header is malformed.")
+        plain = type_.lower().removeprefix("application/")
+        if plain != _TYPE and not (self._accepts_plain and plain in _PLAIN_TYPES):
+            raise Denied("", "It is no access token (at+jwt).")
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+            raise Denied("", "Its algorithm is not accepted.")
+        return key_id, algorithm
+
+    async def _verified(self, text: str, key_id: str, algorithm: str) -> dict[str, Any]:
+        """Return the claims, once the signature is right. Raise Denied, Unavailable."""
+        keys = await self.issuer.keys()
+        key = choose(keys, key_id, algorithm)
+        if key is None or (not key_id and not self._is_signed(text, key, algorithm)):
+            # A token without a key id may be signed with a key that is newer than ours.
+            key = choose(await self.issuer.newer_keys(), key_id, algorithm)
+        if key is None or not self._is_signed(text, key, algorithm):
+            raise Denied("", "Its signature is not right.")
+        return _object(text.split(".")[1])
+
+    def _is_signed(self, text: str, key: Key, algorithm: str) -> bool:
+        try:
+            self._verifier.decode_complete(text, key.public, [algorithm])
+        except (PyJWTError, ValueError, TypeError):
+            return False
+        return True
+
+    def _note(self, denied: Denied, claims: dict[str, Any]) -> None:
+        """Log why a token of the issuer was refused: often a setting or a clock is wrong, which only the log tells."""
+        text = f"a token of {self.issuer.url} was refused. {denied.text}"
+        if denied.kind == "audience":
+            text += f" Audience: {claims_of.shown_audience(claims)}, not {self.resources.base}"
+        if denied.kind == "clock":
+            text += f" This machine's clock says {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(self.now()))}"
+        self._lines.log(log.warning, denied.kind, text)
+
+
+def _object(part: str) -> dict[str, Any]:
+    """Return the JSON object in a part of a token. Raise Denied."""
+    try:
+        value = decode(urlsafe_b64decode(part + "=" * (-len(part) % 4)), "token", _DEPTH)
+    except (NexusError, ValueError):
+        value = None
+    if not isinstance(value, dict):
+        raise Denied("", "It is malformed.")
+    return value

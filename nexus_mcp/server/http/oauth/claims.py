@@ -1,0 +1,140 @@
+"""Check the claims of a token whose signature is right (RFC 9068), and name the caller.
+
+Claims are stored text of the issuer: names and projects in them are escaped and bounded before anything shows them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from nexus_mcp.quoting import quoted
+from nexus_mcp.server.http.oauth.denied import Denied
+from nexus_mcp.server.http.oauth.resources import SCOPE
+from nexus_mcp.server.http.tokens import RIGHTS, Token
+
+if TYPE_CHECKING:
+    from nexus_mcp.server.http.oauth.resources import Resources
+
+LEEWAY_S = 60
+"""Seconds by which the clocks of the issuer and of this machine may differ."""
+PROJECTS = "nexus_projects"
+"""The claim with the names of projects."""
+ALL = "*"
+"""What the claim has for all projects."""
+PREFIX = "oauth:"
+"""How the names of callers begin: no token of the token file can have such a name."""
+_LONGEST_CLAIM = 1000
+_LONGEST_PART = 64
+_HASH_CHARACTERS = 16
+_LAST_SECOND = 1e12
+
+
+class Expected(NamedTuple):
+    """What the claims are compared with: `project` is that of the request, `has_projects` if the server has several."""
+
+    issuer: str
+    resources: Resources
+    project: str | None
+    has_projects: bool
+    now: float
+
+
+def caller(claims: dict[str, Any], expected: Expected) -> Token:
+    """Return the token with the name, projects and rights that the claims give it. Raise Denied."""
+    if claims.get("iss") != expected.issuer:
+        raise Denied("issuer", "It is of another issuer.")
+    expires = _check_times(claims, expected.now)
+    projects = _projects(claims, expected)
+    name, id_ = _identity(claims, expected.issuer)
+    rights = _rights(claims)
+    if not rights:
+        raise Denied("scope", "It has none of the scopes of this server.")
+    return Token(name, id_, projects, rights, expires=expires)
+
+
+def _check_times(claims: dict[str, Any], now: float) -> float:
+    """Return the second from which on the token is refused. Raise Denied."""
+    ends = _time(claims, "exp") + LEEWAY_S
+    if now >= ends:
+        raise Denied("clock", "It has expired.")
+    for name in ("nbf", "iat"):
+        if name in claims and _time(claims, name) > now + LEEWAY_S:
+            raise Denied("clock", "It is not valid yet.")
+    return ends
+
+
+def _time(claims: dict[str, Any], name: str) -> float:
+    """Return a time in seconds of the epoch. Raise Denied."""
+    value = claims.get(name)
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LAST_SECOND:
+        raise Denied("claims", f"It has no time {name}.")
+    return float(value)
+
+
+def _projects(claims: dict[str, Any], expected: Expected) -> tuple[str, ...] | None:
+    """Return the projects that the token is for, None for all. Raise Denied for a token that is not for this server.
+
+    The audience names one project, or the server. A token for a server with several projects has to name them.
+    """
+    audiences = _texts(claims, "aud")
+    project, named = expected.project, _named_projects(claims)
+    if project is not None and expected.resources.url_of(project) in audiences:
+        return (project,) if named is None or ALL in named or project in named else ()
+    if not any(name in audiences for name in expected.resources.names):
+        raise Denied("audience", "It is for another audience.")
+    if named is None and expected.has_projects:
+        raise Denied("projects", f"It names no project: neither its audience nor the claim {PROJECTS} does.")
+    return None if named is None or ALL in named else named
+
+
+def _named_projects(claims: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the projects in the claim, None without it. Raise Denied."""
+    if PROJECTS not in claims:
+        return None
+    return tuple(_texts(claims, PROJECTS))
+
+
+def _rights(claims: dict[str, Any]) -> frozenset[str]:
+    """Return the rights of the scopes. Some issuers write them into `scp`, also as a list. Raise Denied."""
+    name = next((name for name in ("scope", "scp") if name in claims), "")
+    scopes = " ".join(_texts(claims, name)).split(" ") if name else ()
+    return frozenset(right for right in RIGHTS if SCOPE + right in scopes)
+
+
+def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
+    """Return the name and the id of the caller, a subject and the client that it uses. Raise Denied."""
+    subject = claims.get("sub")
+    client = claims.get("client_id", claims.get("azp", ""))
+    if not isinstance(subject, str) or not isinstance(client, str) or not subject:
+        raise Denied("claims", "It names no subject and client.")
+    if max(len(subject), len(client)) > _LONGEST_CLAIM:
+        raise Denied("claims", "Its subject or client is too long.")
+    digest = hashlib.sha256(json.dumps([issuer, subject, client]).encode()).hexdigest()
+    name = PREFIX + _plain(subject) + (f"/{_plain(client)}" if client else "")
+    return name, PREFIX + digest
+
+
+def _plain(text: str) -> str:
+    """Return the text without anything but letters, digits and `_.-~@%`; if too long, its beginning and a hash."""
+    plain = quote(text, safe="@", errors="surrogatepass")
+    if len(plain) <= _LONGEST_PART:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{plain[: _LONGEST_PART - _HASH_CHARACTERS - 1]}*{digest[:_HASH_CHARACTERS]}"
+
+
+def _texts(claims: dict[str, Any], name: str) -> list[str]:
+    """Return a claim that is a text or a list of texts. Raise Denied."""
+    value = claims.get(name)
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+        raise Denied("claims", f"Its claim {name} is no list of texts.")
+    return texts
+
+
+def shown_audience(claims: dict[str, Any]) -> str:
+    """Return the audience of a token for a log line."""
+    return quoted(json.dumps(claims.get("aud")), 200)

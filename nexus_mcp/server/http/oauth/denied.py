@@ -1,0 +1,18 @@
+"""Why an access token is not accepted."""
+
+from __future__ import annotations
+
+
+class Denied(Exception):
+    """A token that is refused. `text` says why; `kind` is "scope" for a token without any of our scopes, "clock" if a
+    wrong clock can be the reason, "" for what anybody can send.
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+
+
+class Unavailable(Exception):
+    """The keys of the issuer cannot be had now, so no token of it is accepted."""

@@ -1,0 +1,99 @@
+"""Fetch a JSON document of the issuer, bounded in size and time, without following redirects."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import httpx2
+
+from nexus_mcp.errors import NexusError
+from nexus_mcp.server.http.oauth.settings import is_local, is_safe
+from nexus_mcp.store.codec import decode
+
+LARGEST = 256 * 1024
+WAIT_S = 5.0
+_HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "nexus-mcp"}
+
+
+class FetchError(Exception):
+    """The document cannot be fetched; the message says why. `is_absent` if the issuer has none there."""
+
+    def __init__(self, why: str, *, is_absent: bool = False) -> None:
+        super().__init__(why)
+        self.is_absent = is_absent
+
+
+class Fetched(NamedTuple):
+    """A document, and how many seconds the issuer's clock is ahead of ours."""
+
+    document: dict[str, Any]
+    ahead_s: float
+
+
+class Fetcher:
+    """Fetches documents. The trusted certificates are those of the system, or of SSL_CERT_FILE."""
+
+    def __init__(self) -> None:
+        self._trust = httpx2.create_ssl_context()
+
+    async def get(self, url: str) -> Fetched:
+        """Return the JSON object at `url`. Raise FetchError."""
+        if not is_safe(url):
+            raise FetchError(f"{url!r} is not a URL of https")
+        try:
+            async with asyncio.timeout(WAIT_S):
+                return await self._get(url)
+        except TimeoutError:
+            raise FetchError(f"{url} did not answer within {WAIT_S:.0f} s") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise FetchError(_why(url, error)) from error
+
+    async def _get(self, url: str) -> Fetched:
+        # Proxies of the environment are for other machines.
+        client = httpx2.AsyncClient(
+            verify=self._trust, trust_env=not is_local(url), follow_redirects=False, headers=_HEADERS
+        )
+        async with client, client.stream("GET", url) as response:
+            if response.is_redirect:
+                raise FetchError(f"{url} redirects to another place, which is not followed", is_absent=True)
+            if response.status_code != httpx2.codes.OK:
+                is_absent = response.is_client_error
+                raise FetchError(f"{url} answers with {response.status_code}", is_absent=is_absent)
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise FetchError(f"{url} answers with a compressed document")
+            data = bytearray()
+            async for part in response.aiter_raw():
+                data += part
+                if len(data) > LARGEST:
+                    raise FetchError(f"{url} answers with more than {LARGEST // 1024} KiB")
+            ahead_s = _ahead_s(response.headers)
+        try:
+            document = decode(bytes(data), url)
+        except NexusError as error:
+            raise FetchError(f"{url} answers with no JSON: {error.fault}") from error
+        if not isinstance(document, dict):
+            raise FetchError(f"{url} answers with no JSON object")
+        return Fetched(document, ahead_s)
+
+
+def _why(url: str, error: Exception) -> str:
+    """Return the reason of a connection that failed. An untrusted certificate is the one that users have to mend."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the certificate of {url} is not trusted: {cause.verify_message}"
+        cause = cause.__cause__ or cause.__context__
+    return f"{url} cannot be reached: {error or type(error).__name__}"
+
+
+def _ahead_s(headers: httpx2.Headers) -> float:
+    """Return how far the sender's clock is ahead of ours, 0.0 if the response does not tell."""
+    try:
+        sent = parsedate_to_datetime(headers["date"]).timestamp()
+        return sent + int(headers.get("age", "0")) - time.time()
+    except (KeyError, ValueError):
+        return 0.0

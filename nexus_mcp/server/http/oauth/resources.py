@@ -1,0 +1,60 @@
+"""The URLs of this server as OAuth knows them: what tokens are for (RFC 8707), and where that is described (RFC 9728).
+
+Each project is a resource with a URL of its own. The URL of the server stands for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from nexus_mcp.server.http.paths import path_of, project_in
+from nexus_mcp.server.http.tokens import RIGHTS
+
+SCOPE = "nexus:"
+"""What precedes a right in a scope."""
+SCOPES = tuple(SCOPE + right for right in RIGHTS)
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+
+class Resources:
+    """The resources of the server that clients call at `base`, and the issuer of the tokens for them."""
+
+    def __init__(self, base: str, issuer: str) -> None:
+        self.base = base.rstrip("/")
+        self._issuer = issuer
+        parts = urlsplit(self.base)
+        self._origin, self._path = f"{parts.scheme}://{parts.netloc}", parts.path
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the audiences that stand for the whole server. Libraries write a URL without a path with a slash."""
+        return (self.base, f"{self.base}/")
+
+    def url_of(self, project: str | None) -> str:
+        """Return the resource URL of a project, that of the server for None."""
+        return self.base if project is None else self.base + path_of(project)
+
+    def metadata_url(self, project: str | None) -> str:
+        """Return the URL of the description of a project."""
+        return self._origin + WELL_KNOWN + self._path + ("" if project is None else path_of(project))
+
+    def metadata(self, path: str) -> dict[str, Any] | None:
+        """Return the description at a path; None if the path is none of descriptions.
+
+        Names of projects that do not exist have one, too: without a token nobody learns which projects there are.
+        """
+        start = WELL_KNOWN + self._path
+        if not path.startswith(start):
+            return None
+        rest = path[len(start) :]
+        project = project_in(rest)
+        if project is None and rest not in ("", "/"):
+            return None
+        return {
+            "resource": self.url_of(project),
+            "authorization_servers": [self._issuer],
+            "scopes_supported": list(SCOPES),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "nexus-mcp",
+        }

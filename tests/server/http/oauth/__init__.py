@@ -1,0 +1,1 @@
+"""OAuth over HTTP: a real authorization server on loopback, its tokens, and wrong ones."""
