@@ -1,7 +1,7 @@
 """Write log lines to stderr, without the logging package, whose import takes longer than a response.
 
 Nothing here may raise or wait: a line that cannot be written at once is dropped. Clients that never read stderr are
-common, and a full pipe must not stop the server.
+common, and a full pipe must not stop the server. Lines are text, or one JSON object each; only JSON has the fields.
 """
 
 from __future__ import annotations
@@ -9,9 +9,17 @@ from __future__ import annotations
 import os
 import select
 import sys
+import time
 from _thread import allocate_lock
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Fields = dict[str, str | int | float]
+
 LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("text", "json")
 _DEFAULT = "warning"
 _threshold = LEVELS.index(_DEFAULT)
 # A descriptor that polls as writable accepts this much at once, in one piece that no other writer can split.
@@ -33,6 +41,9 @@ _lock = allocate_lock()
 _fd = 2
 _lost = 0
 _torn = False  # the terminal accepted only the beginning of the last line
+_dumps: Callable[[object], str] | None = None  # json.dumps, where lines are JSON
+_LONGEST_FIELD = 200
+"""Characters of a field: the message needs the room more."""
 
 
 def set_level(name: str) -> None:
@@ -43,6 +54,23 @@ def set_level(name: str) -> None:
     _threshold = LEVELS.index(name)
 
 
+def set_format(name: str) -> None:
+    """Write lines of this format. Raise ValueError, listing the formats, for any other name."""
+    global _dumps  # noqa: PLW0603
+    if name not in FORMATS:
+        raise ValueError(f"unknown log format; use one of {', '.join(FORMATS)}")
+    _dumps = None
+    if name == "json":
+        import json  # lines of text need none of it
+
+        _dumps = json.dumps
+
+
+def is_json() -> bool:
+    """Return whether each line is a JSON object."""
+    return _dumps is not None
+
+
 def divert(fd: int) -> int:
     """Write to `fd`, a duplicate of stderr's descriptor, from now on. Return the previous descriptor."""
     global _fd
@@ -51,20 +79,20 @@ def divert(fd: int) -> int:
     return before
 
 
-def debug(message: str) -> None:
-    _write(0, message)
+def debug(message: str, **fields: str | int | float) -> None:
+    _write(0, message, fields)
 
 
-def info(message: str) -> None:
-    _write(1, message)
+def info(message: str, **fields: str | int | float) -> None:
+    _write(1, message, fields)
 
 
-def warning(message: str) -> None:
-    _write(2, message)
+def warning(message: str, **fields: str | int | float) -> None:
+    _write(2, message, fields)
 
 
-def error(message: str) -> None:
-    _write(3, message)
+def error(message: str, **fields: str | int | float) -> None:
+    _write(3, message, fields)
 
 
 def printable(text: str) -> str:
@@ -84,16 +112,16 @@ def _escaped(char: str) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def _write(level: int, message: str) -> None:
+def _write(level: int, message: str, fields: Fields) -> None:
     global _lost, _torn  # noqa: PLW0603
     if level < _threshold or sys.stderr is None:  # without stderr, descriptor 2 may be any file
         return
     with _lock:
         try:
-            prefix = f"nexus-mcp: warning: {_lost} log lines were lost: stderr was full\n".encode() if _lost else b""
-            prefix = b"\n" + prefix if _torn else prefix
-            line = f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n".encode()
-            data = prefix + _shorten(line, _LONGEST - len(prefix))
+            prefix = b"\n" if _torn else b""
+            if _lost:
+                prefix += _line(2, f"{_lost} log lines were lost: stderr was full", {}, _LONGEST)
+            data = prefix + _line(level, message, fields, _LONGEST - len(prefix))
             if _has_room():
                 _torn = os.write(_fd, data) < len(data)
                 _lost = 0 if not _torn else _lost + 1
@@ -101,6 +129,43 @@ def _write(level: int, message: str) -> None:
         except Exception:  # noqa: BLE001, S110 - there is no place left to report it
             pass
         _lost += 1
+
+
+def _line(level: int, message: str, fields: Fields, most: int) -> bytes:
+    """Return the line of a message, of at most `most` bytes."""
+    if _dumps is None:
+        return _shorten(f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n".encode(), most)
+    now = time.time()
+    at = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z"
+    begin: Fields = {"time": at, "level": LEVELS[level]}
+    end: Fields = {"pid": os.getpid(), **{name: _field(value) for name, value in fields.items()}}
+    length = len(message)
+    while len(line := _json({**begin, "message": _without_middle(message, length), **end})) > most:
+        if not length:
+            return line  # not atomic beside other writers, but whole
+        length = min(length - 1, length * most // (len(line) + most))
+    return line
+
+
+def _json(fields: Fields) -> bytes:
+    """Return the object on one line of ASCII, so that nothing in it is a line end, a control or bidirectional."""
+    assert _dumps is not None
+    return _dumps(fields).replace("\x7f", "\\u007f").encode("ascii") + b"\n"
+
+
+def _field(value: str | int | float) -> str | int | float:
+    return _without_middle(value, _LONGEST_FIELD) if isinstance(value, str) else value
+
+
+def _without_middle(text: str, most: int) -> str:
+    """Return the text, without its middle if it is too long, and with surrogates escaped: strict parsers refuse them.
+
+    The text cannot be cut after it was encoded: the cut could be in an escape.
+    """
+    if len(text) > most:
+        first = most // 3
+        text = f"{text[:first]}{_CUT.decode()}{text[len(text) - (most - first) :]}"
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _has_room() -> bool:

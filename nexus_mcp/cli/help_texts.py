@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from nexus_mcp import __version__
 from nexus_mcp.cli.options import Group
-from nexus_mcp.cli.serve import LOG_LEVEL
+from nexus_mcp.cli.serve import LOG_FORMAT, LOG_LEVEL
 from nexus_mcp.cli.workspace_options import PROJECT
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ ENVIRONMENT = (
     ("NEXUS_PROJECT_ROOT", PROJECT, "the project, without --project"),
     ("CLAUDE_PROJECT_DIR", PROJECT, "the same, for a start in a folder of plugins"),
     ("NEXUS_LOG", LOG_LEVEL, "the log level, without --log-level"),
+    ("NEXUS_LOG_FORMAT", LOG_FORMAT, "the log format, without --log-format"),
 )
 GLOBAL_OPTIONS = (("--help", "show this text, or the help of a command"), ("--version", "show the version"))
 

@@ -16,7 +16,7 @@ from nexus_mcp.cli.workspace_options import (
     workspace_from,
 )
 from nexus_mcp.errors import UsageError
-from nexus_mcp.log import LEVELS, info, set_level
+from nexus_mcp.log import FORMATS, LEVELS, info, is_json, set_format, set_level
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id, find_root, misplaced_in
 
 TYPE_CHECKING = False
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 LOG_VARIABLE = "NEXUS_LOG"
+FORMAT_VARIABLE = "NEXUS_LOG_FORMAT"
 LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (default: warning)", LEVELS)
+LOG_FORMAT = Option("--log-format", "FORMAT", "text or json: one object a line (default: text)", FORMATS)
 SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
 HOOK_TOOL = Option("--hook-tool", "", "offer a tool that hooks of the harness call")
 HTTP = Option("--http", "HOST:PORT", "serve over HTTP on this address (docs/http.md)")
@@ -67,7 +69,8 @@ WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it
 
 def run(values: Values) -> int:
     """Serve until stdin ends. Raise UsageError for a wrong option or variable."""
-    set_level(_level(values))
+    set_format(_choice(values, LOG_FORMAT, FORMAT_VARIABLE, "text"))
+    set_level(_choice(values, LOG_LEVEL, LOG_VARIABLE, "warning"))
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))
     if HTTP.name in values:
         return _serve_http(values, prefix)
@@ -80,7 +83,7 @@ def run(values: Values) -> int:
 
     app = App(workspace, prefix, outside=outside, has_hook_tool=HOOK_TOOL.name in values)
     info(f"serving {workspace.root} as {workspace.harness_id}{', outside of a project' if outside else ''}")
-    if os.isatty(0):
+    if os.isatty(0) and not is_json():
         print(WAITING, file=sys.stderr)
     if SDK.name in values:
         from nexus_mcp.server.sdk import serve_sdk
@@ -142,11 +145,11 @@ def _serve_http(values: Values, prefix: str) -> int:
     return serve_http(settings, open_workspace, lambda workspace: App(workspace, prefix), prefix=prefix)
 
 
-def _level(values: Values) -> str:
-    """Return the option, else the environment variable (empty counts as unset), else the level `warning`."""
-    if LOG_LEVEL.name in values:
-        return values[LOG_LEVEL.name]
-    return LOG_LEVEL.check(os.environ.get(LOG_VARIABLE) or "warning", LOG_VARIABLE)
+def _choice(values: Values, option: Option, variable: str, default: str) -> str:
+    """Return the option, else the environment variable (empty counts as unset), else the default. Raise UsageError."""
+    if option.name in values:
+        return values[option.name]
+    return option.check(os.environ.get(variable) or default, variable)
 
 
 COMMAND = Command(
@@ -155,7 +158,7 @@ COMMAND = Command(
     "Serves the tools over stdin and stdout until stdin ends: a client starts it.\n"
     "With --http it serves several clients until Ctrl-C, at /mcp, or with --projects\n"
     "at /p/NAME/mcp, and prints a token for them. Logs go to stderr.",
-    (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, SDK, HOOK_TOOL, HTTP, *OVER_HTTP),
+    (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, LOG_FORMAT, SDK, HOOK_TOOL, HTTP, *OVER_HTTP),
     run,
     examples=(
         ("nexus-mcp serve --harness-id claude-code", "serve the repository around you to Claude Code"),

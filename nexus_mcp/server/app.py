@@ -193,7 +193,10 @@ class App:
         tool = self._table.get(name)
         if tool is None:
             raise UnknownTool(name)
-        log.debug(f"{name} called by {client_name or 'a client without a name'}")
+        caller: dict[str, Any] = {"tool": tool.name, "client": client_name, "project": self.workspace.root}
+        if actor:
+            caller["token_name"] = actor
+        log.debug(f"{name} called by {client_name or 'a client without a name'}", **caller)
         by = By(tool.name, self.workspace.harness_id, client_name, actor)
         context = ToolContext(self.workspace, self._store, by)
         ran = False
@@ -206,10 +209,10 @@ class App:
             ran = not tool.read_only
             return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
         except NexusError as error:
-            log.info(f"{name}: {error}")
+            log.info(f"{name}: {error}", **caller)
             return Answer({"error": inert(str(error))}, is_error=True, afterwards=self._store.tidy)
         except Exception as error:  # noqa: BLE001 - a defect must not leave a request without a response
-            log.error(f"{name} failed: {_trace(error)}")
+            log.error(f"{name} failed: {_trace(error)}", **caller)
             reason = isinstance(error, OSError) and error.strerror
             message = f"Internal error in {name} ({type(error).__name__}{f': {reason}' if reason else ''}); "
             is_open = ran or BEGUN in getattr(error, "__notes__", ())

@@ -46,13 +46,15 @@ class _Handler(logging.Handler):
 
 @contextmanager
 def logging_to_our_log() -> Iterator[None]:
-    """Send records of the root logger to our log (one line each, never blocking) within the block."""
+    """Send records of the root logger, and warnings, to our log (one line each, never blocking) within the block."""
     root = logging.getLogger()
     before = root.handlers[:]
     root.handlers[:] = [_Handler()]
+    logging.captureWarnings(True)
     try:
         yield
     finally:
+        logging.captureWarnings(False)
         root.handlers[:] = before
 
 
