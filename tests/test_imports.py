@@ -16,7 +16,7 @@ PACKAGE = ROOT / "nexus_mcp"
 MAX_LINES = 450
 
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
-BASE = ("errors", "log", "packaged", "program", "quoting", "schemas", "wording", "workspace", "worktree")
+BASE = ("errors", "log", "packaged", "program", "progress", "quoting", "schemas", "wording", "workspace", "worktree")
 RULES = (*BASE, "state", "store")
 TABLES = (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "lifecycle", "harness")
 PARTS = {
@@ -24,6 +24,7 @@ PARTS = {
     "log": (),
     "packaged": (),
     "program": ("quoting",),
+    "progress": (),
     "quoting": ("log",),
     "schemas": ("packaged",),
     "wording": (),
@@ -62,6 +63,7 @@ MCP_MODULES = {
     "server/sdk/exchange.py",
     "server/sdk/extension.py",
     "server/sdk/handlers.py",
+    "server/sdk/measuring.py",
     "server/sdk/pump.py",
     "server/sdk/subscribing.py",
     "server/http/mounts.py",
@@ -70,6 +72,8 @@ MCP_MODULES = {
 }
 # Of the extra `graph`: imported when a picture is drawn, not before.
 GRAPHVIZ_MODULES = {"rendering/layout.py"}
+# Of the extra `otel`: imported when a variable asks for it.
+OTEL_MODULES = {"server/otel/exporting.py", "server/otel/observer.py"}
 # pytest is there when it loads these; nothing else of the package imports them.
 PYTEST_MODULES = {f"conformance/pytest_plugin/{name}.py" for name in ("__init__", "items", "options")}
 # What a distribution is called when that is not the name it is imported by.
@@ -78,6 +82,7 @@ IMPORTED_AS = {
     "markdown-it-py": {"markdown_it"},
     "mcp": {"mcp", "mcp_types"},
     "pyjwt": {"jwt"},
+    "prometheus-client": {"prometheus_client"},
     "pyyaml": {"yaml"},
     "sse-starlette": {"sse_starlette"},
 }
@@ -203,8 +208,9 @@ def test_declared_dependencies_are_the_imported_ones() -> None:
     users = {path.relative_to(PACKAGE).as_posix(): foreign(path.read_text(encoding="utf-8")) for path in modules()}
     assert {name for name, found in users.items() if "pytest" in found} == PYTEST_MODULES
     assert {name for name, found in users.items() if "pygraphviz" in found} == GRAPHVIZ_MODULES
-    assert project["optional-dependencies"].keys() == {"pytest", "graph"}
-    used = set().union(*users.values()) - {"pytest", "pygraphviz"}
+    assert {name for name, found in users.items() if "opentelemetry" in found} == OTEL_MODULES
+    assert project["optional-dependencies"].keys() == {"pytest", "graph", "otel"}
+    used = set().union(*users.values()) - {"pytest", "pygraphviz", "opentelemetry"}
     named = {name: next((dist for dist, as_ in IMPORTED_AS.items() if name in as_), name) for name in used}
     assert set(named.values()) == declared
 

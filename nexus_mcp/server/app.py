@@ -151,6 +151,16 @@ class App:
 
         return hook_tool.too_large(self.hook_name, head)
 
+    @property
+    def prefix(self) -> str:
+        """Return what goes before each tool name."""
+        return self._prefix
+
+    def observe_waits(self, waited: Callable[[float, bool], object]) -> None:
+        """Call `waited` after each wait for the lock, with its seconds and whether the lock was taken."""
+        self._store.observe_waits(waited)
+        self._noting.observe_waits(waited)
+
     def stop(self) -> None:
         """Make calls that wait for the lock give up without writing. Callable from any thread."""
         self._store.stop()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack, contextmanager, suppress
 
+from nexus_mcp import progress
 from nexus_mcp.errors import BEGUN, FolderGone, JournalError, NexusError, NotAppliedYet, NotConfirmed, StorageError
 from nexus_mcp.store import atomic, conflicts, journal, lock
 from nexus_mcp.store.folder import Folder, close_all, open_folders, reason
@@ -36,9 +37,10 @@ class Access:
 
     If another process holds the lock, `meanwhile` is called once with `.nexus/state` before the wait. `swept` is true
     if this process has deleted the leftovers of dead processes and none of its own changes has failed since.
+    `on_wait` is called after each wait for the lock, with its seconds and whether the lock was taken.
     """
 
-    __slots__ = ("_meanwhile", "deadline", "root", "stopping", "swept")
+    __slots__ = ("_meanwhile", "deadline", "on_wait", "root", "stopping", "swept")
 
     def __init__(
         self, root: str, wait: float, meanwhile: Callable[[Folder], object] = bool, *, in_all: bool = False
@@ -46,6 +48,7 @@ class Access:
         self.root = root
         self._meanwhile = meanwhile
         self.deadline = Deadline(wait, in_all=in_all)
+        self.on_wait: Callable[[float, bool], object] | None = None
         self.stopping = False
         self.swept = False
 
@@ -129,7 +132,26 @@ class Access:
 
     def lock(self, state: Folder) -> lock.HeldLock:
         """Take the lock and return it. Raise the errors of `lock.acquire`."""
-        return lock.acquire(state, self.deadline.at(state), lambda: self.stopping, lambda: self._meanwhile(state))
+        began = 0.0
+
+        def begin() -> None:
+            nonlocal began
+            began = time.monotonic()
+            self._meanwhile(state)
+
+        is_taken = False
+        try:
+            held = lock.acquire(state, self.deadline.at(state), self._is_stopping, begin)
+            is_taken = True
+        finally:
+            if began and self.on_wait is not None:
+                self.on_wait(time.monotonic() - began, is_taken)
+        return held
+
+    def _is_stopping(self) -> bool:
+        """Return whether to give up the wait for the lock; called again and again while it lasts."""
+        progress.note(progress.WAITING_FOR_LOCK)
+        return self.stopping
 
 
 class Folders:

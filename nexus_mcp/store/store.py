@@ -152,6 +152,10 @@ class Store:
             yield
             schema.prepare()
 
+    def observe_waits(self, waited: Callable[[float, bool], object]) -> None:
+        """Call `waited` after each wait for the lock, with its seconds and whether the lock was taken."""
+        self._access.on_wait = self._notes.on_wait = waited
+
     def stop(self) -> None:
         """End all waits for the lock: the server stops. May be called from any thread."""
         self._access.stopping = self._notes.stopping = True

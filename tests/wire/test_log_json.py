@@ -72,7 +72,9 @@ def test_surrogates_are_escaped(capfd: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capfd.readouterr().err)["message"] == "a\\ud800"
 
 
-def test_lost_lines_are_counted_in_an_object(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_lines_are_counted_in_an_object(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The count of lost lines is an object of its own."""
     monkeypatch.setattr(log, "_lost", 2)
     log.error("next")

@@ -15,6 +15,7 @@ from nexus_mcp.server.http.callers import Request
 from nexus_mcp.server.http.guard import SESSION, Guard
 from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
+from nexus_mcp.server.http.metrics import page
 from nexus_mcp.server.http.oauth.metadata import Metadata
 from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.writer import Writer
@@ -54,13 +55,20 @@ class HttpServer:
         self._oauth = service.oauth
         self._metadata = Metadata(service.oauth.resources if service.oauth else None)
         self._proxies = service.proxies
+        self._metrics = service.metrics
+        self._metrics_page = page.MetricsPage(service.metrics, service.callers)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, Writer(send))
+            writer = Writer(send)
+            try:
+                await self._answer(scope, receive, writer)
+            finally:
+                if writer.status:  # 0: the client went away before the response
+                    self._metrics.responded(writer.status)
 
     def begin_end(self) -> None:
         """Answer what was read, and end the streams: the server accepts no more connections."""
@@ -86,6 +94,7 @@ class HttpServer:
         for session in self._callers.of(gone, left) if gone or left else ():
             await self._end_session(session)
         for mount in left:
+            self._metrics.forget(mount.name)
             self._run(self._leave(mount))
 
     async def end_expired(self) -> None:
@@ -135,11 +144,16 @@ class HttpServer:
                 return
             await self.refresh()
             token = await self._guard.check_token(scope["path"], headers)
+            if scope["path"] == page.PATH:
+                self._guard.check_right(token, page.RIGHT)
+                await self._metrics_page.answer(scope, token, receive, writer)
+                return
             body = Body(self._limits, self._room, token.id)
             request = Request(token, is_stream=scope["method"] == "GET")
             self._callers.requests.add(request)
             try:
                 admitted = await self._guard.check_place(scope, headers, token)
+                request.mount, request.writer = admitted.mount, writer
                 message: Message | None = None
                 if scope["method"] == "POST":
                     if not await body.read(headers, receive):
@@ -159,6 +173,7 @@ class HttpServer:
             await writer.finish()
         except Refusal as refusal:
             log.info(f"refused a request of {self._proxies.client(scope, headers)}: {refusal}")
+            self._metrics.refused(refusal)
             await refusal.response()(scope, receive, writer)
         except ClientDisconnect:
             return

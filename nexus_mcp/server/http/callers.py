@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.http.mounts import Mount
     from nexus_mcp.server.http.tokens import Token
+    from nexus_mcp.server.http.writer import Writer
 
 
 class Unreadable(Exception):
@@ -66,17 +67,22 @@ class Session:
         self.mount = mount
         self.pending: set[str] = set()
         self.requests = 0
-        self.used = now
+        self.began = self.used = now
 
 
 class Request:
-    """An open HTTP request. `hang_up` ends its stream from our side. `is_lasting` if it stays open until then."""
+    """An open HTTP request. `hang_up` ends its stream from our side, and `is_lasting` if it stays open until then.
+
+    `mount` is its project, once it was let in, and `writer` then writes its response.
+    """
 
     def __init__(self, token: Token, *, is_stream: bool) -> None:
         self.token = token
         self.is_stream = is_stream
         self.is_lasting = is_stream
         self.hang_up = asyncio.Event()
+        self.mount: Mount | None = None
+        self.writer: Writer | None = None
 
 
 class Callers:
@@ -93,6 +99,11 @@ class Callers:
     def is_full(self) -> bool:
         """Return whether no further session may be opened."""
         return len(self._sessions) >= self._most_sessions
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Return the open sessions."""
+        return list(self._sessions.values())
 
     @property
     def session_count(self) -> int:
@@ -120,7 +131,10 @@ class Callers:
 
     def take(self, session: Session) -> bool:
         """Forget a session; return False if it was forgotten already."""
-        return self._sessions.pop(session.id, None) is not None
+        if self._sessions.pop(session.id, None) is None:
+            return False
+        session.mount.note_session(self._now() - session.began)
+        return True
 
     def expired(self) -> list[Session]:
         """Return the sessions without a request for the idle time."""

@@ -114,6 +114,11 @@ class Guard:
             raise of_fault(HTTPStatus.NOT_FOUND, Fault(INVALID_REQUEST, "Session not found"))
         return Admitted(token, mount, session, headers, is_modern)
 
+    def check_right(self, token: Token, right: str) -> None:
+        """Check that the token has a right."""
+        if right not in token.rights:
+            raise self._forbidden(right, None)
+
     def check_without_body(self, admitted: Admitted, method: str) -> None:
         """Check a request that is no POST: a stream, the end of a session, or a wrong method."""
         if admitted.is_modern:
@@ -123,7 +128,7 @@ class Guard:
         if admitted.session is None:
             raise _no_session()
         if method == "GET" and "read" not in admitted.token.rights:
-            raise self._forbidden("read", admitted)
+            raise self._forbidden("read", admitted.mount.name)
 
     def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
         """Return the message of a POST; None for one without a response that the SDK has to judge."""
@@ -135,14 +140,14 @@ class Guard:
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
         needed = "" if message is None else self._rights.needed(message)
         if needed and needed not in admitted.token.rights:
-            raise self._forbidden(needed, admitted, message)
+            raise self._forbidden(needed, admitted.mount.name, message)
         if self._has_sessions and not admitted.is_modern:
             self._check_session(admitted.session, message)
         return message
 
-    def _forbidden(self, right: str, admitted: Admitted, message: Message | None = None) -> Refusal:
+    def _forbidden(self, right: str, project: str | None, message: Message | None = None) -> Refusal:
         fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
-        return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(admitted.mount.name, right))
+        return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(project, right))
 
     def _check_session(self, session: Session | None, message: Message | None) -> None:
         """Check that a POST of the handshake era is in a session or begins one, and that its id is free there."""

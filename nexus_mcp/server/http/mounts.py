@@ -20,13 +20,14 @@ from nexus_mcp.server.sdk.handlers import Turns, build_server
 from nexus_mcp.web import projects_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from starlette.types import Receive, Scope, Send
 
     from nexus_mcp.server.app import Answer, App
     from nexus_mcp.server.http.limits import Limits
     from nexus_mcp.server.http.tokens import Token
+    from nexus_mcp.server.observing import Observer
     from nexus_mcp.server.sdk.exchange import Exchange
     from nexus_mcp.server.sdk.handlers import Context
     from nexus_mcp.workspace import Workspace
@@ -68,12 +69,22 @@ class RequestTurns(Turns):
 class Mount:
     """A project that is served: `name` in addresses, `path` in the projects file."""
 
-    def __init__(self, name: str, path: str, app: App, limits: Limits, *, is_stateless: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        app: App,
+        limits: Limits,
+        *,
+        is_stateless: bool,
+        observers: Collection[Observer] = (),
+    ) -> None:
         self.name = name
         self.path = path
         self.app = app
         self.turns = RequestTurns()
-        self._server = build_server(app, self.turns, has_sessions=not is_stateless)
+        self._observers = observers
+        self._server = build_server(app, self.turns, has_sessions=not is_stateless, observers=observers)
         self._manager = StreamableHTTPSessionManager(
             self._server,
             stateless=is_stateless,
@@ -141,6 +152,11 @@ class Mount:
         """End the subscriptions of a session that the SDK has ended."""
         self._server.subscribing.end_session(session)
 
+    def note_session(self, seconds: float) -> None:
+        """Tell the observers of a session that ended."""
+        for observer in self._observers:
+            observer.session_ended(seconds)
+
     async def answers(self) -> bool:
         """Return whether the store answers a read."""
         await self.turns.begin()
@@ -175,7 +191,8 @@ class Mount:
 
 
 class Mounts:
-    """The projects by name. `open_workspace` makes the workspace of a path; it raises NexusError.
+    """The projects by name. `open_workspace` makes the workspace of a path; it raises NexusError. `observers_of`
+    returns the observers of the project with a name and a label.
 
     With a `file`, the file is read again when it changes. A file that cannot be used then changes nothing.
     """
@@ -189,7 +206,9 @@ class Mounts:
         single: str = "",
         file: str = "",
         is_stateless: bool = False,
+        observers_of: Callable[[str, str], Collection[Observer]] = lambda _name, _label: (),
     ) -> None:
+        self._observers_of = observers_of
         self._open_workspace = open_workspace
         self._make_app = make_app
         self._limits = limits
@@ -234,7 +253,14 @@ class Mounts:
             except NexusError as error:
                 log.warning(f"a project cannot be served: {error}")
                 return None
-            mount = self._mounts[name] = Mount(name, path, app, self._limits, is_stateless=self._is_stateless)
+            mount = self._mounts[name] = Mount(
+                name,
+                path,
+                app,
+                self._limits,
+                is_stateless=self._is_stateless,
+                observers=self._observers_of(name, name or projects_file.plain_name(app.workspace.root)),
+            )
         if not mount.is_there():
             log.warning(f"the folder of a project is gone: {path}")
             return None

@@ -15,20 +15,25 @@ from nexus_mcp.server.http.refusal import HEADERS
 if TYPE_CHECKING:
     import asyncio
 
+    from nexus_mcp.server.http.metrics.counters import ServerMetrics
+
 _ABORT_S = 5.0
 """Seconds that a client has to read the refusal of its connection."""
 
 
 class Protocol(H11Protocol):
-    """One connection. `limits` is set on a subclass, because uvicorn makes the instances."""
+    """One connection. `limits` and `metrics` are set on a subclass, because uvicorn makes the instances."""
 
     limits = Limits()
+    metrics: ServerMetrics | None = None
     _timer: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin with the deadline for the first head; refuse a connection beyond the limit."""
         super().connection_made(transport)
+        if self.metrics is not None:
+            self.metrics.connections = self.connections  # the set that uvicorn keeps
         if len(self.connections) > self.limits.connections:
             self._refuse(503, "Service Unavailable", "Too many connections are open.")
             return
@@ -112,6 +117,8 @@ class Protocol(H11Protocol):
 
     def _refuse(self, status: int, reason: str, text: str) -> None:
         self._disarm()
+        if self.metrics is not None:
+            self.metrics.refused_connection(status)
         headers = {
             **HEADERS,
             "content-type": "text/plain; charset=utf-8",
@@ -124,6 +131,6 @@ class Protocol(H11Protocol):
         self.loop.call_later(_ABORT_S, self.transport.abort)
 
 
-def protocol_with(limits: Limits) -> type[Protocol]:
-    """Return the class of connections with these limits."""
-    return type("LimitedProtocol", (Protocol,), {"limits": limits})
+def protocol_with(limits: Limits, metrics: ServerMetrics | None = None) -> type[Protocol]:
+    """Return the class of connections with these limits, which are counted in `metrics`."""
+    return type("LimitedProtocol", (Protocol,), {"limits": limits, "metrics": metrics})

@@ -14,6 +14,7 @@ from nexus_mcp.server.http.asgi import HttpServer
 from nexus_mcp.server.http.protocol import protocol_with
 from nexus_mcp.server.http.service import check, make_service
 from nexus_mcp.server.sdk.pump import logging_to_our_log
+from nexus_mcp.server.telemetry import closing_telemetry, start
 from nexus_mcp.web.listening import bind
 from nexus_mcp.web.running import EndingServer
 
@@ -43,8 +44,9 @@ def serve_http(
     host, port = settings.place
     hint = "Use another port; 0 takes any free one."
     with bind(host, port, holder="another server", next_step=hint, listens=False) as listener:
-        service = make_service(settings, listener, open_workspace, make_app, prefix=prefix)
-        with logging_to_our_log():
+        telemetry = start(is_http=True)
+        service = make_service(settings, listener, open_workspace, make_app, prefix=prefix, telemetry=telemetry)
+        with logging_to_our_log(), closing_telemetry(telemetry):
             if service.generated:  # on stdout alone: logs go to stderr, and must never have it
                 print(f"Token: {service.generated}", flush=True)
             asyncio.run(_serve(service, settings, listener))
@@ -57,7 +59,7 @@ async def _serve(service: Service, settings: Settings, listener: socket.socket) 
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
-        http=protocol_with(service.limits),
+        http=protocol_with(service.limits, service.metrics),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -13,6 +13,7 @@ from nexus_mcp.server.http import address, tokens
 from nexus_mcp.server.http.callers import Callers, Tokens
 from nexus_mcp.server.http.forwarded import Proxies
 from nexus_mcp.server.http.limits import EXPOSED_RATE, Limits, Rates
+from nexus_mcp.server.http.metrics.counters import ServerMetrics
 from nexus_mcp.server.http.mounts import Mounts
 from nexus_mcp.server.http.oauth.settings import ISSUER, OAuthSettings, check_oauth
 from nexus_mcp.server.http.rights import Rights
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from nexus_mcp.server.app import App
     from nexus_mcp.server.http.address import Names, Place
     from nexus_mcp.server.http.oauth.authority import Authority
+    from nexus_mcp.server.observing import Observer
+    from nexus_mcp.server.telemetry import Telemetry
     from nexus_mcp.workspace import Workspace
 
 FORWARDED_FROM = "--forwarded-from"
@@ -76,6 +79,7 @@ class Service:
     limits: Limits
     is_stateless: bool
     generated: str
+    metrics: ServerMetrics
 
 
 def check(settings: Settings) -> None:
@@ -116,12 +120,18 @@ def make_service(
     *,
     prefix: str = "",
     limits: Limits | None = None,
+    telemetry: Telemetry | None = None,
 ) -> Service:
     """Return the parts of the server. Raise UsageError. `listener` is bound to the real port."""
     check(settings)
     place = settings.place if listener is None else settings.place._replace(port=listener.getsockname()[1])
     rate = (EXPOSED_RATE if settings.is_exposed else 0) if settings.rate is None else settings.rate
     limits = limits or replace(Limits(), rate=rate, connections=settings.connections)
+    metrics = ServerMetrics()
+
+    def observers_of(name: str, label: str) -> list[Observer]:
+        return [metrics.of_project(name, label), *([telemetry.of_project(label)] if telemetry else [])]
+
     mounts = Mounts(
         open_workspace,
         make_app,
@@ -129,6 +139,7 @@ def make_service(
         single=settings.project,
         file=settings.projects,
         is_stateless=settings.is_stateless,
+        observers_of=observers_of,
     )
     if settings.file:
         _check_outside(settings.file, mounts.roots)
@@ -145,6 +156,7 @@ def make_service(
         limits=limits,
         is_stateless=settings.is_stateless,
         generated=generated,
+        metrics=metrics,
     )
 
 

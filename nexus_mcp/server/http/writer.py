@@ -21,6 +21,7 @@ class Writer:
         self._send = send
         self.status = 0
         self.is_complete = False
+        self.is_stream = False
         self.on_start: Callable[[int, MutableHeaders], None] | None = None
 
     async def __call__(self, message: Any) -> None:
@@ -31,6 +32,7 @@ class Writer:
                 headers.setdefault(name, value)
             if headers.get("content-type", "").startswith("text/event-stream"):
                 headers["x-accel-buffering"] = "no"
+                self.is_stream = True
             if self.on_start is not None:
                 self.on_start(self.status, headers)
         await self._send(message)

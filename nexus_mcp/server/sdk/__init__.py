@@ -13,6 +13,8 @@ from nexus_mcp.server.sdk.handlers import build_server
 from nexus_mcp.server.sdk.pump import Pump, logging_to_our_log
 from nexus_mcp.server.stdio_fds import serve_between
 from nexus_mcp.server.stopping import Watch
+from nexus_mcp.server.telemetry import closing_telemetry, start
+from nexus_mcp.web.projects_file import plain_name
 
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App
@@ -28,8 +30,10 @@ def serve_sdk(app: App, stdin_fd: int = 0, stdout_fd: int = 1) -> int:
     def run(source: Source, sink: Sink, stop: Stop) -> None:
         watch = Watch(stop, app.stop)
         try:
-            with logging_to_our_log():
-                anyio.run(Pump(app, source, sink, stop).run)
+            telemetry = start(is_http=False)
+            observers = [telemetry.of_project(plain_name(app.workspace.root))] if telemetry else []
+            with logging_to_our_log(), closing_telemetry(telemetry):
+                anyio.run(Pump(app, source, sink, stop, observers).run)
         finally:
             watch.end()
 

@@ -5,6 +5,7 @@ A turn ends when its response was written or dropped.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,14 @@ from nexus_mcp.server.methods import MODERN_VERSION
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
 from nexus_mcp.server.sdk.exchange import names_of
 from nexus_mcp.server.sdk.extension import add_skills
+from nexus_mcp.server.sdk.measuring import observe
 from nexus_mcp.server.sdk.subscribing import Subscribing, as_error
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from nexus_mcp.server.app import Answer, App
+    from nexus_mcp.server.observing import Observer
     from nexus_mcp.server.stopping import Stop
 
 Id = str | int
@@ -50,12 +55,19 @@ class Turns:
 
     def __init__(self, *, at_once: bool = False) -> None:
         self._at_once = at_once
+        self.observers: tuple[Observer, ...] = ()
         self._turn = anyio.Semaphore(1)
         self._unwritten: dict[Id, list[Answer]] = defaultdict(list)
 
     async def begin(self) -> None:
         """Wait for a turn; it ends with `give_up`, or with `answer` and `settle`."""
+        if self._turn.value or not self.observers:
+            await self._turn.acquire()
+            return
+        began = time.perf_counter()
         await self._turn.acquire()
+        for observer in self.observers:
+            observer.turn_waited(time.perf_counter() - began)
 
     def give_up(self) -> None:
         """End a turn without a response."""
@@ -124,16 +136,22 @@ class NexusServer(Server[Any]):
 
 
 def build_server(
-    app: App, turns: Turns | None = None, stop: Stop | None = None, *, has_sessions: bool = True
+    app: App,
+    turns: Turns | None = None,
+    stop: Stop | None = None,
+    *,
+    has_sessions: bool = True,
+    observers: Collection[Observer] = (),
 ) -> NexusServer:
     """Return the SDK's server for the app.
 
     The transport calls `turns.settle` for each answer, and the next call waits for that. Without `turns` every answer
     counts as written. No call begins once `stop` is due. The transport calls `subscribing.end` before it closes the
-    SDK's input, to answer the open requests.
+    SDK's input, to answer the open requests. Every request is told to the `observers`.
     """
     server = NexusServer(app, has_sessions=has_sessions)
     turns = turns or Turns(at_once=True)
+    observe(server, app, turns, tuple(observers))
     tools, readers, subscribing = _Tools(app, turns, stop), ReadHandlers(app, turns, stop), server.subscribing
     server.add_request_handler("tools/list", types.PaginatedRequestParams, tools.list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from nexus_mcp.server.stopping import STOPPING
 if TYPE_CHECKING:
     from nexus_mcp.server.app import App
     from nexus_mcp.server.faults import Id
+    from nexus_mcp.server.observing import Observer
     from nexus_mcp.server.pipes import Sink, Source
     from nexus_mcp.server.stopping import Stop
 
@@ -50,11 +51,11 @@ def logging_to_our_log() -> Iterator[None]:
     root = logging.getLogger()
     before = root.handlers[:]
     root.handlers[:] = [_Handler()]
-    logging.captureWarnings(True)
+    logging.captureWarnings(True)  # noqa: FBT003 - its only form
     try:
         yield
     finally:
-        logging.captureWarnings(False)
+        logging.captureWarnings(False)  # noqa: FBT003
         root.handlers[:] = before
 
 
@@ -65,14 +66,14 @@ _CANCELLED = "notifications/cancelled"
 class Pump:
     """Carries messages between the wire and the SDK, and knows which requests have no answer yet."""
 
-    def __init__(self, app: App, source: Source, sink: Sink, stop: Stop) -> None:
+    def __init__(self, app: App, source: Source, sink: Sink, stop: Stop, observers: Collection[Observer] = ()) -> None:
         self._source = source
         self._sink = sink
         self._stop = stop
         self._open: dict[str | int, int] = defaultdict(int)
         self._changed: anyio.Event | None = None
         self._turns = Turns()
-        self._server = build_server(app, self._turns, stop)
+        self._server = build_server(app, self._turns, stop, observers=observers)
         self._listens = self._server.subscribing.listens  # requests that stay open until the client ends them
 
     async def run(self) -> None:

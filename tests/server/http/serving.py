@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.http.limits import Limits
     from nexus_mcp.server.http.service import Service
+    from nexus_mcp.server.telemetry import Telemetry
 
 Json = Any
 HOST = "127.0.0.1:8750"
@@ -175,6 +176,7 @@ async def serving(
     limits: Limits | None = None,
     make_app: Callable[[Workspace], App] = App,
     projects: dict[str, Path] | None = None,
+    telemetry: Telemetry | None = None,
     **settings: Any,
 ) -> AsyncIterator[Client]:
     """Serve the project `tmp_path/project`, or those of `projects` by name, and end the server afterwards."""
@@ -193,6 +195,7 @@ async def serving(
         Workspace,
         make_app,
         limits=limits,
+        telemetry=telemetry,
     )
     client = Client(HttpServer(service), service)
     try:

@@ -1,0 +1,1 @@
+"""Count what the server does, and show it to Prometheus at /metrics."""

@@ -1,0 +1,135 @@
+"""The counters and histograms of a server, those of each project in a registry of its own.
+
+So a page for a token that is limited to projects has the registries of these projects and no other one, and the series
+of a project go with it. Labels have values of fixed tables only, never a text of a client.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.process_collector import ProcessCollector
+
+from nexus_mcp import __version__
+from nexus_mcp.server.http.metrics.reasons import reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from nexus_mcp.server.http.refusal import Refusal
+    from nexus_mcp.server.observing import Operation
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which no rule or page needs
+
+_CALL_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_WAIT_BUCKETS = (0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10)
+
+
+class ProjectMetrics:
+    """The metrics of one project: an Observer. `label` is its name on the page."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.registry = CollectorRegistry(auto_describe=False)
+        to = self.registry
+        self._requests = Counter("nexus_requests", "Requests of MCP clients.", ("method", "outcome"), registry=to)
+        self._calls = Counter("nexus_tool_calls", "Calls of tools.", ("tool", "outcome"), registry=to)
+        self._seconds = Histogram(
+            "nexus_tool_call_duration_seconds",
+            "Durations of calls, with their waits.",
+            ("tool",),
+            buckets=_CALL_BUCKETS,
+            registry=to,
+        )
+        self._turns = Histogram(
+            "nexus_turn_wait_seconds",
+            "Waits of requests for earlier requests of the project.",
+            buckets=_WAIT_BUCKETS,
+            registry=to,
+        )
+        self._locks = Histogram(
+            "nexus_lock_wait_seconds",
+            "Waits for the lock of the project while another process held it.",
+            ("outcome",),
+            buckets=_WAIT_BUCKETS,
+            registry=to,
+        )
+        self._started = Counter("nexus_cycles_started", "Cycles that plan_start began.", registry=to)
+        self._closed = Counter("nexus_cycles_closed", "Cycles that were archived.", registry=to)
+        self._ended = Counter("nexus_sessions_ended", "Sessions that ended.", registry=to)
+
+    def operation_ended(self, operation: Operation) -> None:
+        """Count a request, and the call in it."""
+        self._requests.labels(operation.method, operation.outcome).inc()
+        if not operation.tool:
+            return
+        self._calls.labels(operation.tool, operation.outcome).inc()
+        self._seconds.labels(operation.tool).observe(operation.seconds)
+        if operation.is_starting:
+            self._started.inc()
+        if operation.is_closing:
+            self._closed.inc()
+
+    def turn_waited(self, seconds: float) -> None:
+        """Count a wait for earlier requests."""
+        self._turns.observe(seconds)
+
+    def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
+        """Count a wait for the lock."""
+        self._locks.labels("taken" if is_taken else "given_up").observe(seconds)
+
+    def session_ended(self, seconds: float) -> None:  # noqa: ARG002 - the page has no durations of sessions
+        """Count the end of a session."""
+        self._ended.inc()
+
+
+class ServerMetrics:
+    """The metrics of a server, and those of its projects by the name that tokens are limited to.
+
+    `connections` has the open connections, once the first one was made.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry(auto_describe=False)
+        to = self.registry
+        ProcessCollector(registry=to)
+        Gauge("nexus_build_info", "The version of the server.", ("version", "python"), registry=to).labels(
+            __version__, platform.python_version()
+        ).set(1)
+        self._responses = Counter("nexus_http_responses", "Responses by status.", ("code",), registry=to)
+        self._refusals = Counter(
+            "nexus_refusals", "Requests that were refused before MCP.", ("code", "reason"), registry=to
+        )
+        self.connections: Collection[object] = ()
+        self._projects: dict[str, ProjectMetrics] = {}
+
+    @property
+    def projects(self) -> dict[str, ProjectMetrics]:
+        """Return the metrics of the projects by name."""
+        return dict(self._projects)
+
+    def of_project(self, name: str, label: str) -> ProjectMetrics:
+        """Return the metrics of a project, new ones the first time."""
+        found = self._projects.get(name)
+        if found is None:
+            found = self._projects[name] = ProjectMetrics(label)
+        return found
+
+    def forget(self, name: str) -> None:
+        """Drop the series of a project that is no longer served."""
+        self._projects.pop(name, None)
+
+    def responded(self, status: int) -> None:
+        """Count a response."""
+        self._responses.labels(str(status)).inc()
+
+    def refused(self, refusal: Refusal) -> None:
+        """Count a refused request by its reason."""
+        self._refusals.labels(str(refusal.status), reason_of(refusal.status, refusal.headers)).inc()
+
+    def refused_connection(self, status: int) -> None:
+        """Count a request or a connection that was refused before its head was complete."""
+        self._responses.labels(str(status)).inc()
+        self._refusals.labels(str(status), reason_of(status, {})).inc()

@@ -1,0 +1,97 @@
+"""Answer /metrics with the series that a token may see, in the text format 0.0.4 of Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+from prometheus_client import generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from starlette.responses import Response
+
+from nexus_mcp.server.http.refusal import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from prometheus_client.core import Metric
+    from starlette.types import Receive, Scope, Send
+
+    from nexus_mcp.server.http.callers import Callers
+    from nexus_mcp.server.http.metrics.counters import ProjectMetrics, ServerMetrics
+    from nexus_mcp.server.http.tokens import Token
+
+PATH = "/metrics"
+RIGHT = "read"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class MetricsPage:
+    """The answers to /metrics. One is made at a time, because a page of many projects takes long."""
+
+    def __init__(self, metrics: ServerMetrics, callers: Callers) -> None:
+        self._metrics = metrics
+        self._callers = callers
+        self._one = asyncio.Lock()
+
+    async def answer(self, scope: Scope, token: Token, receive: Receive, send: Send) -> None:
+        """Answer a request of a token with the right to read. Raise Refusal."""
+        if scope["method"] not in ("GET", "HEAD"):
+            raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only.", {"allow": "GET, HEAD"})
+        families = list(self._families(token))
+        async with self._one:
+            data = await to_thread.run_sync(lambda: generate_latest(_Page(families)))
+        await Response(data, headers={"content-type": CONTENT_TYPE})(scope, receive, send)
+
+    def _families(self, token: Token) -> Iterator[Metric]:
+        """Return what the token may see: all series, or those of its projects if it is limited to some."""
+        projects = {name: one for name, one in self._metrics.projects.items() if token.may_enter(name)}
+        yield from _joined(projects.values())
+        yield from self._open(projects)
+        if token.projects is None:
+            yield from self._metrics.registry.collect()
+            count = len(self._metrics.connections)
+            yield GaugeMetricFamily("nexus_http_connections", "Open connections.", value=count)
+
+    def _open(self, projects: dict[str, ProjectMetrics]) -> Iterator[Metric]:
+        """Return how many sessions, requests and streams of each project are open."""
+        open_ = [(one.mount.name, one.writer) for one in self._callers.requests if one.mount is not None]
+        streams = [name for name, writer in open_ if writer is not None and writer.is_stream]
+        counts = (
+            ("nexus_sessions", "Open sessions.", [one.mount.name for one in self._callers.sessions]),
+            ("nexus_open_requests", "Open requests, with streams.", [name for name, _ in open_]),
+            ("nexus_open_streams", "Open streams.", streams),
+        )
+        for name, text, places in counts:
+            found = Counter(places)
+            family = GaugeMetricFamily(name, text, labels=("project",))
+            for project, metrics in projects.items():
+                family.add_metric((metrics.label,), found[project])
+            yield family
+
+
+class _Page:
+    """Families in the shape that the writer of the format takes."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def _joined(projects: Iterable[ProjectMetrics]) -> Iterable[Metric]:
+    """Return the families of several projects, each once, with the label `project` in every sample."""
+    found: dict[str, Metric] = {}
+    for project in projects:
+        for family in project.registry.collect():
+            samples = [one._replace(labels={"project": project.label, **one.labels}) for one in family.samples]
+            if family.name in found:
+                found[family.name].samples += samples
+            else:
+                family.samples = samples
+                found[family.name] = family
+    return found.values()

@@ -1,0 +1,112 @@
+"""Describe what a server does, for the rooms that count and trace it: /metrics and OpenTelemetry."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Observer(Protocol):
+        """Something that counts or traces what happens in one project. Called from any thread; may neither block nor
+        raise.
+        """
+
+        def operation_ended(self, operation: Operation) -> None:
+            """Take a request that was answered, failed or was cancelled."""
+
+        def turn_waited(self, seconds: float) -> None:
+            """Take the wait of a call for earlier calls of the same server."""
+
+        def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
+            """Take the wait of a call for the lock of the project, which another process held."""
+
+        def session_ended(self, seconds: float) -> None:
+            """Take the duration of a session that ended."""
+
+
+OK = "ok"
+TOOL_ERROR = "tool_error"
+PROTOCOL_ERROR = "protocol_error"
+CANCELLED = "cancelled"
+OUTCOMES = (OK, TOOL_ERROR, PROTOCOL_ERROR, CANCELLED)
+UNKNOWN = "unknown"
+"""The name of every tool, prompt and method that the server does not have: clients can send any number of names."""
+
+
+class Operation:
+    """A request of a client, from its arrival to its result.
+
+    `tool` and `prompt` are "" for requests that name none, and UNKNOWN for names that the server does not have, as
+    `method` is. `code` and `message` are of the JSON-RPC error, None and "" without one. `parent` has the trace context
+    of the client: traceparent and tracestate. `begun_ns` is the time in nanoseconds since 1970.
+    """
+
+    __slots__ = (
+        "begun_ns",
+        "code",
+        "is_closing",
+        "is_starting",
+        "message",
+        "method",
+        "outcome",
+        "parent",
+        "prompt",
+        "request_id",
+        "seconds",
+        "session",
+        "tool",
+        "uri",
+        "version",
+    )
+
+    def __init__(
+        self,
+        method: str,
+        *,
+        tool: str = "",
+        prompt: str = "",
+        uri: str = "",
+        version: str = "",
+        session: str = "",
+        request_id: str = "",
+        parent: dict[str, str] | None = None,
+        begun_ns: int = 0,
+    ) -> None:
+        self.method = method
+        self.tool = tool
+        self.prompt = prompt
+        self.uri = uri
+        self.version = version
+        self.session = session
+        self.request_id = request_id
+        self.parent = parent
+        self.begun_ns = begun_ns
+        self.seconds = 0.0
+        self.outcome = OK
+        self.code: int | None = None
+        self.message = ""
+        self.is_starting = self.is_closing = False
+
+    def fail(self, code: int, message: str) -> None:
+        """Record the JSON-RPC error of the response."""
+        self.outcome, self.code, self.message = PROTOCOL_ERROR, code, message
+
+
+class Cycles:
+    """Recognize the calls that start and close cycles, by their results."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def judge(self, operation: Operation, result: dict[str, Any]) -> None:
+        """Set `is_starting` and `is_closing` of a call with this structured result.
+
+        The stored answer of an earlier task_close, which a retry gets, closes no second cycle.
+        """
+        if operation.tool == "plan_start":
+            operation.is_starting = result.get("created") is True
+            operation.is_closing = result.get("previousArchived") is True
+        elif operation.tool == "task_close":
+            cycle = str(result.get("cycle"))
+            operation.is_closing = result.get("closed") is True and cycle != self._last
+            self._last = cycle

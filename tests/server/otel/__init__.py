@@ -1,0 +1,1 @@
+"""Tests of the spans and metrics that a server sends."""
