@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WAITING_FOR_TURN = "waiting for earlier calls"
 WAITING_FOR_LOCK = "waiting for the lock of the project, which another process holds"
+WORKING = "working"
 READING = "reading the history"
 SEARCHING = "searching the history"
 WRITING = "writing"

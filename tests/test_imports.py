@@ -65,6 +65,7 @@ MCP_MODULES = {
     "server/sdk/handlers.py",
     "server/sdk/measuring.py",
     "server/sdk/pump.py",
+    "server/sdk/reporting.py",
     "server/sdk/subscribing.py",
     "server/http/mounts.py",
     "conformance/client/connection.py",

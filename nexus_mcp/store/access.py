@@ -143,6 +143,8 @@ class Access:
         try:
             held = lock.acquire(state, self.deadline.at(state), self._is_stopping, begin)
             is_taken = True
+            if began:
+                progress.note(progress.WORKING)
         finally:
             if began and self.on_wait is not None:
                 self.on_wait(time.monotonic() - began, is_taken)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from functools import partial
 
+from nexus_mcp import progress
 from nexus_mcp.errors import NexusError, NotAppliedYet, StateError, StorageError
 from nexus_mcp.state import oplog as entries
 from nexus_mcp.store import atomic, conflicts, journal, oplog, paths
@@ -40,6 +41,7 @@ def carry_out(
     Only a change with a cycle stores its answer. Raise NotAppliedYet and NotConfirmed if files were changed, other
     errors if none was: StorageError, or ChangedMeanwhile if another program saved one of the files since it was read.
     """
+    progress.note(progress.WRITING)
     # A change of one file needs no journal, except for an undo. If the process died before it added the undo's entry to
     # the log, the log would not match the file, and every later undo would be refused. The journal contains the entry.
     if change.cycle is None and change.undoes is None and len(change.writes) <= 1:

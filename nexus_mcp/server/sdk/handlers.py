@@ -18,7 +18,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from nexus_mcp import log
+from nexus_mcp import log, progress
 from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
@@ -26,10 +26,11 @@ from nexus_mcp.server.protocol import CACHE, CAPABILITIES
 from nexus_mcp.server.sdk.exchange import names_of
 from nexus_mcp.server.sdk.extension import add_skills
 from nexus_mcp.server.sdk.measuring import observe
+from nexus_mcp.server.sdk.reporting import reporting
 from nexus_mcp.server.sdk.subscribing import Subscribing, as_error
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from nexus_mcp.server.app import Answer, App
     from nexus_mcp.server.observing import Observer
@@ -178,22 +179,29 @@ class _Tools:
         return {"resultType": "complete", "tools": self._app.tools()}
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        await self._turns.begin()
-        try:
-            answer = await self._run(params.name, params.arguments, *names_of(context))
-            result = {"resultType": "complete", **answer.result}
-        except BaseException:
-            self._turns.give_up()
-            raise
+        async with reporting(context) as enter:
+            await self._turns.begin()
+            try:
+                answer = await self._run(params.name, params.arguments, *names_of(context), enter)
+                result = {"resultType": "complete", **answer.result}
+            except BaseException:
+                self._turns.give_up()
+                raise
         self._turns.answer(context, answer)
         return result
 
-    async def _run(self, tool: str, arguments: dict[str, Any] | None, client: str, actor: str) -> Answer:
+    async def _run(
+        self, tool: str, arguments: dict[str, Any] | None, client: str, actor: str, enter: Callable[[str], None] | None
+    ) -> Answer:
+        def run() -> None:
+            with progress.listening(enter):
+                answers.append(self._app.call(tool, arguments, client, actor=actor))
+
         answers: list[Answer] = []  # filled even if the call is cancelled: the thread finishes first
         try:
             if self._stop is not None and self._stop.is_due():
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
-            await anyio.to_thread.run_sync(lambda: answers.append(self._app.call(tool, arguments, client, actor=actor)))
+            await anyio.to_thread.run_sync(run)
             await anyio.lowlevel.checkpoint_if_cancelled()  # if cancelled meanwhile, the SDK writes no answer
         except MCPError:
             raise
@@ -221,20 +229,24 @@ class ReadHandlers:
         name, _ = names_of(context)
         modern = context.protocol_version == MODERN_VERSION
         params = dict(context.params or {})
-        await self._turns.begin()
-        try:
-            if self._stop is not None and self._stop.is_due():
-                raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
-            shown = await anyio.to_thread.run_sync(
-                lambda: self._app.read(context.method, params, name, modern=modern).result
-            )
-        except MCPError:
-            raise
-        except Fault as fault:
-            raise as_error(fault) from None
-        except Exception as error:  # noqa: BLE001 - a defect in one request must not end the others
-            log.error(f"{context.method}: {type(error).__name__}: {error}")
-            raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
-        finally:
-            self._turns.give_up()
+        async with reporting(context) as enter:
+
+            def run() -> dict[str, Any]:
+                with progress.listening(enter):
+                    return self._app.read(context.method, params, name, modern=modern).result
+
+            await self._turns.begin()
+            try:
+                if self._stop is not None and self._stop.is_due():
+                    raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
+                shown = await anyio.to_thread.run_sync(run)
+            except MCPError:
+                raise
+            except Fault as fault:
+                raise as_error(fault) from None
+            except Exception as error:  # noqa: BLE001 - a defect in one request must not end the others
+                log.error(f"{context.method}: {type(error).__name__}: {error}")
+                raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
+            finally:
+                self._turns.give_up()
         return {"resultType": "complete", **shown}

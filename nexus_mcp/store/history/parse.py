@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 from json import JSONDecodeError
 
+from nexus_mcp import progress
 from nexus_mcp.errors import StateError
 from nexus_mcp.state.history import plan_id
 from nexus_mcp.store import atomic
@@ -47,6 +48,7 @@ class Window:
 
     def more(self) -> None:
         """Drop the bytes before the current position, and read on: as many bytes as remain, but at least a chunk."""
+        progress.note(progress.READING)
         rest = self.data[self.at - self.begin :]
         end = self.at + len(rest)
         self.data = rest + atomic.read_range(self._fd, end, min(self.size, end + max(atomic.CHUNK, len(rest))))

@@ -12,6 +12,7 @@ import zlib
 from bisect import bisect_right
 from contextlib import suppress
 
+from nexus_mcp import progress
 from nexus_mcp.store import atomic
 from nexus_mcp.store.codec import compact
 from nexus_mcp.store.folder import close_fd
@@ -106,6 +107,7 @@ def lines(fd: int, index: Index, first: int) -> Iterator[bytes]:
         last = first + 1
         while last < len(index) and (until := index.span(last)[1]) - begin <= atomic.CHUNK:
             last, end = last + 1, until
+        progress.note(progress.SEARCHING)
         data = atomic.read_range(fd, begin, end)
         for number in range(first, last):
             start, end = index.span(number)
@@ -161,6 +163,7 @@ def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified)
         lasting = identity.is_apart(identity.of(info)) or identity.is_settled(identity.of(info))
         size = max(ends[-1], index.checked) if known < index.checked else ends[-1]
         for at in range(0, size, atomic.CHUNK):
+            progress.note(progress.SEARCHING)
             # A match across two chunks is found with the second.
             start = max(0, at - len(wanted) + 1)
             data = atomic.read_range(fd, start, min(size, at + atomic.CHUNK))

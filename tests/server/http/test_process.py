@@ -33,11 +33,11 @@ def beside(folder: Path) -> str:
 class Server:
     """A running server, its token and its port."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
+    def __init__(self, folder: Path, *words: str, environ: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
             [*COMMAND, "serve", "--http", "127.0.0.1:0", "--log-level", "debug", *words],
             cwd=folder,
-            env={**environment(), "XDG_CONFIG_HOME": beside(folder)},
+            env={**environment(), "XDG_CONFIG_HOME": beside(folder), **(environ or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -89,7 +89,8 @@ def test_span_of_a_call_has_the_names_of_the_conventions(tmp_path: Path, monkeyp
     }
     assert collector.resource["service.name"] == "nexus-mcp"
     assert collector.resource["service.version"] == __version__
-    sent = b"".join(one.SerializeToString() for one in [*collector.traces, *collector.measurements])
+    sent = b"".join(one.SerializeToString() for one in collector.traces)
+    sent += b"".join(one.SerializeToString() for one in collector.measurements)
     assert b"secret" not in sent
     assert str(tmp_path).encode() not in sent
 
