@@ -48,7 +48,7 @@ def adding(client: Client, id: Json, token: Json, *, is_modern: bool = True) -> 
     meta = {} if token is None else {"progressToken": token}
     if is_modern:
         message = modern(id, "tools/call", name="task_add", arguments=ADD)
-        message["params"]["_meta"].update(meta)
+        message["params"]["_meta"] = {**message["params"]["_meta"], **meta}
         return client.begin("POST", "/mcp", message, **headers_of(message))
     message = call(id, "task_add", **ADD)
     if meta:

@@ -104,7 +104,7 @@ def test_trace_context_of_the_client_is_the_parent(
     async def work(client: Client) -> None:
         if is_modern:
             message = modern(1, "tools/call", name="task_list", arguments={})
-            message["params"]["_meta"].update(CONTEXT)
+            message["params"]["_meta"] = {**message["params"]["_meta"], **CONTEXT}
             await client.modern(message)
         else:
             await client.legacy(initialize())
@@ -124,7 +124,7 @@ def test_malformed_trace_context_is_ignored(tmp_path: Path, monkeypatch: pytest.
 
     async def work(client: Client) -> None:
         message = modern(1, "tools/call", name="task_list", arguments={})
-        message["params"]["_meta"].update(traceparent=parent, tracestate=7)
+        message["params"]["_meta"] = {**message["params"]["_meta"], "traceparent": parent, "tracestate": 7}
         assert (await client.modern(message)).message["result"]["isError"] is False
 
     span = named(collected(tmp_path, monkeypatch, work), "tools/call task_list")
