@@ -30,6 +30,7 @@ PARTS = {
     "wording": (),
     "workspace": ("errors",),
     "worktree": (),
+    "remote": ("errors",),
     "state": BASE,
     "store": (*BASE, "state"),
     "catalog": (*RULES, "tools"),
@@ -38,7 +39,7 @@ PARTS = {
     "tags": (*RULES, "catalog", "knowledge", "merging"),
     "tools": RULES,
     "lifecycle": (*RULES, "catalog", "knowledge", "briefing", "tags"),
-    "harness": (*RULES, "catalog", "lifecycle"),
+    "harness": (*RULES, "catalog", "lifecycle", "remote"),
     "merging": RULES,
     "doctor": (*RULES, "catalog", "knowledge", "tags", "merging", "harness"),
     "views": (*RULES, "knowledge"),
@@ -48,7 +49,10 @@ PARTS = {
     "run": (*RULES, "catalog", "knowledge", "briefing", "tags", "tools", "harness"),
     "server": (*TABLES, "web"),
     "conformance": ("errors", "packaged", "schemas", "wording"),
-    "cli": (*TABLES, "merging", "doctor", "views", "rendering", "web", "board", "run", "server", "conformance"),
+    "cli": (
+        *(*TABLES, "remote", "merging", "doctor", "views", "rendering", "web", "board", "run", "server"),
+        "conformance",
+    ),
     "__main__": ("cli",),
 }
 # The rooms of the conformance suite, lowest first. What is imported for types alone does not count.

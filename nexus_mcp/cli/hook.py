@@ -26,9 +26,12 @@ from nexus_mcp.cli.hook_event import (
     read_payload,
 )
 from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.cli.remote_options import OPTIONS as REMOTE
+from nexus_mcp.cli.remote_options import is_remote
 from nexus_mcp.cli.workspace_options import HARNESS_ID, MOUNT, PROJECT, workspace_from
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.lifecycle import EVENTS
+from nexus_mcp.lifecycle.definition import DECIDING
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, check_harness_id
 
 TYPE_CHECKING = False
@@ -112,7 +115,11 @@ def _answer_in_time(event: Event, values: Values) -> dict[str, Any]:
 
 
 def _answer(event: Event, values: Values) -> dict[str, Any]:
-    from nexus_mcp.lifecycle.guard import DECIDING, answer_event, answer_failure
+    if is_remote(values):
+        from nexus_mcp.cli import remote_hook
+
+        return remote_hook.answer(event, remote_hook.Server(values))
+    from nexus_mcp.lifecycle.guard import answer_event, answer_failure
 
     is_deciding = event.name == DECIDING
     no_workspace: Unusable | None = None
@@ -159,8 +166,8 @@ COMMAND = Command(
     "answer as one line of JSON. Empty input means {}, except for pre_tool_use,\n"
     "which refuses it because any agent may have sent it. After an error the exit\n"
     "code is still 0, and the answer has the reason. Exit code 1: the answer could\n"
-    "not be written.",
-    (PROJECT, HARNESS_ID, MOUNT, NATIVE, GATE, SKILLS, PLUGIN, SERVE),
+    "not be written. With --url, or the variable NEXUS_URL, a server answers.",
+    (PROJECT, HARNESS_ID, MOUNT, NATIVE, GATE, SKILLS, PLUGIN, SERVE, *REMOTE),
     run,
     argument=EVENT,
     examples=(("echo '{}' | nexus-mcp hook session_start", "print the context that a new session gets"),),

@@ -8,7 +8,7 @@ import sys
 from nexus_mcp.cli.options import Option
 from nexus_mcp.errors import StateError
 from nexus_mcp.harness import HARNESSES
-from nexus_mcp.lifecycle.definition import CONTINUE, DENY, UNREADABLE, failure_text, own_fault
+from nexus_mcp.lifecycle.definition import CONTINUE, DECIDING, DENY, MEND, UNREADABLE, failure_text, own_fault
 from nexus_mcp.lifecycle.host import BLOCK, GATES, Host
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
@@ -66,12 +66,11 @@ class Event:
         self.data = bytearray()
         self.params: Any = None
         self.workspace: Workspace | None = None
+        self.root = ""  # the project on this machine, for an event that a server handles
         self.is_reading = False
 
     def parse(self) -> dict[str, Any] | None:
         """Read the params from the complete payload. Return an answer if no handling is needed. Raise Unusable."""
-        from nexus_mcp.lifecycle.guard import DECIDING, MEND
-
         if self.name == DECIDING and not self.data.strip():
             raise Unusable(f"Nothing came on stdin. {MEND}")
         self.params = parse_params(bytes(self.data))
@@ -88,7 +87,7 @@ class Event:
     def deadline_answer(self, ctx: EventContext | None) -> dict[str, Any]:
         """Return the answer for a missed deadline, from the data read so far."""
         from nexus_mcp.lifecycle.deadline import NOT_IN_TIME
-        from nexus_mcp.lifecycle.guard import DECIDING, answer_failure
+        from nexus_mcp.lifecycle.guard import answer_failure
 
         if self.name == DECIDING and self.workspace is None:
             return self.fallback_answer()
@@ -104,7 +103,6 @@ class Event:
     def fallback_answer(self) -> dict[str, Any]:
         """Return an answer for a missed deadline without reading a file."""
         from nexus_mcp.lifecycle.deadline import last_answer
-        from nexus_mcp.lifecycle.guard import DECIDING
 
         harness = DEFAULT_HARNESS_ID if self.workspace is None else self.workspace.harness_id
         params = self.params if isinstance(self.params, dict) else None
@@ -112,7 +110,6 @@ class Event:
 
     def outline(self) -> tuple[dict[str, object], bool]:
         """Return the fields for a decision in the data read so far, and whether the payload was read to its end."""
-        from nexus_mcp.lifecycle.guard import DECIDING
         from nexus_mcp.lifecycle.malformed_payload import NAMES, outline
 
         return outline(bytes(self.data[:_OUTLINED]), NAMES) if self.name == DECIDING else ({}, True)
@@ -176,7 +173,6 @@ def _is_all(data: bytearray) -> bool:
 
 def parse_params(data: bytes) -> Any:
     """Return the JSON value in `data`, {} for no data. Raise Unusable."""
-    from nexus_mcp.lifecycle.guard import MEND
     from nexus_mcp.store.codec import decode
 
     if not data.strip():

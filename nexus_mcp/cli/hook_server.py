@@ -10,19 +10,21 @@ from __future__ import annotations
 import sys
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.hook_event import NATIVE, Unusable, host_of, parse_params, write_line
+from nexus_mcp.cli.hook_event import NATIVE, RECORDED, Unusable, host_of, parse_params, write_line
+from nexus_mcp.cli.remote_options import is_remote
 from nexus_mcp.cli.workspace_options import HARNESS_ID, workspace_from
 from nexus_mcp.errors import UsageError
 from nexus_mcp.harness.dialect import LIMIT
 from nexus_mcp.harness.opencode_dialect import Sessions
 from nexus_mcp.lifecycle.definition import DENY, UNREADABLE, own_fault
-from nexus_mcp.lifecycle.guard import answer_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.harness.opencode_dialect import Ask
+    from nexus_mcp.lifecycle.host import Host
 
 _OPENCODE = "opencode"
 _MALFORMED = "The report of the OpenCode plugin about this event is malformed."
@@ -35,12 +37,8 @@ def serve(values: Values) -> int:
     if values[NATIVE.name] != _OPENCODE:
         raise UsageError("--serve is for opencode: other harnesses start a process for each event.")
     values.setdefault(HARNESS_ID.name, _OPENCODE)
-    workspace, host = workspace_from(values), host_of(values, limit=LIMIT)
-
-    def ask(event: str, params: dict[str, Any]) -> dict[str, Any]:
-        return answer_event(event, params, workspace, host)
-
-    sessions = Sessions(ask)
+    host = host_of(values, limit=LIMIT)
+    sessions = Sessions(_remote(values, host) if is_remote(values) else _local(values, host))
     stdin = sys.stdin.buffer
     while line := stdin.readline(_LONGEST + 1):
         if len(line) > _LONGEST and not line.endswith(b"\n"):
@@ -50,6 +48,22 @@ def serve(values: Values) -> int:
             write_line(_answer(sessions, line), lambda error: {"deny": own_fault(error)})
     sessions.end()
     return exits.OK
+
+
+def _local(values: Values, host: Host) -> Ask:
+    """Return a function that answers events from the files of the project. Raise UsageError."""
+    from nexus_mcp.lifecycle.guard import answer_event
+
+    workspace = workspace_from(values)
+    return lambda event, params: answer_event(event, params, workspace, host)
+
+
+def _remote(values: Values, host: Host) -> Ask:
+    """Return a function that has a server answer events. Raise UsageError."""
+    from nexus_mcp.cli.remote_hook import Server
+
+    server = Server(values)
+    return lambda event, params: server.ask(event, params, host, records=event in RECORDED)
 
 
 def _answer(sessions: Sessions, line: bytes) -> dict[str, Any]:

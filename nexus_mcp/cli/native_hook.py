@@ -90,7 +90,7 @@ class NativeEvent(Event):
         """Return whether an installed hook answers the event, so that this hook of a plugin stays silent."""
         from nexus_mcp.harness.second_hook import is_answered
 
-        root = os.getcwd() if self.workspace is None else self.workspace.root
+        root = self.root or (os.getcwd() if self.workspace is None else self.workspace.root)
         return is_answered(self._harness, self.native_name, root, os.environ)
 
     def _nothing(self) -> dict[str, Any]:

@@ -48,6 +48,8 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """
     agent_id, session = params["agent_id"], params.get("session_id", "")
     fields: dict[str, Any] = {name: params[name] for name in ("last_message", "files_touched") if name in params}
+    if ctx.host.client is not None and "files_touched" in fields:
+        fields["files_touched"] = [ctx.host.client.place(path) for path in fields["files_touched"]]
     if "files_touched" not in fields:
         files = _logged_files(ctx, agent_id, session)
         if files is not None:

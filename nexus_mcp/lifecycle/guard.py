@@ -9,8 +9,10 @@ from nexus_mcp.errors import InvalidArguments, NexusError, UsageError
 from nexus_mcp.lifecycle import EVENTS, deadline
 from nexus_mcp.lifecycle.definition import (
     CONTINUE,
+    DECIDING,
     DENY,
     HARNESS_ID,
+    MEND,
     UNREADABLE,
     EventContext,
     check_params,
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 2.0
 """Seconds that one event may wait for the lock and git in total; some harnesses kill a hook after 3 s."""
-DECIDING = "pre_tool_use"
-"""The event whose answer can stop a tool."""
-MEND = "Fix the hook that sends it."
 
 
 def begin(

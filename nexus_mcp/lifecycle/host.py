@@ -5,6 +5,10 @@ A neutral `nexus-mcp hook EVENT` has the defaults. The options of an installed h
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.lifecycle.client_paths import ClientPaths
+
 BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
 """Edit gates for an edit without a task list. block: block it. auto: block it while a plan is open. warn: only warn."""
 
@@ -14,7 +18,8 @@ class Host:
 
     `has_skills` says that the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
     subagent_complete, so a later event delivers its warnings. `hides_resumes`: the harness sends no event when an agent
-    continues, so the agent's next use of a tool counts as one.
+    continues, so the agent's next use of a tool counts as one. `client` has the folders of a client over HTTP, None
+    for any other. `actor` is the name of its token.
     """
 
     def __init__(
@@ -25,12 +30,21 @@ class Host:
         has_skills: bool = False,
         is_deaf: bool = False,
         hides_resumes: bool = False,
+        client: ClientPaths | None = None,
+        actor: str = "",
     ) -> None:
         self.gate = gate
         self.limit = limit
         self.has_skills = has_skills
         self.is_deaf = is_deaf
         self.hides_resumes = hides_resumes
+        self.client = client
+        self.actor = actor
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Return whether the client has another checkout than the server."""
+        return self.client is not None and not self.client.is_here
 
 
 NEUTRAL = Host()

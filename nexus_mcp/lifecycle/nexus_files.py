@@ -117,8 +117,8 @@ _GUARDED = ("", "state", "history.json", "state/plan.json", "state/tasks.json", 
 """Paths below .nexus that are recognized by inode too: through mounts, hard links, or in another case."""
 
 
-_TRIMMED = "\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
-_TRIMMED += "\u2028\u2029\u202f\u205f\u3000\ufeff"
+TRIMMED = "\t\n\v\f\r \x1c\x1d\x1e\x1f\x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
+TRIMMED += "\u2028\u2029\u202f\u205f\u3000\ufeff"
 """Characters that harnesses strip from both ends of a path, depending on their programming language."""
 
 
@@ -249,7 +249,7 @@ def _as_written(path: str) -> int:
 def _spellings(path: str) -> Iterator[str]:
     """Yield the path, and how else a tool may read it: stripped, with the home folder, with slashes, as a URI."""
     yield path
-    bare = path.strip(_TRIMMED)
+    bare = path.strip(TRIMMED)
     if bare and bare != path:
         yield bare
     if bare.startswith("~/"):
@@ -257,10 +257,12 @@ def _spellings(path: str) -> Iterator[str]:
     if "\\" in bare and os.sep == "/":
         yield bare.replace("\\", "/")
     if bare[:5].lower() == "file:":
-        yield _decoded(bare[5:].removeprefix("//").removeprefix("localhost"))
+        yield decoded_path(bare)
 
 
-def _decoded(path: str) -> str:
+def decoded_path(uri: str) -> str:
+    """Return the path in a URI that begins with `file:`."""
+    path = uri[5:].removeprefix("//").removeprefix("localhost")
     first, *rest = path.split("%")
     chunks = [first.encode()]
     for part in rest:

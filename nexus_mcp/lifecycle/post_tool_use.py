@@ -38,6 +38,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         if not read and file and entry_of(known["opening"], tool) is not None:
             read = [file]
         files += [*(written_paths(known, tool, tool_input) or ((), True))[0], *read]
+    if (client := ctx.host.client) is not None:
+        files, read = [client.place(path) for path in files], [client.place(path) for path in read]
     root, status = ctx.workspace.root, params.get("status", "").strip() or OK
     line = {"timestamp": ctx.store.stamp(), "agent_id": params.get("agent_id", MAIN), "tool": tool}
     named = dict.fromkeys(logged_name(ctx, path) for path in files)

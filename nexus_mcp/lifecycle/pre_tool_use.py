@@ -67,6 +67,8 @@ def decide(
     meant = [] if known is None else meant_names(known, tool)
     writer = tool if known is None else next((name for name in meant if is_edit(known, name)), tool)
     edit = None if known is None else written_paths(known, writer, params.get("tool_input"), params.get("file", ""))
+    if edit is not None and ctx.host.client is not None:
+        edit = ctx.host.client.all_of(edit[0]), edit[1]
     names = [tool, *meant]
     if known is not None and edit is not None and not is_edit(known, writer):
         names.append(PROGRAMS[0])
@@ -148,7 +150,7 @@ def _judge(
     files = [path for path, kind in kinds.of.items() if kind != NOTE]
     if (files or not is_certain) and not has_file(ctx, TASKS):
         ask_gate(ctx, _reason(catalog, agents, tool, next(iter(files), None)))
-    if ctx.decision not in (BLOCK, DENY) and files:
+    if ctx.decision not in (BLOCK, DENY) and files and not ctx.host.is_elsewhere:
         _check_conflicts(ctx, files)
     if ctx.decision not in (BLOCK, DENY) and files:
         _check_leases(ctx, params, files)

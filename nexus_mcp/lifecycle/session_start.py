@@ -51,7 +51,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             "there. Notes, rules, agents and skills are this worktree's own."
         )
     tell_copies(ctx)
-    _report_conflicts(ctx)
+    if not ctx.host.is_elsewhere:  # git knows the files of this machine
+        _report_conflicts(ctx)
     if reset:
         from nexus_mcp.lifecycle.session_memory import SessionMemory
 

@@ -70,7 +70,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
     from nexus_mcp.tags.actions import decide
     from nexus_mcp.tags.route import Outcomes
 
-    steps = run_steps(message, catalog, ctx.store, ctx.harness_id)
+    steps = run_steps(message, catalog, ctx.store, ctx.harness_id, ctx.host.actor)
     # If a decision was not recorded, the text names the open questions.
     done = {step["start"]: step for step in steps if step["action"] != decide.NAME or "path" in step}
     outcomes = Outcomes(catalog, ctx.store, ctx.harness_id, snapshot_of(ctx))

@@ -54,15 +54,15 @@ def act(text: str, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HAR
 
 
 def run_steps(
-    message: Message, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID
+    message: Message, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID, actor: str = ""
 ) -> list[dict[str, Any]]:
-    """Carry out the actions of a message; return its steps. `harness_id` is for the operation log."""
+    """Carry out the actions of a message; return its steps. `harness_id` and `actor` are for the operation log."""
     if not message.tags:
         return []
     from nexus_mcp.tags.actions.definition import ActionContext
     from nexus_mcp.tags.route import SKILL
 
-    ctx, table = ActionContext(catalog, store, harness_id), catalog.vocabulary["tags"]
+    ctx, table = ActionContext(catalog, store, harness_id, actor), catalog.vocabulary["tags"]
     return [
         _with_warning(message, tag, _run_step(tag, ctx)) for tag in message.tags if table[tag["tag"]]["kind"] != SKILL
     ]

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from nexus_mcp import log
+from nexus_mcp.server.http import hooks
 from nexus_mcp.server.http.body import Body, replay
 from nexus_mcp.server.http.callers import Request
 from nexus_mcp.server.http.guard import SESSION, Guard
@@ -152,6 +153,9 @@ class HttpServer:
             request = Request(token, is_stream=scope["method"] == "GET")
             self._callers.requests.add(request)
             try:
+                if hooks.is_hook(scope["path"]):
+                    await hooks.answer(self._guard, scope, receive, writer, headers=headers, token=token, body=body)
+                    return
                 admitted = await self._guard.check_place(scope, headers, token)
                 request.mount, request.writer = admitted.mount, writer
                 message: Message | None = None

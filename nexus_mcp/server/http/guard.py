@@ -12,7 +12,7 @@ from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.oauth.access import check_access, is_access_token
 from nexus_mcp.server.http.oauth.challenges import Challenges
-from nexus_mcp.server.http.paths import project_in
+from nexus_mcp.server.http.paths import MCP, project_in, project_of
 from nexus_mcp.server.http.refusal import Refusal, of_fault
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
@@ -69,7 +69,7 @@ class Guard:
 
     async def check_token(self, path: str, headers: Headers) -> Token:
         """Return the caller's token: one of the file, or an access token of the issuer."""
-        values, project = headers.getlist("authorization"), project_in(path)
+        values, project = headers.getlist("authorization"), project_of(path)
         text = values[0] if len(values) == 1 else ""
         is_bearer, text = text.lower().startswith(_BEARER), text[len(_BEARER) :].strip(" ")
         if is_bearer and self._oauth is not None and is_access_token(text):
@@ -100,10 +100,7 @@ class Guard:
         """Return the project and the session that the request is for. What is unknown and what is forbidden look
         alike.
         """
-        name = project_in(scope["path"])
-        mount = await self._mounts.find(name) if name is not None and token.may_enter(name) else None
-        if mount is None:
-            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such project here.")
+        mount = await self.find_mount(scope["path"], token)
         versions = headers.getlist(_VERSION)
         is_modern = bool(versions) and versions[0] not in HANDSHAKE_VERSIONS
         ids = headers.getlist(SESSION)
@@ -114,10 +111,18 @@ class Guard:
             raise of_fault(HTTPStatus.NOT_FOUND, Fault(INVALID_REQUEST, "Session not found"))
         return Admitted(token, mount, session, headers, is_modern)
 
-    def check_right(self, token: Token, right: str) -> None:
+    async def find_mount(self, path: str, token: Token, ending: str = MCP) -> Mount:
+        """Return the project in a path with this ending, if the token is for it."""
+        name = project_in(path, ending)
+        mount = await self._mounts.find(name) if name is not None and token.may_enter(name) else None
+        if mount is None:
+            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such project here.")
+        return mount
+
+    def check_right(self, token: Token, right: str, project: str | None = None) -> None:
         """Check that the token has a right."""
         if right not in token.rights:
-            raise self._forbidden(right, None)
+            raise self._forbidden(right, project)
 
     def check_without_body(self, admitted: Admitted, method: str) -> None:
         """Check a request that is no POST: a stream, the end of a session, or a wrong method."""

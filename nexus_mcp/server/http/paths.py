@@ -1,4 +1,4 @@
-"""The paths under which projects are served: /mcp, or /p/NAME/mcp."""
+"""The paths under which projects are served: /mcp and /hook, or /p/NAME/mcp and /p/NAME/hook."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import re
 
 SINGLE = ""
 """The name of the project of --project, which has no name in addresses."""
-MCP = "/mcp"
+MCP, HOOK = "/mcp", "/hook"
 _PREFIX = "/p/"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
-def project_in(path: str) -> str | None:
-    """Return the name of the project in a path, SINGLE for /mcp, None for any other path."""
-    if path == MCP:
+def project_in(path: str, ending: str = MCP) -> str | None:
+    """Return the name of the project in a path, SINGLE for the ending alone, None for any other path."""
+    if path == ending:
         return SINGLE
-    if path.startswith(_PREFIX) and path.endswith(MCP):
-        name = path[len(_PREFIX) : -len(MCP)]
+    if path.startswith(_PREFIX) and path.endswith(ending):
+        name = path[len(_PREFIX) : -len(ending)]
         return name if _NAME.fullmatch(name) else None
     return None
+
+
+def project_of(path: str) -> str | None:
+    """Return the name of the project that a request is for: MCP or an event of a hook."""
+    return project_in(path, HOOK if path.endswith(HOOK) else MCP)
 
 
 def path_of(project: str) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from nexus_mcp.errors import UsageError
 from nexus_mcp.server.http.asgi import HttpServer
 from nexus_mcp.server.http.protocol import protocol_with
 from nexus_mcp.server.http.service import check, make_service
@@ -40,7 +38,10 @@ def serve_http(
 ) -> int:
     """Serve until a signal. Return 0. Raise UsageError before the server listens."""
     check(settings)
-    _check_tls(settings)
+    if settings.certfile:
+        from nexus_mcp.server.http.certificate import check_certificate  # its library is slow to import
+
+        check_certificate(settings.certfile, settings.keyfile, settings.hosts)
     host, port = settings.place
     hint = "Use another port; 0 takes any free one."
     with bind(host, port, holder="another server", next_step=hint, listens=False) as listener:
@@ -80,18 +81,3 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     path = "/p/NAME/mcp" if settings.projects else "/mcp"
     scheme = "https" if settings.certfile else "http"
     print(f"Listening on {scheme}://{shown}:{port}{path} (Ctrl-C ends it)", flush=True)
-
-
-def _check_tls(settings: Settings) -> None:
-    """Raise UsageError for a certificate or a key that cannot be used."""
-    if not settings.certfile:
-        return
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(settings.certfile, settings.keyfile, password=lambda: "")
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        why = "" if isinstance(error, (ssl.SSLError, ValueError)) else error.strerror
-        raise UsageError(
-            f"--certfile and --keyfile cannot be used: {why or 'they are no PEM certificate and its key'}.",
-            next_step="Name the certificate with its chain, and its key without a passphrase.",
-        ) from error

@@ -132,7 +132,7 @@ def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
         now.what = f"decides issue {issue['id']}"
         return {**step, "next_step": f"{_advice(found.issue, text, _tasks(now))} {_rest(changed)}".strip()}
 
-    return ctx.store.change(change, By(NAME, ctx.harness_id, _CLIENT))
+    return ctx.store.change(change, By(NAME, ctx.harness_id, _CLIENT, ctx.actor))
 
 
 def _tasks(now: Transaction) -> dict[str, Any] | None:

@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 class ActionContext:
     """The context of the actions of one message. `memory` caches the notes for all of them; None before the first scan.
 
-    `harness_id` is for the operation log.
+    `harness_id` and `actor`, the name of a token, are for the operation log.
     """
 
-    __slots__ = ("catalog", "harness_id", "memory", "store")
+    __slots__ = ("actor", "catalog", "harness_id", "memory", "store")
 
-    def __init__(self, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID) -> None:
+    def __init__(self, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID, actor: str = "") -> None:
         self.catalog = catalog
         self.store = store
         self.harness_id = harness_id
+        self.actor = actor
         self.memory: Scan | None = None
 
 

@@ -1,0 +1,75 @@
+"""Find the proxy of the environment for a server, and open a tunnel through it.
+
+Only https:// goes through a proxy, in a tunnel: so a proxy never sees a token.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping
+
+    from nexus_mcp.remote.address import Address
+
+_SCHEME = "http://"
+_HEAD = 1 << 14
+_DEFAULT_PORT = 80
+
+
+class Proxy:
+    """A proxy: host, port, and the user and password that it wants, "" for none."""
+
+    __slots__ = ("credentials", "host", "port")
+
+    def __init__(self, host: str, port: int, credentials: str) -> None:
+        self.host = host
+        self.port = port
+        self.credentials = credentials
+
+
+def find(address: Address, environ: Mapping[str, str] = os.environ) -> Proxy | None:
+    """Return the proxy for a server; None for one on loopback or over http://, and for hosts of NO_PROXY.
+
+    A variable that names no http:// proxy counts as unset.
+    """
+    value = environ.get("https_proxy") or environ.get("HTTPS_PROXY") or ""
+    if not value or address.scheme != "https" or address.is_local or _is_excepted(address.host, environ):
+        return None
+    rest = value[len(_SCHEME) :] if value.lower().startswith(_SCHEME) else value
+    if "://" in rest:
+        return None
+    credentials, _, place = rest.partition("/")[0].rpartition("@")
+    host, _, digits = place.rpartition(":") if ":" in place else (place, "", str(_DEFAULT_PORT))
+    if not host or not digits.isdigit():
+        return None
+    return Proxy(host.strip("[]"), int(digits), credentials)
+
+
+def _is_excepted(host: str, environ: Mapping[str, str]) -> bool:
+    names = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").lower().split(",")
+    own = [name.strip().partition(":")[0].lstrip(".") for name in names if name.strip()]
+    return "*" in own or any(host == name or host.endswith(f".{name}") for name in own)
+
+
+def open_tunnel(made: socket.socket, proxy: Proxy, address: Address) -> None:
+    """Ask the proxy for a connection to the server. Raise OSError if it refuses."""
+    place = address.authority if address.authority.endswith(f":{address.port}") else f"{address.authority}:443"
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+    if proxy.credentials:
+        from binascii import b2a_base64
+        from urllib.parse import unquote
+
+        word = b2a_base64(unquote(proxy.credentials).encode(), newline=False).decode()
+        lines.append(f"Proxy-Authorization: Basic {word}")
+    made.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = made.recv(1)  # what follows the head belongs to the server
+        head += byte
+        if not byte or len(head) > _HEAD:
+            raise OSError("the proxy ended the connection")
+    if head.split(b" ", 2)[1:2] != [b"200"]:
+        raise OSError("the proxy refused the connection")

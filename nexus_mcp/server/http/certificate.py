@@ -1,0 +1,100 @@
+"""Refuse a certificate that no client would accept: it has expired, is for other names, or has another key."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+
+from nexus_mcp import log
+from nexus_mcp.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SOON_DAYS = 14
+
+
+def check_certificate(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime | None = None) -> None:
+    """Raise UsageError for files that cannot be used. `hosts` are the names by which clients call the server."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certfile, keyfile, password=lambda: "")
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise UsageError(
+            f"--certfile and --keyfile cannot be used: {_why(error)}.",
+            next_step="Name the certificate with its chain, and its key without a passphrase.",
+        ) from error
+    with open(certfile, "rb") as file:
+        try:
+            certificate = x509.load_pem_x509_certificates(file.read())[0]
+        except ValueError:
+            return  # OpenSSL can use it, so clients may
+    _check_dates(certificate, certfile, now or datetime.now(UTC))
+    _check_names(certificate, certfile, hosts)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+        return "the key is not that of the certificate"
+    if isinstance(error, (ssl.SSLError, ValueError)):
+        return "they are no PEM certificate and its key"
+    return str(error.strerror) if isinstance(error, OSError) else str(error)
+
+
+def _check_dates(certificate: x509.Certificate, file: str, now: datetime) -> None:
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if now > end:
+        raise UsageError(
+            f"The certificate {file!r} expired on {end:%Y-%m-%d}.", next_step="Renew it, then start again."
+        )
+    if now < begin:
+        raise UsageError(
+            f"The certificate {file!r} is not valid before {begin:%Y-%m-%d}; this machine says {now:%Y-%m-%d}.",
+            next_step="Set the clock right, or name another certificate.",
+        )
+    if (left := (end - now).days) < _SOON_DAYS:
+        log.warning(f"the certificate {file!r} ends in {left} days; renew it and start the server again")
+
+
+def _check_names(certificate: x509.Certificate, file: str, hosts: Sequence[str]) -> None:
+    names = _names(certificate)
+    called = {host: _without_port(host) for host in hosts}
+    foreign = [host for host, name in called.items() if not any(_matches(name, own) for own in names)]
+    if foreign and len(foreign) == len(called):
+        raise UsageError(
+            f"The certificate {file!r} is for {', '.join(names[:5]) or 'no name'}, not for {foreign[0]} of --allow-host.",
+            next_step="Name the certificate of this server.",
+        )
+    for host in foreign:
+        log.warning(f"clients that call {host!r} will refuse the certificate, which is for {', '.join(names[:5])}")
+
+
+def _names(certificate: x509.Certificate) -> list[str]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return []
+    addresses = found.get_values_for_type(x509.IPAddress)
+    return [*found.get_values_for_type(x509.DNSName), *(str(address) for address in addresses)]
+
+
+def _without_port(host: str) -> str:
+    """Return the name or address in the value of a Host header."""
+    if host.startswith("["):
+        text = host[1:].partition("]")[0]
+        try:
+            return str(ipaddress.ip_address(text))
+        except ValueError:
+            return text
+    return host.partition(":")[0].lower()
+
+
+def _matches(name: str, own: str) -> bool:
+    """Return whether a certificate for `own` is one for `name`: a star stands for the first label."""
+    if own.startswith("*."):
+        return name.partition(".")[2] == own[2:].lower() and bool(name.partition(".")[0])
+    return name == own.lower()

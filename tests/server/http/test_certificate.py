@@ -1,0 +1,56 @@
+"""Certificates with which the server does not start, because no client would accept them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.server.http.certificate import check_certificate
+from tests.server.http.certificates import certificate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REFUSED = {
+    "expired": (-1, "nexus.example.org", "expired on"),
+    "not yet valid": (60, "nexus.example.org", "is not valid before"),
+    "for another name": (20, "other.example.org", "is for 127.0.0.1, other.example.org, not for nexus.example.org:8750"),
+    "for another level": (20, "*.nexus.example.org", "not for nexus.example.org:8750 of --allow-host"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_certificate_that_no_client_accepts_is_refused(tmp_path: Path, what: str) -> None:
+    """The error names the file, and what is wrong with it."""
+    days, host, why = REFUSED[what]
+    files = certificate(tmp_path, "server", days, host)
+    with pytest.raises(UsageError) as caught:
+        check_certificate(*files, ["nexus.example.org:8750"])
+    assert files[0] in str(caught.value)
+    assert why in str(caught.value)
+
+
+def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
+    """A certificate and a key that do not belong together are named as such."""
+    files = certificate(tmp_path, "one", 20), certificate(tmp_path, "two", 20)
+    with pytest.raises(UsageError, match="the key is not that of the certificate"):
+        check_certificate(files[0][0], files[1][1], [])
+
+
+@pytest.mark.parametrize(
+    "host", ["nexus.example.org", "NEXUS.example.org:8750", "a.wild.example", "127.0.0.1:8750", "127.0.0.1"]
+)
+def test_right_certificate_is_accepted(tmp_path: Path, host: str) -> None:
+    """Names, stars for one label, and addresses are compared without the port."""
+    check_certificate(*certificate(tmp_path, "server", 20, "nexus.example.org", "*.wild.example"), [host])
+
+
+def test_certificate_that_fits_one_of_the_names_is_accepted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The others are warned of, and so is an end that is near."""
+    files = certificate(tmp_path, "server", 3, "a.example")
+    check_certificate(*files, ["a.example", "b.example"])
+    err = capfd.readouterr().err
+    assert "clients that call 'b.example' will refuse the certificate" in err
+    assert "ends in 2 days" in err
