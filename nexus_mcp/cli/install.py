@@ -8,6 +8,7 @@ from functools import partial
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command, Option
+from nexus_mcp.cli.remote_options import ALLOW_HTTP, TOKEN_ENV
 from nexus_mcp.cli.workspace_options import (
     HARNESS_ID,
     JSON,
@@ -37,6 +38,8 @@ WITH = Option("--with", "PARTS", "some of server,hooks,agents,skills,status-line
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn or off", ("block", "auto", "warn", "off"))
 FAST_HOOKS = Option("--fast-hooks", "", "have hooks call the running server, if possible")
 COMMAND_WORD = Option("--command", "COMMAND", "name or path of the nexus-mcp to start")
+URL = Option("--url", "URL", "mount this server over HTTP (docs/http.md)")
+LOCAL = Option("--local", "", "mount the server of this machine again")
 LIST = Option("--list", "", "only print the installed parts")
 CHECK = Option("--check", "", "change nothing; exit code 1 for a difference")
 DRY_RUN = Option("--dry-run", "", "print the changes, and make none")
@@ -44,8 +47,10 @@ FORCE = Option("--force", "", "replace files that a user edited or wrote")
 YES = Option("--yes", "", "do not ask")
 FIRST = "[plan] and what you want to do; [run] carries out the tasks."
 _APART: dict[Option, tuple[Option, ...]] = {
-    LIST: (CHECK, DRY_RUN, FORCE, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD),
+    LIST: (CHECK, DRY_RUN, FORCE, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, URL, LOCAL),
     CHECK: (DRY_RUN, FORCE),
+    LOCAL: (URL, TOKEN_ENV, ALLOW_HTTP),
+    URL: (FAST_HOOKS,),
 }
 """Option → the options that exclude it, because one of the two would have no effect."""
 _PARTS = {GATE: ("hooks",), FAST_HOOKS: ("server", "hooks")}
@@ -152,21 +157,23 @@ def report_edits(action: Callable[[], int]) -> int:
 def _install(values: Values, name: str) -> int:
     import shutil
 
+    from nexus_mcp.cli import recorded_command, remote_install
     from nexus_mcp.harness import load
     from nexus_mcp.harness.installing import install, plan_for, read_record
     from nexus_mcp.harness.status import missing_commands
 
     site, harness = site_of(values), load(name)
     known = read_record(site).options(name)
-    kept = (GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD)
+    kept = (GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, URL, TOKEN_ENV, ALLOW_HTTP)
     named = {one.name: values[one.name] for one in kept if one.name in values}
     if FAST_HOOKS.name in named and harness.no_fast_hooks:
         _refuse_fast_hooks(values, harness)
         del named[FAST_HOOKS.name]
     options = {**known, **named}
-    _drop_gone_command(values, options)
+    remote_install.settle(values, options, site)
+    recorded_command.drop_gone(values, options)
     if CHECK.name not in values and COMMAND_WORD.name not in named and site.scope == "project":
-        _check_recorded(options.get(COMMAND_WORD.name, ""), site.root)
+        recorded_command.check(options.get(COMMAND_WORD.name, ""), site.root)
     request = _request(values, site, harness, options)
     print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
     if CHECK.name in values or DRY_RUN.name in values:
@@ -193,15 +200,17 @@ def _install(values: Values, name: str) -> int:
 
         for warning in warnings(site, outcome.plan.states, request.command[0], _place):
             print(f"\n{warning}")
-    _print_steps(harness.next_steps(site, request), request.parts)
+    _print_steps([*remote_install.next_steps(request), *harness.next_steps(site, request)], request.parts)
     return exits.OK
 
 
 def _request(values: Values, site: Site, harness: Harness, options: dict[str, str]) -> Request:
     from nexus_mcp.catalog.load import usable
+    from nexus_mcp.cli import remote_install
     from nexus_mcp.harness.definition import ALL_PARTS, DEFAULT_GATE, Request
     from nexus_mcp.harness.installing import read_record
     from nexus_mcp.harness.models import read_models
+    from nexus_mcp.harness.remote_mount import mount_of
     from nexus_mcp.workspace import find_root
 
     record = read_record(site)
@@ -212,6 +221,7 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         step = "Leave out --with, or name server and hooks in it."
         raise UsageError("--fast-hooks needs the server and the hooks.", next_step=step)
     _check_parts(values, parts, record, harness.id)
+    remote_install.check_parts(values, parts, record.parts(harness.id), options)
     is_project = site.scope == "project"
     around = find_root(None, {}, site.root)
     own = ["--project", site.root] if is_project and around != site.root else []
@@ -224,6 +234,7 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         catalog=usable(site.root) if is_project else _shipped(),
         models=read_models(harness.id, _settings(site) if is_project else {}),
         server_options=own,
+        remote=mount_of(options),
     )
 
 
@@ -255,28 +266,6 @@ def _parts(values: Values, record: Record, harness: Harness) -> list[str]:
         print(text)
         parts.remove(STATUS_LINE)
     return parts
-
-
-def _drop_gone_command(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command if that program no longer exists, so that this program is used instead."""
-    import shutil
-
-    word = options.get(COMMAND_WORD.name, "")
-    if word and COMMAND_WORD.name not in values and CHECK.name not in values and shutil.which(word) is None:
-        print(f"{printable(word)}, which the last installation named, is not there any more.")
-        del options[COMMAND_WORD.name]
-
-
-def _check_recorded(word: str, root: str) -> None:
-    """Raise UsageError if the recorded --command is no nexus-mcp, because the record may come with a cloned project."""
-    from nexus_mcp.program import is_own_program
-
-    if word and not is_own_program(word, root):
-        problem = (
-            f".nexus/generated.json names the command {printable(word)}, which is no nexus-mcp outside of the project."
-        )
-        step = f"If you trust it, add --command {printable(word)}; else name another one with --command."
-        raise UsageError(problem, next_step=step)
 
 
 def _refuse_fast_hooks(values: Values, harness: Harness) -> None:
@@ -427,12 +416,19 @@ COMMAND = Command(
     "every other byte; nexus-mcp uninstall removes these entries again. Exit code 1:\n"
     "refused, or --check found a difference. 3: a user edited an installed file, and\n"
     "nothing was changed.",
-    (PROJECT, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
+    (
+        *(PROJECT, SCOPE, WITH, GATE, FAST_HOOKS, TOOL_PREFIX, COMMAND_WORD, URL, TOKEN_ENV, ALLOW_HTTP, LOCAL),
+        *(LIST, JSON, CHECK, DRY_RUN, FORCE, YES),
+    ),
     run,
     argument=HARNESS,
     examples=(
         ("nexus-mcp install claude-code", "install everything for Claude Code in this project"),
         ("nexus-mcp install codex --scope user --dry-run", "show what an installation for all projects changes"),
+        (
+            "nexus-mcp install codex --url https://nexus.example.org/p/shop/mcp",
+            "mount a server of another machine; its token comes from NEXUS_TOKEN",
+        ),
         ("nexus-mcp install --list", "list the installed parts of every harness"),
     ),
 )

@@ -123,6 +123,11 @@ CODES = {
         "A harness is set up to start a nexus-mcp that is not there. Its hooks then allow everything.",
         "Run nexus-mcp install for that harness again.",
     ),
+    "token-missing": Code(
+        NOTE,
+        "A harness is set up for a server over HTTP, and the variable with the token is not set here.",
+        "Set it where you start the harness: it and its hooks read the token then.",
+    ),
     # References between files, and times
     "repeated-task-id": Code(
         WARNING,

@@ -31,6 +31,7 @@ from nexus_mcp.harness.definition import (
     shows_status,
 )
 from nexus_mcp.harness.marks import marked
+from nexus_mcp.harness.remote_mount import is_remote
 
 if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Harness, Request
@@ -82,10 +83,7 @@ class ClaudeCode:
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []
         if SERVER in request.parts:
-            first, *rest = request.serve_words(ID)
-            value = {"type": "stdio", "command": first, "args": rest}
-            pointer = ("mcpServers", SERVER_NAME)
-            rows.append(Spliced(SERVER, _server_file(site), JSON, pointer, value))
+            rows.append(Spliced(SERVER, _server_file(site), JSON, ("mcpServers", SERVER_NAME), _server(request)))
         if HOOKS in request.parts:
             for event, group in hook_groups(request).items():
                 rows.append(Spliced(HOOKS, _settings(site), JSON, ("hooks", event), group, is_item=True))
@@ -96,16 +94,16 @@ class ClaudeCode:
             rows += agent_rows(request, os.path.join(_folder(site), "agents"))
         if SKILLS in request.parts:
             rows += skill_rows(request, os.path.join(_folder(site), "skills"), (ID, "opencode"))
-        if STATUS_LINE in request.parts:
+        if STATUS_LINE in request.parts and request.remote is None:  # it shows the files of this machine
             line = shlex.join([*request.command, "status", "--line", *request.server_options])
             shown: dict[str, Any] = {"type": "command", "command": line, "refreshInterval": STATUS_SECONDS}
             rows.append(Spliced(STATUS_LINE, _settings(site), JSON, (_STATUS,), shown))
         return rows
 
     def recognizes(self, value: Any) -> bool:
-        if our_command(value) or our_hook(value, ID) or _is_fast_hook(value) or _is_denied_tool(value):
+        if our_command(value) or is_remote(value) or our_hook(value, ID) or _is_fast_hook(value):
             return True
-        return _is_status_line(value)
+        return _is_denied_tool(value) or _is_status_line(value)
 
     def next_steps(self, site: Site, request: Request) -> list[str]:
         steps = []
@@ -156,6 +154,14 @@ class ClaudeCode:
                 f"run claude mcp remove {SERVER_NAME} -s local."
             )
         return found
+
+
+def _server(request: Request) -> dict[str, Any]:
+    if request.remote is not None:
+        headers = {"Authorization": f"Bearer ${{{request.remote.variable}}}"}
+        return {"type": "http", "url": request.remote.url, "headers": headers}
+    first, *rest = request.serve_words(ID)
+    return {"type": "stdio", "command": first, "args": rest}
 
 
 def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:

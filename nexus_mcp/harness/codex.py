@@ -29,6 +29,7 @@ from nexus_mcp.harness.definition import (
     our_hook,
 )
 from nexus_mcp.harness.marks import marked
+from nexus_mcp.harness.remote_mount import is_remote
 
 if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Harness, Request
@@ -82,7 +83,7 @@ class Codex:
         return rows
 
     def recognizes(self, value: Any) -> bool:
-        return our_command(value) or our_hook(value, ID)
+        return our_command(value) or is_remote(value) or our_hook(value, ID)
 
     def next_steps(self, site: Site, request: Request) -> list[str]:
         steps = []
@@ -125,11 +126,13 @@ def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:
 
 
 def _server(request: Request) -> dict[str, Any]:
-    first, *rest = request.serve_words(ID)
     names = [f"{request.prefix}{name}" for name in texts.reading_tools(request.catalog)]
+    first, *rest = request.serve_words(ID)
+    place = {"command": first, "args": rest}
+    if request.remote is not None:
+        place = {"url": request.remote.url, "bearer_token_env_var": request.remote.variable}
     return {
-        "command": first,
-        "args": rest,
+        **place,
         "required": True,
         "startup_timeout_sec": START_TIMEOUT_S,
         "tools": {name: {"approval_mode": "approve"} for name in names},

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.harness.models import Models
     from nexus_mcp.harness.record import Record
+    from nexus_mcp.harness.remote_mount import RemoteMount
 
 PROJECT, USER = "project", "user"
 SCOPES = (PROJECT, USER)
@@ -125,6 +126,8 @@ class Request(NamedTuple):
     """The text that the harness puts before the names of our tools, "" for that of its capability map."""
     hook_options: Sequence[str] = ()
     """More options of the hook."""
+    remote: RemoteMount | None = None
+    """The server over HTTP to mount, None for the one of this machine."""
 
     def serve_words(self, harness: str) -> list[str]:
         """Return the command of the server, as a list of words."""
@@ -148,6 +151,7 @@ class Request(NamedTuple):
             self.gate,
             *skills,
             *mount,
+            *(self.remote.hook_options() if self.remote else ()),
             *self.hook_options,
         ]
 

@@ -31,6 +31,7 @@ from nexus_mcp.harness.definition import (
     our_command,
 )
 from nexus_mcp.harness.marks import marked
+from nexus_mcp.harness.remote_mount import is_remote
 from nexus_mcp.packaged import data_path
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ class OpenCode:
         if part in request.parts and (not os.path.lexists(config) or record.entry(site.key(config), _SCHEMA_KEY)):
             rows.append(Spliced(part, config, JSON, *_SCHEMA))
         if SERVER in request.parts:
-            value = {"type": "local", "command": request.serve_words(ID), "enabled": True}
-            rows.append(Spliced(SERVER, config, JSON, ("mcp", SERVER_NAME), value))
+            rows.append(Spliced(SERVER, config, JSON, ("mcp", SERVER_NAME), _server(request)))
         if HOOKS in request.parts:
             path = _plugin(site)
             rows.append(Whole(HOOKS, path, marked(_plugin_source(request), "//")))
@@ -87,7 +87,7 @@ class OpenCode:
         return rows
 
     def recognizes(self, value: Any) -> bool:
-        return our_command(value) or _is_our_plugin(value)
+        return our_command(value) or is_remote(value) or _is_our_plugin(value)
 
     def next_steps(self, site: Site, request: Request) -> list[str]:
         return ["Start opencode anew: it reads its configuration when it starts."]
@@ -97,6 +97,14 @@ class OpenCode:
 
     def notices(self, site: Site, record: Record) -> list[str]:
         return []
+
+
+def _server(request: Request) -> dict[str, Any]:
+    if request.remote is not None:
+        headers = {"Authorization": f"Bearer {{env:{request.remote.variable}}}"}
+        # With oauth a refused token would begin a registration, in place of an error that names the status.
+        return {"type": "remote", "url": request.remote.url, "headers": headers, "oauth": False, "enabled": True}
+    return {"type": "local", "command": request.serve_words(ID), "enabled": True}
 
 
 def _plugin_source(request: Request) -> str:

@@ -1,4 +1,6 @@
-"""Check the installations of `nexus-mcp install`: whether their record is readable, and their commands can start."""
+"""Check the installations of `nexus-mcp install`: whether their record is readable, their commands can start, and the
+tokens of servers over HTTP are set.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,13 @@ FILE = f"{places.NEXUS}/{record.NAME}"
 
 
 def check(site: Site) -> Iterator[Finding]:
-    """Yield a finding for a record that cannot be used, and for each command that is not there."""
+    """Yield a finding for a record that cannot be used, each command that is not there, and each token that is not
+    set.
+    """
     if not any(site.files(places.INSTALLED)):
         return
     from nexus_mcp.harness.installing import read_record
+    from nexus_mcp.harness.remote_mount import mount_of
     from nexus_mcp.harness.status import missing_commands
 
     place = Place(PROJECT, os.path.dirname(site.nexus.path), os.environ)
@@ -39,3 +44,8 @@ def check(site: Site) -> Iterator[Finding]:
         yield Finding(
             "command-missing", FILE, f"has an installation for {name}: {problem}", advice=advice, identity=text
         )
+    for name in HARNESSES:
+        mount = mount_of(found.options(name)) if found.parts(name) else None
+        if mount is not None and not os.environ.get(mount.variable):
+            problem = f"has an installation for {name} with a server over HTTP, and {mount.variable} is not set here"
+            yield Finding("token-missing", FILE, problem, identity=name)

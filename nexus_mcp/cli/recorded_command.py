@@ -1,0 +1,34 @@
+"""The command of nexus-mcp in the record of an installation: it may be gone, or come with a cloned project."""
+
+from __future__ import annotations
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.log import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nexus_mcp.cli.options import Values
+
+_COMMAND, _CHECK = "--command", "--check"
+
+
+def drop_gone(values: Values, options: dict[str, str]) -> None:
+    """Remove the recorded --command if that program no longer exists, so that this program is used instead."""
+    import shutil
+
+    word = options.get(_COMMAND, "")
+    if word and _COMMAND not in values and _CHECK not in values and shutil.which(word) is None:
+        print(f"{printable(word)}, which the last installation named, is not there any more.")
+        del options[_COMMAND]
+
+
+def check(word: str, root: str) -> None:
+    """Raise UsageError if the recorded --command is no nexus-mcp, because the record may come with a cloned project."""
+    from nexus_mcp.program import is_own_program
+
+    if word and not is_own_program(word, root):
+        problem = (
+            f".nexus/generated.json names the command {printable(word)}, which is no nexus-mcp outside of the project."
+        )
+        step = f"If you trust it, add --command {printable(word)}; else name another one with --command."
+        raise UsageError(problem, next_step=step)

@@ -1,0 +1,72 @@
+"""The options of `install` for a server over HTTP: what a recorded URL counts, and what does not go with one."""
+
+from __future__ import annotations
+
+from nexus_mcp.cli.remote_options import ALLOW_HTTP, TOKEN_ENV
+from nexus_mcp.errors import UsageError
+from nexus_mcp.harness import remote_mount
+from nexus_mcp.harness.definition import HOOKS, PROJECT, SERVER, STATUS_LINE
+from nexus_mcp.remote.address import EXAMPLE, check_variable, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nexus_mcp.cli.options import Values
+    from nexus_mcp.harness.definition import Request, Site
+
+_URL, _LOCAL, _FAST, _CHECK, _WITH = "--url", "--local", "--fast-hooks", "--check", "--with"
+
+
+def settle(values: Values, options: dict[str, str], site: Site) -> None:
+    """Check the options about the server, and bring `options`, those of the installation, into their final form.
+
+    `options` has the recorded ones, and those of the command line over them. Raise UsageError.
+    """
+    if _LOCAL in values:
+        for name in remote_mount.OPTIONS:
+            options.pop(name, None)
+    if _URL in values and ALLOW_HTTP.name not in values:
+        options.pop(ALLOW_HTTP.name, None)  # it was allowed for another URL
+    if not options.get(_URL):
+        for option in (TOKEN_ENV, ALLOW_HTTP):
+            if option.name in options:
+                raise UsageError(f"{option.name} needs {_URL}.", next_step=f"Example: {_URL} {EXAMPLE}")
+        return
+    address = parse(options[_URL], _URL, is_plain_allowed=ALLOW_HTTP.name in options)
+    if TOKEN_ENV.name in options:
+        check_variable(options[TOKEN_ENV.name], TOKEN_ENV.name)
+    if _URL not in values and _CHECK not in values and site.scope == PROJECT and not address.is_local:
+        # The record may come with a cloned project, and hooks send the user's token to its server.
+        raise UsageError(
+            f".nexus/generated.json names the server {address.text}, which would get your token.",
+            next_step=f"If it is yours, add {_URL} {address.text}; for the server of this machine add {_LOCAL}.",
+        )
+    options[_URL] = address.text
+    if _FAST in options:
+        if _FAST in values:
+            raise UsageError(f"{_FAST} needs a server of this machine.", next_step=f"Leave it out, or add {_LOCAL}.")
+        del options[_FAST]
+
+
+def check_parts(values: Values, parts: Sequence[str], installed: Sequence[str], options: dict[str, str]) -> None:
+    """Raise UsageError for parts that do not go with the server, or that would go on with another one."""
+    if options.get(_URL) and _WITH in values and STATUS_LINE in parts:
+        raise UsageError(
+            f"{STATUS_LINE} shows the files of this machine, and the server is on another one.",
+            next_step="Leave it out.",
+        )
+    if _URL in values or _LOCAL in values:
+        missing = [part for part in (SERVER, HOOKS) if part in installed and part not in parts]
+        if missing:
+            raise UsageError(
+                f"The {' and the '.join(missing)} would go on with another server.",
+                next_step=f"Leave out {_WITH}, or name {' and '.join(missing)} in it.",
+            )
+
+
+def next_steps(request: Request) -> list[str]:
+    """Return the steps of the user for a server over HTTP."""
+    if request.remote is None:
+        return []
+    return [f"Put the token of the server into {request.remote.variable} before you start the harness."]

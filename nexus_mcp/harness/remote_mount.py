@@ -1,0 +1,70 @@
+"""The mount of a server over HTTP: what an installation writes for it, and how such an entry is recognized.
+
+The token is never written: each harness, and the hook, reads it from an environment variable when it starts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nexus_mcp.errors import UsageError
+from nexus_mcp.remote.address import TOKEN_VARIABLE, parse
+from nexus_mcp.remote.connection import Connection, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+URL, TOKEN_ENV, ALLOW_HTTP = OPTIONS = ("--url", "--token-env", "--allow-http")
+"""The options of `install` and `hook`, as the record of an installation has them."""
+_UNAUTHORIZED = 401
+_WAIT_S = 5.0
+_FROM_VARIABLE = re.compile(r"Bearer (?:\$\{\w+\}|\{env:\w+\})")
+
+
+class RemoteMount(NamedTuple):
+    """A server over HTTP: its URL, the variable that has its token, and whether plain http:// is allowed."""
+
+    url: str
+    variable: str = TOKEN_VARIABLE
+    is_plain_allowed: bool = False
+
+    def hook_options(self) -> list[str]:
+        """Return the options of the hook."""
+        variable = [] if self.variable == TOKEN_VARIABLE else [TOKEN_ENV, self.variable]
+        return [URL, self.url, *variable, *([ALLOW_HTTP] if self.is_plain_allowed else [])]
+
+
+def mount_of(options: Mapping[str, str]) -> RemoteMount | None:
+    """Return the mount that the options of an installation name; None for the server of this machine."""
+    if not options.get(URL):
+        return None
+    return RemoteMount(options[URL], options.get(TOKEN_ENV, TOKEN_VARIABLE), ALLOW_HTTP in options)
+
+
+def is_remote(value: Any) -> bool:
+    """Return whether an entry of a configuration mounts a nexus-mcp over HTTP as an installation writes it."""
+    if not isinstance(value, dict) or not isinstance(value.get("url"), str) or not value["url"].endswith("/mcp"):
+        return False
+    headers = value.get("headers")
+    words = headers.get("Authorization") if isinstance(headers, dict) else None
+    if isinstance(words, str):
+        return _FROM_VARIABLE.fullmatch(words) is not None
+    return isinstance(value.get("bearer_token_env_var"), str)
+
+
+def token_notice(mount: RemoteMount, environ: Mapping[str, str]) -> str:
+    """Return a sentence if the variable with the token is not set, else ""."""
+    if environ.get(mount.variable):
+        return ""
+    return f"{mount.variable} is not set here. The harness and its hooks read the token from it when they start."
+
+
+def answers(mount: RemoteMount) -> bool:
+    """Return whether the server answers. No token is sent: a cloned project may name any server."""
+    try:
+        address = parse(mount.url, URL, is_plain_allowed=True)
+        status, _ = Connection(address).send("POST", address.hook_path, b"", "", _WAIT_S)
+    except (UsageError, Unreachable):
+        return False
+    return status == _UNAUTHORIZED
