@@ -24,6 +24,7 @@ ROWS = {
     "run-limits": "A session of a run has our server and hooks, and may not change plan or tasks",
     "run-guards": "A run ends a session without output, and resumes a session that only reads with a reminder to edit",
     "run-login": "A run says that the harness is not logged in, and pauses",
+    "remote": "Mounted over HTTP with a token: calls, hooks and artifacts; a wrong token fails clearly",
     "limit": "A context stays below the limit with 500 notes",
     "kill": "A kill of the client in the middle of a call loses nothing",
     "uninstall": "Uninstall restores every byte",

@@ -17,11 +17,12 @@ _IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
 
 
 class Scratch:
-    """`root` is the project, `home` the home folder of the user."""
+    """`root` is the project, `home` the home folder of the user, `more` has further variables of every process."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home of user"
         self.root = folder / "my project"
+        self.more: dict[str, str] = {}
         self.home.mkdir()
         self.root.mkdir()
         self.git("init", "-q", "-b", "main")
@@ -34,7 +35,7 @@ class Scratch:
         """The variables of every process: a PATH with nexus-mcp, and folders in the scratch home."""
         found = {name: os.environ[name] for name in ("LANG", "LC_ALL", "TERM") if name in os.environ}
         path = os.pathsep.join((str(PROGRAM.parent), os.environ["PATH"]))
-        return {**found, "HOME": str(self.home), "PATH": path, "GIT_CONFIG_NOSYSTEM": "1"}
+        return {**found, "HOME": str(self.home), "PATH": path, "GIT_CONFIG_NOSYSTEM": "1", **self.more}
 
     def git(self, *words: str) -> str:
         """Run git in the project and return its output."""
