@@ -83,6 +83,10 @@ class Server:
         failure = {"problem": problem, "is_whole": is_whole}
         return self._answer({"event": name, "params": fields, "failure": failure}, host)
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
     def _answer(self, event: Json, host: Host, *, records: bool = False) -> Json:
         try:
             return self._posted(event, host, RECORD_SECONDS if records else SECONDS)

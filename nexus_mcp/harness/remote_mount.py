@@ -64,7 +64,13 @@ def answers(mount: RemoteMount) -> bool:
     """Return whether the server answers. No token is sent: a cloned project may name any server."""
     try:
         address = parse(mount.url, URL, is_plain_allowed=True)
-        status, _ = Connection(address).send("POST", address.hook_path, b"", "", _WAIT_S)
-    except (UsageError, Unreachable):
+    except UsageError:
         return False
+    connection = Connection(address)
+    try:
+        status, _ = connection.send("POST", address.hook_path, b"", "", _WAIT_S)
+    except Unreachable:
+        return False
+    finally:
+        connection.close()
     return status == _UNAUTHORIZED

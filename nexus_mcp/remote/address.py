@@ -104,8 +104,9 @@ def _host(authority: str, scheme: str, source: str) -> tuple[str, int]:
     """Return (host, port). Raise UsageError."""
     host, _, digits = authority.lower().rpartition(":")
     if authority.startswith("["):
-        host, _, digits = authority.lower()[1:].partition("]")
-        is_host, digits = bool(host) and ":" in host and _IN_IPV6.issuperset(host), digits.removeprefix(":")
+        host, end, digits = authority.lower()[1:].partition("]")
+        is_host = bool(end) and ":" in host and _IN_IPV6.issuperset(host) and digits[:1] in ("", ":")
+        digits = digits[1:]
     else:
         host, digits = (host, digits) if ":" in authority else (authority.lower(), "")
         is_host = bool(host) and _IN_NAMES.issuperset(host)

@@ -37,6 +37,14 @@ def puts_installation(made: Project) -> None:
     assert code == 0
 
 
+def puts_remote_installation(made: Project) -> None:
+    """Install for Claude Code with a server over HTTP, whose token is in no variable here."""
+    from nexus_mcp.cli import main
+
+    words = ["--with", "server", "--url", "https://nexus.example.org/mcp", "--token-env", "NEXUS_NO_SUCH_TOKEN"]
+    assert main(["install", "claude-code", "--project", str(made.root), *words]) == 0
+
+
 def puts(path: str, content: Any) -> Callable[[Project], object]:
     """Writes one file."""
     return lambda project: project.put(path, content)
@@ -195,6 +203,7 @@ CASES = (
     Case("config-fault", "config.yml", puts("config.yml", "memory: 5\n"), (1, 1, None)),
     Case("install-record", "generated.json", puts("generated.json", "{}")),
     Case("command-missing", "generated.json", puts_installation),
+    Case("token-missing", "generated.json", puts_remote_installation),
     Case("impossible-time", HISTORY, puts(HISTORY, dated(NO_DAY)), (5, 23, "/cycles/0/completed_at")),
     Case("impossible-time", PLAN, puts(PLAN, plan(created_at=NO_DAY)), (12, 17, "/created_at")),
     Case("impossible-time", TASKS, puts(TASKS, tasks(task(1, created_at=NO_DAY))), (11, 21, "/tasks/0/created_at")),
