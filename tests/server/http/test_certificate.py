@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 REFUSED = {
     "expired": (-1, "nexus.example.org", "expired on"),
     "not yet valid": (60, "nexus.example.org", "is not valid before"),
-    "for another name": (20, "other.example.org", "is for 127.0.0.1, other.example.org, not for nexus.example.org:8750"),
+    "for another name": (20, "other.example.org", "is for other.example.org, 127.0.0.1, not for nexus"),
     "for another level": (20, "*.nexus.example.org", "not for nexus.example.org:8750 of --allow-host"),
 }  # fmt: skip
 

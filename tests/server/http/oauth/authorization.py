@@ -279,6 +279,6 @@ class Running:
         return self.server
 
     def __exit__(self, *error: object) -> None:
-        self._uvicorn.should_exit = True
+        self._uvicorn.should_exit = self._uvicorn.force_exit = True
         self._thread.join()
         self._listener.close()
