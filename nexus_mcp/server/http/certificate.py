@@ -65,8 +65,9 @@ def _check_names(certificate: x509.Certificate, file: str, hosts: Sequence[str])
     called = {host: _without_port(host) for host in hosts}
     foreign = [host for host, name in called.items() if not any(_matches(name, own) for own in names)]
     if foreign and len(foreign) == len(called):
+        shown = ", ".join(names[:5]) or "no name"
         raise UsageError(
-            f"The certificate {file!r} is for {', '.join(names[:5]) or 'no name'}, not for {foreign[0]} of --allow-host.",
+            f"The certificate {file!r} is for {shown}, not for {foreign[0]} of --allow-host.",
             next_step="Name the certificate of this server.",
         )
     for host in foreign:

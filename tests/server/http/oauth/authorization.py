@@ -132,9 +132,9 @@ class Tokens(JWTBearerTokenGenerator):  # type: ignore[misc]
         super().__init__(issuer=server.issuer)
         self._server = server
 
-    def access_token_generator(self, *words: Any) -> Any:
+    def access_token_generator(self, **asked: Any) -> Any:
         self.alg = self._server.keys[-1].as_dict()["alg"]
-        return super().access_token_generator(*words)
+        return super().access_token_generator(**asked)
 
     def get_jwks(self) -> KeySet:
         return KeySet([self._server.keys[-1]])
