@@ -34,7 +34,7 @@ RUN_VARIABLE = "NEXUS_RUN"
 LIMIT_VARIABLE = "NEXUS_CAPABILITY"
 """Environment variable of a session of a run that may not edit all files (catalog/path_limits.py)."""
 _OF_THE_RUN = ("plan_start", "plan_update", "plan_decide", "task_add", "task_update", "task_close")
-_TAKEN = ("artifacts", "cache", "lock", "runs")  # names in .nexus/state that all harnesses share
+_TAKEN = ("artifacts", "cache", "idempotency", "lock", "runs")  # names in .nexus/state that all harnesses share
 
 
 class Workspace:

@@ -81,6 +81,7 @@ _IN_STATE = {
     cache.FOLDER: CACHE,
     harness_files.TRACKER: OLD_TRACKER,
     **dict.fromkeys(("run.lock", "processes.json", "runs"), OTHER),  # written by `nexus-mcp run`
+    paths.IDEMPOTENCY: OTHER,
 }
 _IN_HARNESS = {
     harness_files.TRACKER: TRACKER,

@@ -16,7 +16,7 @@ from nexus_mcp.workspace import run_denial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from nexus_mcp.store.close_receipt import Receipt
@@ -37,6 +37,7 @@ _INSTRUCTIONS = "\n".join(
 
 
 _HOOK = "hook"
+_KEY = "nexus-mcp/idempotencyKey"
 _OF_A_PROJECT = ("resources/read", "prompts/get", "skills/get")
 _NOTE_WAIT = 0.25
 """Seconds that counting a read waits for the lock: the response waits too."""
@@ -193,10 +194,20 @@ class App:
         ctx = ReadContext(self.workspace, self._store, self._prefix, client_name, is_modern=modern, noting=self._noting)
         return ReadResult(handlers.answer(ctx, method, params))
 
-    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "", *, actor: str = "") -> Answer:
+    def call(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None,
+        client_name: str = "",
+        *,
+        actor: str = "",
+        meta: Mapping[str, Any] | None = None,
+        holder: str = "",
+    ) -> Answer:
         """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`.
 
-        `actor` is the name of the client's token, "" where the transport has none.
+        `actor` is the name of the client's token, "" where the transport has none. `meta` is the call's `_meta`, which
+        may have an idempotency key; `holder` is whose keys these are.
         """
         if name == self.hook_name != "":
             return self._call_hook(arguments or {})
@@ -215,7 +226,12 @@ class App:
                 raise self._no_project()
             if denial := run_denial(tool.name, os.environ):
                 raise NexusError(denial)
-            value = tool.run(context, check_arguments(tool, arguments or {}))
+            checked = check_arguments(tool, arguments or {})
+            if meta and _KEY in meta and not tool.read_only:
+                from nexus_mcp.state.idempotency import keyed_call
+
+                by.keyed = keyed_call(meta[_KEY], holder, tool.name, checked)
+            value = tool.run(context, checked)
             ran = not tool.read_only
             return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
         except NexusError as error:

@@ -62,7 +62,7 @@ _SUPPORTED = [methods.MODERN_VERSION]
 class Call:
     """An accepted tools/call, to be run in turn; `result` shapes its result."""
 
-    __slots__ = ("arguments", "client_name", "id", "name", "result")
+    __slots__ = ("arguments", "client_name", "id", "meta", "name", "result")
 
     def __init__(
         self,
@@ -71,16 +71,19 @@ class Call:
         arguments: dict[str, Any] | None,
         client_name: str,
         result: Result,
+        *,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         self.id = id
         self.name = name
         self.arguments = arguments
+        self.meta = meta
         self.client_name = client_name
         self.result = result
 
     def run(self, app: App) -> Answer:
         """Run the call. Raise UnknownTool."""
-        return app.call(self.name, self.arguments, self.client_name)
+        return app.call(self.name, self.arguments, self.client_name, meta=self.meta)
 
 
 class ReadRequest:
@@ -166,7 +169,7 @@ class Connection:
         if method == "tools/list":
             return self._list(message)
         if method == "tools/call":
-            return Call(id, params["name"], params.get("arguments"), self._client_name, dict)
+            return Call(id, params["name"], params.get("arguments"), self._client_name, dict, meta=params.get("_meta"))
         return _accept(message, self._client_name, dict, is_modern=False)
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -195,7 +198,7 @@ class Connection:
             return self._stamped({**self._list(message), **cache_hints(method)})
         client = (params["_meta"].get(_CLIENT_KEY) or {"name": ""})["name"]
         if method == "tools/call":
-            return Call(message.id, params["name"], params.get("arguments"), client, self._stamped)
+            return Call(message.id, params["name"], params.get("arguments"), client, self._stamped, meta=params["_meta"])
         hints = cache_hints(method)
         return _accept(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
 

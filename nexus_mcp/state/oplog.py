@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any, Literal, TypeGuard
 
+    from nexus_mcp.state.idempotency import KeyedCall
+
     Entry = dict[str, Any]
     Mark = dict[str, int]
     Marks = tuple[Mark | None, Mark | None]
@@ -38,16 +40,17 @@ _SLICE_BYTES = 1 << 16  # bytes that are compared at a time
 
 class By:
     """The caller of a change: the tool, the harness of the server, the name that the client gives itself, and over HTTP
-    the name of its token.
+    the name of its token. `keyed` is set for a call with an idempotency key.
     """
 
-    __slots__ = ("actor", "client", "harness_id", "tool")
+    __slots__ = ("actor", "client", "harness_id", "keyed", "tool")
 
     def __init__(self, tool: str, harness_id: str, client: str, actor: str = "") -> None:
         self.tool = tool
         self.harness_id = harness_id
         self.client = client[:_CLIENT_LENGTH]
         self.actor = actor
+        self.keyed: KeyedCall | None = None
 
 
 def entry(

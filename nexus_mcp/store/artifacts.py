@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
+    from nexus_mcp.store.transaction import Transaction
 
     Noted = Callable[[dict[str, Any]], changes.Entry]
 
@@ -36,6 +37,8 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
     artifact_name.segments(filename, atomic.PREFIX)
     _check_encoding(filename)
     data = content.encode()
+    if by.keyed is not None:
+        return _write_recorded(store, filename, data, by)
     with store.locked_state() as (state, _), ExitStack() as stack:
         made: list[tuple[Folder, str]] = []
         try:
@@ -51,6 +54,18 @@ def write(store: Store, filename: str, content: str, by: By) -> str:
         except BaseException:
             _take_back(made)
             raise
+
+
+def _write_recorded(store: Store, filename: str, data: bytes, by: By) -> str:
+    """Write the artifact together with the record of the call's idempotency key. Return and raise as `write`."""
+    path = os.path.join(store.state_path, FOLDER, *filename.split("/"))
+
+    def change(now: Transaction) -> dict[str, Any]:
+        now.put_artifact(f"{FOLDER}/{filename}", data)
+        return {"path": path}
+
+    answer: str = store.change(change, by)["path"]
+    return answer
 
 
 def _check_encoding(filename: str) -> None:

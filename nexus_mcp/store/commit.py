@@ -1,4 +1,5 @@
-"""Write a change to disk and into the operation log: one file by itself, several through the journal.
+"""Write a change to disk and into the operation log: one file by itself, several through the journal. The record of an
+idempotency key makes a second file.
 
 This module is separate from transaction.py because the server starts without it: the first change loads it.
 """
@@ -44,7 +45,7 @@ def carry_out(
     progress.note(progress.WRITING)
     # A change of one file needs no journal, except for an undo. If the process died before it added the undo's entry to
     # the log, the log would not match the file, and every later undo would be refused. The journal contains the entry.
-    if change.cycle is None and change.undoes is None and len(change.writes) <= 1:
+    if change.cycle is None and change.undoes is None and change.record is None and len(change.writes) <= 1:
         for name, (_, after) in change.writes.items():
             original = change.originals[name]
             if name in paths.SESSION:
@@ -107,9 +108,9 @@ def write_journaled(
     nexus: Folder, state: Folder, change: Transaction, held: HeldLock, answer: dict[str, Any] | None
 ) -> str | None:
     """Carry out a change through the journal. Return and raise the same as `carry_out`."""
-    entry = _entry_for(change)
+    entry, files = _entry_for(change), change.files
     try:
-        record = journal.record(change.cycle, change.writes, answer, entry)
+        record = journal.record(change.cycle, files, answer, entry)
         recorded = encode(record)
     except (OSError, ImportError, MemoryError) as error:  # this loads a module, which may need a descriptor
         raise StorageError(journal.SHOWN, "make", f"{type(error).__name__}: {error}") from error
@@ -121,6 +122,7 @@ def write_journaled(
         conflicts.sweep_artifacts(state)
     # All new bytes are on disk before the commit point, so that a full disk is detected before anything changed.
     temporary: dict[str, tuple[Folder, str]] = {}
+    made: list[tuple[Folder, str]] = []
     copied: list[os.stat_result | None] = []
     growth = None
     doing = journal.SHOWN_HISTORY
@@ -132,11 +134,11 @@ def write_journaled(
                     raise StateError(journal.SHOWN_HISTORY, f"would grow beyond {journal.HISTORY_LIMIT >> 20} MiB")
                 copied.append(nexus.plain(journal.HISTORY))
                 temporary[journal.HISTORY] = (nexus, growth.prepare())
-            found = {name: paths.find(stack, state, name) for name in change.writes}
+            found = _places(stack, state, change, made)
             for name, (folder, last) in found.items():
-                doing, after = state.show(name), change.writes[name][1]
+                doing, after = state.show(name), files[name][1]
                 if folder is not None:
-                    original = change.originals.get(name) or Original()
+                    original = change.originals.setdefault(name, Original())
                     copied.append(original.info)
                     if after is not None:
                         temporary[name] = (folder, Replacement(folder, last, original).prepare(after))
@@ -151,17 +153,40 @@ def write_journaled(
             # The journal may become a receipt. Both contain text that other users may not be allowed to read.
             atomic.replace(state, journal.NAME, [recorded], check, mode=Copy(copied))
         except (OSError, NexusError) as error:
-            for folder, made in temporary.values():
-                with suppress(OSError):  # the next change deletes it
-                    folder.unlink(made)
+            _take_back(temporary, made)
             if isinstance(error, NexusError):
                 raise
             raise StorageError(doing, "write", reason(error)) from error
         except atomic.Unsynced as error:
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
-    prepared = {name: (made, change.originals.get(name)) for name, (_, made) in temporary.items()}
+    prepared = {name: (fresh, change.originals.get(name)) for name, (_, fresh) in temporary.items()}
     finish(nexus, state, record, lambda: entry or journal.log_entry(record), growth=growth, prepared=prepared)
     return None if answer is None else journal.receipt_name(record["id"])
+
+
+def _places(
+    stack: ExitStack, state: Folder, change: Transaction, made: list[tuple[Folder, str]]
+) -> dict[str, tuple[Folder | None, str]]:
+    """Return the result of `paths.find` for each file, after creating missing folders for new content: after the commit
+    point they could no longer be refused. Each of them is added to `made`.
+    """
+    found: dict[str, tuple[Folder | None, str]] = {}
+    for name, (_, after) in change.files.items():
+        found[name] = paths.find(stack, state, name) if after is None else paths.make(stack, state, name, made)
+    if change.record is not None:
+        for folder in {folder.path: folder for folder, _ in found.values() if folder and folder is not state}.values():
+            conflicts.sweep(folder)  # temporary files of a dead process
+    return found
+
+
+def _take_back(temporary: dict[str, tuple[Folder, str]], made: list[tuple[Folder, str]]) -> None:
+    """Remove what a failed change has prepared. A folder that is no longer empty stays."""
+    for folder, name in temporary.values():
+        with suppress(OSError):  # the next change deletes it
+            folder.unlink(name)
+    for parent, name in reversed(made):
+        if not parent.remove_folder(name):
+            return
 
 
 def _smaller(change: Transaction) -> str:

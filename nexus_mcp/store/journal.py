@@ -4,8 +4,9 @@
 next lock holder rolls it forward. It holds the new cycle with its final time, and the entry of the operation log. For
 each file it holds a digest of the bytes before and after, and the new bytes. Applying it twice does no harm.
 
-Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts. Each journal is
-of the first version that can hold it, so that an older nexus-mcp can complete the closes of a newer one.
+Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts; version 3 has
+also the record of an idempotency key, and no answer. Each journal is of the first version that can hold it, so that an
+older nexus-mcp can complete the closes of a newer one.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ RECEIPT_PREFIX = "closed-"
 SHOWN = f".nexus/state/{NAME}"
 VERSION = 1
 VERSION_WITHOUT_CYCLE = 2
+VERSION_WITH_RECORD = 3
 HISTORY, SHOWN_HISTORY, HISTORY_LIMIT = history.NAME, history.SHOWN, history.LIMIT
 SESSION_LIMIT = 64 << 20
 _LONGEST_ID = 32  # part of file names, together with an artifact's name of up to 200 bytes
@@ -62,8 +64,9 @@ def record(
     `log_entry`, which is added to the operation log after the change is applied. Without it, as in journals of an older
     nexus-mcp, an entry is made from the known facts.
     """
+    version = VERSION_WITHOUT_CYCLE if cycle is None else VERSION
     return {
-        "version": VERSION_WITHOUT_CYCLE if cycle is None else VERSION,
+        "version": VERSION_WITH_RECORD if any(map(paths.is_record, files)) else version,
         "id": log_entry["id"] if log_entry else os.urandom(8).hex(),
         "cycle": cycle,
         "files": [
@@ -92,7 +95,7 @@ def read_pending(state: Folder) -> dict[str, Any] | None:
     if is_ours(journal):
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITHOUT_CYCLE:
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITH_RECORD:
         problem = "holds a change that was begun and is of a version that this nexus-mcp does not know"
         raise NewerJournal(SHOWN, problem, next_step="Complete it with the newer nexus-mcp that began it.")
     raise _damaged("is not a journal, or was changed after it was written")
@@ -123,7 +126,7 @@ def is_ours(journal: Any) -> bool:
         and all(isinstance(f["content"], (str, type(None))) for f in files)
         # Otherwise content that the disk has corrupted would be written.
         and all(f["after"] == digest(content_of(f)) for f in files)
-        and (_has_cycle(journal) or _has_none(journal))
+        and (_has_cycle(journal) or _has_none(journal) or _has_record(journal))
     )
 
 
@@ -145,6 +148,18 @@ def _has_none(journal: dict[str, Any]) -> bool:
     )
 
 
+def _has_record(journal: dict[str, Any]) -> bool:
+    cycle, names = journal.get("cycle", ...), [file["name"] for file in journal["files"]]
+    others = [name for name in names if not paths.is_record(name)]
+    return (
+        journal.get("version") == VERSION_WITH_RECORD
+        and journal["answer"] is None
+        and len(names) - len(others) == 1
+        and all(map(paths.is_place, others))
+        and (oplog.is_entry(journal.get("log")) if cycle is None else shapes.is_cycle(cycle))
+    )
+
+
 def log_entry(journal: dict[str, Any]) -> oplog.Entry:
     """Return the operation log entry of a journal that was read from disk; a short one if an older
     nexus-mcp wrote it.
@@ -152,7 +167,8 @@ def log_entry(journal: dict[str, Any]) -> oplog.Entry:
     carried = journal.get("log")
     if oplog.is_entry(carried):
         return carried
-    files = [oplog.file_after(f["name"], content_of(f)) for f in journal["files"]]
+    changed = [file for file in journal["files"] if not paths.is_record(file["name"])]
+    files = [oplog.file_after(f["name"], content_of(f)) for f in changed]
     at = journal["cycle"]["completed_at"]
     return oplog.entry(journal["id"], at, oplog.By(oplog.UNKNOWN, DEFAULT_HARNESS_ID, ""), files, cycle=at)
 

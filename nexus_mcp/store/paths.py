@@ -1,21 +1,28 @@
-"""Resolve the files that a change may touch, by their paths from `.nexus/state`: plan.json, tasks.json, artifacts."""
+"""Resolve the files that a change may touch, by their paths from `.nexus/state`: plan.json, tasks.json, artifacts, and
+the records of idempotency keys.
+"""
 
 from __future__ import annotations
 
+import os
+
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import PRIVATE
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
-    from nexus_mcp.store.folder import Folder
+    from nexus_mcp.store.folder import Copy, Folder
 
 PLAN = "plan.json"
 TASKS = "tasks.json"
 SESSION = (PLAN, TASKS)
+_HEX = "0123456789abcdef"
 ARTIFACTS = "artifacts"
+IDEMPOTENCY = "idempotency"
 
 
 def is_place(name: str) -> bool:
@@ -30,6 +37,21 @@ def is_place(name: str) -> bool:
     except PathRefused:
         return False
     return True
+
+
+def is_record(name: str) -> bool:
+    """Return whether `name`, which may come from a file, is the path of a file of idempotency keys (idempotency.py)."""
+    folder, _, rest = name.partition("/")
+    number = rest.removesuffix(".json")
+    return folder == IDEMPOTENCY and len(number) == 2 and rest == f"{number}.json" and not number.strip(_HEX)
+
+
+def mode_of_new(folder: str) -> Copy | None:
+    """Return the limit on the permissions of a new file in the folder at the path `folder`, None for none.
+
+    Records of idempotency keys have answers, with text of files that others may not be allowed to read.
+    """
+    return PRIVATE if folder.endswith(os.path.join(".nexus", "state", IDEMPOTENCY)) else None
 
 
 def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str]:

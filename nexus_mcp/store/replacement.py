@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, NotConfirmed, StateError, StorageError
-from nexus_mcp.store import atomic, conflicts
+from nexus_mcp.store import atomic, conflicts, paths
 from nexus_mcp.store.folder import AT, bits_of, close_fd, reason
 
 TYPE_CHECKING = False
@@ -307,7 +307,7 @@ class Replacement:
 
     def prepare(self, data: bytes) -> str:
         """Write and sync the new file under a temporary name; return the name. Raise the errors of atomic.prepare."""
-        return atomic.prepare(self._folder, [data], self._original.info)
+        return atomic.prepare(self._folder, [data], self._original.info or paths.mode_of_new(self._folder.path))
 
     def install(self, temporary: str, new: New | None) -> None:
         """Replace the file by the prepared one, or remove it if `new` is None.

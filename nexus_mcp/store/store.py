@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -93,6 +94,11 @@ class Store:
         self._now = now or time.time
         self._transaction = partial(Transaction, now=self._now, session=self._session, memory=self._memory)
         self._done: Transaction | None = None
+
+    @property
+    def state_path(self) -> str:
+        """Return the path of `.nexus/state`, which may be absent."""
+        return os.path.join(self._access.root, ".nexus", "state")
 
     def plan(self) -> dict[str, Any] | None:
         """Return plan.json as it is now, None if there is no plan. Raise StateError, PathRefused, StorageError."""
@@ -256,12 +262,14 @@ class Store:
         from nexus_mcp.store import close_receipt
         from nexus_mcp.store.commit import carry_out
 
+        if by.keyed is not None:
+            is_answer = None  # the record of the key tells whether this call was made, and keeps its answer
         markers = None if is_answer is None else close_receipt.Receipts(at.state, self._access.state, is_answer)
         recovered = None if markers is None else markers.answer
         with self._transaction(at.nexus, at.state, by, recovered=recovered, completed=at.completed) as change:
-            answer = make(change)
-            if markers is not None and markers.repeated is not None:
-                return answer, markers.repeated
+            answer, is_repeated = _answer(change, make)
+            if is_repeated or (markers is not None and markers.repeated is not None):
+                return answer, None if markers is None else markers.repeated
             at.begin()
             keep = None if is_answer is None else answer
             name = carry_out(at.nexus, at.state, change, at.held, keep)
@@ -271,9 +279,30 @@ class Store:
             if at.has_receipts and (change.cycle is not None or not change.writes.keys().isdisjoint(SESSION)):
                 # Not after a change of artifacts only: another client may still repeat the close.
                 close_receipt.forget(at.state, self._access.state, at.held.end)
+            if change.record is not None:
+                from nexus_mcp.store import idempotency
+
+                idempotency.remove_expired(at.state, self._now())
             return answer, kept
 
     def _rehearse(self, nexus: Folder | None, state: Folder | None, make: Make, by: By) -> None:
         """Run a change in a new project without writing: a failing call must not leave even a folder."""
         with self._transaction(nexus, state, by) as change:
-            make(change)
+            _answer(change, make)
+
+
+def _answer(change: Transaction, make: Make) -> tuple[dict[str, Any], bool]:
+    """Return (the answer of the change, whether it is that of an earlier call with the same idempotency key)."""
+    keyed = change.by.keyed
+    if keyed is None:
+        return make(change), False
+    from nexus_mcp.state.idempotency import answer_in  # imported late: few calls have a key
+    from nexus_mcp.store import idempotency
+
+    records = idempotency.read(change, keyed)
+    stored = answer_in(records, keyed)
+    if stored is not None:
+        return stored, True
+    answer = make(change)
+    idempotency.keep(change, keyed, records, answer)
+    return answer, False

@@ -38,7 +38,8 @@ class Transaction:
     `plan`, `tasks` and `history` are read and checked at first use, and raise StateError if they are malformed. For the
     operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
     changes that it takes back; `completed` is the result of roll_forward. `originals` holds the files as they were
-    read. Use it in `with`, which closes the history.
+    read. `record` is the file that records an idempotency key: its path, its bytes before and after. Use it in `with`,
+    which closes the history.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Transaction:
         self.by = by
         self.what = ""
         self.undoes: list[str] | None = None
+        self.record: tuple[str, bytes | None, bytes] | None = None
 
     @property
     def plan(self) -> dict[str, Any] | None:
@@ -80,6 +82,14 @@ class Transaction:
     def tasks(self) -> dict[str, Any] | None:
         """Return tasks.json, None if absent."""
         return self._value(TASKS)
+
+    @property
+    def files(self) -> dict[str, tuple[bytes | None, bytes | None]]:
+        """Return the bytes before and after of all files to be written: `writes`, and the record of a key."""
+        if self.record is None:
+            return self.writes
+        name, before, after = self.record
+        return {**self.writes, name: (before, after)}
 
     @property
     def history(self) -> Archive:
@@ -116,6 +126,16 @@ class Transaction:
         if not self._stamp:
             self._stamp = times.stamp(self._now())
         return self._stamp
+
+    def seconds(self) -> float:
+        """Return the time now, in seconds since 1970."""
+        return self._now()
+
+    def put_artifact(self, name: str, data: bytes) -> None:
+        """Request the content `data` for the artifact at the path `name`, whose folders may be missing. Raise the
+        errors of a read of the present one.
+        """
+        self.writes[name] = (self.current(name), data)
 
     def put(self, name: str, value: dict[str, Any], part: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Request `value` for the file `name`, where `fields` of a `part` (shapes.PLAN, ISSUE, TASK) are new.

@@ -186,7 +186,7 @@ class HttpServer:
         self, scope: Scope, receive: Receive, writer: Writer, admitted: Admitted, message: Message | None
     ) -> None:
         session, mount = admitted.session, admitted.mount
-        exchange = Exchange(admitted.token.name, session.id if session else None)
+        exchange = Exchange(admitted.token.name, session.id if session else None, admitted.token.holder)
         scope.setdefault("state", {})[KEY] = exchange
         pending = str(message.id) if session and message and message.is_request else None
         if session is not None and pending is not None:

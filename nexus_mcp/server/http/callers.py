@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from nexus_mcp import log
 from nexus_mcp.errors import UsageError
 from nexus_mcp.server.http import tokens
+from nexus_mcp.server.http.limits import share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from nexus_mcp.server.http.mounts import Mount
     from nexus_mcp.server.http.tokens import Token
@@ -85,6 +87,36 @@ class Request:
         self.writer: Writer | None = None
 
 
+class OpenRequests:
+    """The open requests of all tokens, counted for each."""
+
+    def __init__(self) -> None:
+        self._all: set[Request] = set()
+        self._of: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._all)
+
+    def of(self, token: Token) -> int:
+        """Return how many requests of the token are open."""
+        return self._of[token.id]
+
+    def add(self, request: Request) -> None:
+        """Count a request that begins."""
+        self._all.add(request)
+        self._of[request.token.id] += 1
+
+    def discard(self, request: Request) -> None:
+        """Uncount a request that has ended."""
+        self._all.discard(request)
+        self._of[request.token.id] -= 1
+        if not self._of[request.token.id]:
+            del self._of[request.token.id]
+
+
 class Callers:
     """The open sessions and requests of all tokens."""
 
@@ -93,12 +125,12 @@ class Callers:
         self._idle_s = idle_s
         self._now = now
         self._sessions: dict[str, Session] = {}
-        self.requests: set[Request] = set()
+        self.requests = OpenRequests()
 
-    @property
-    def is_full(self) -> bool:
-        """Return whether no further session may be opened."""
-        return len(self._sessions) >= self._most_sessions
+    def has_room(self, token: Token) -> bool:
+        """Return whether the token may open a session: there is room, and it has not used up its share."""
+        own = sum(one.token.id == token.id for one in self._sessions.values())
+        return len(self._sessions) < self._most_sessions and own < share(self._most_sessions)
 
     @property
     def sessions(self) -> list[Session]:

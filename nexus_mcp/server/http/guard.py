@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
 from nexus_mcp.server.http.callers import Unreadable
+from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import check_access, is_access_token
 from nexus_mcp.server.http.oauth.challenges import Challenges
 from nexus_mcp.server.http.paths import MCP, project_in, project_of
@@ -84,6 +85,8 @@ class Guard:
             raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests.", {"retry-after": seconds})
         if len(self._callers.requests) >= self._limits.requests:
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests are open.", {"retry-after": "1"})
+        if self._callers.requests.of(found) >= share(self._limits.requests):
+            raise Refusal(HTTPStatus.TOO_MANY_REQUESTS, "This token has too many open requests.", {"retry-after": "1"})
         return found
 
     def _find(self, text: str, project: str | None) -> Token:
@@ -147,20 +150,20 @@ class Guard:
         if needed and needed not in admitted.token.rights:
             raise self._forbidden(needed, admitted.mount.name, message)
         if self._has_sessions and not admitted.is_modern:
-            self._check_session(admitted.session, message)
+            self._check_session(admitted, message)
         return message
 
     def _forbidden(self, right: str, project: str | None, message: Message | None = None) -> Refusal:
         fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
         return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(project, right))
 
-    def _check_session(self, session: Session | None, message: Message | None) -> None:
+    def _check_session(self, admitted: Admitted, message: Message | None) -> None:
         """Check that a POST of the handshake era is in a session or begins one, and that its id is free there."""
-        is_request = message is not None and message.is_request
+        session, is_request = admitted.session, message is not None and message.is_request
         if session is None:
             if not (is_request and message is not None and message.method == "initialize"):
                 raise _no_session()  # the SDK would open one first
-            if self._callers.is_full:
+            if not self._callers.has_room(admitted.token):
                 raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many sessions are open.", {"retry-after": "60"})
         elif message is not None and is_request and str(message.id) in (*session.pending, _STANDALONE_ID):
             # The SDK would send both responses to the later request, and the earlier one would wait forever.

@@ -36,6 +36,11 @@ class Limits:
     session_idle_s: float = 30 * 60.0
 
 
+def share(number: int) -> int:
+    """Return how many of a number of things one token may have: half of them, so that it cannot lock out the others."""
+    return max(1, number // 2)
+
+
 class Rates:
     """A bucket of requests for each token: it holds those of ten seconds, and fills steadily."""
 
@@ -70,7 +75,7 @@ class Room:
 
     def __init__(self, size: int) -> None:
         self._left = size
-        self._share = size // 2
+        self._share = share(size)
         self._held: dict[str, int] = {}
 
     @property

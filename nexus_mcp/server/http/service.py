@@ -171,7 +171,7 @@ def _authority(settings: Settings, place: Place) -> Authority | None:
 
 def _local(text: str) -> tokens.Token:
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return tokens.Token(LOCAL, tokens.hash_of(text), None, frozenset(tokens.RIGHTS), at)
+    return tokens.Token(LOCAL, tokens.hash_of(text), None, frozenset(tokens.RIGHTS), at, is_generated=True)
 
 
 def _check_outside(file: str, roots: list[str]) -> None:

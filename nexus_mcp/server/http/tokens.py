@@ -39,7 +39,9 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Token(NamedTuple):
-    """What is known of a token. `projects` is None for all projects; `expires` is in seconds of the epoch."""
+    """What is known of a token. `projects` is None for all projects; `expires` is in seconds of the epoch.
+    `is_generated` is for one of no file, made for a run of a server.
+    """
 
     name: str
     hash: str
@@ -47,6 +49,14 @@ class Token(NamedTuple):
     rights: frozenset[str]
     created_at: str = ""
     expires: float = math.inf
+    is_generated: bool = False
+
+    @property
+    def holder(self) -> str:
+        """Return whose idempotency keys the token has. A generated token has those of the one before it: its client
+        repeats calls after a restart.
+        """
+        return "generated" if self.is_generated else self.hash
 
     @property
     def id(self) -> str:

@@ -14,13 +14,15 @@ KEY = "nexus_mcp.exchange"
 
 
 class Exchange:
-    """One HTTP request and its response. `actor` is the name of the token; `session` is None without a session.
+    """One HTTP request and its response. `actor` is the name of the token, `holder` is whose idempotency keys it has;
+    `session` is None without a session.
 
     The answers whose response was not written yet are in `answers`. After `close` no answer can be written.
     """
 
-    def __init__(self, actor: str, session: str | None) -> None:
+    def __init__(self, actor: str, session: str | None, holder: str = "") -> None:
         self.actor = actor
+        self.holder = holder
         self.session = session
         self.answers: list[Answer] = []
         self.is_closed = False

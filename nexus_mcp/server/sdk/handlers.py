@@ -23,7 +23,7 @@ from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
-from nexus_mcp.server.sdk.exchange import names_of
+from nexus_mcp.server.sdk.exchange import exchange_of, names_of
 from nexus_mcp.server.sdk.extension import add_skills
 from nexus_mcp.server.sdk.measuring import observe
 from nexus_mcp.server.sdk.reporting import reporting
@@ -182,7 +182,7 @@ class _Tools:
         async with reporting(context) as enter:
             await self._turns.begin()
             try:
-                answer = await self._run(params.name, params.arguments, *names_of(context), enter)
+                answer = await self._run(context, params, enter)
                 result = {"resultType": "complete", **answer.result}
             except BaseException:
                 self._turns.give_up()
@@ -191,11 +191,15 @@ class _Tools:
         return result
 
     async def _run(
-        self, tool: str, arguments: dict[str, Any] | None, client: str, actor: str, enter: Callable[[str], None] | None
+        self, context: Context, params: types.CallToolRequestParams, enter: Callable[[str], None] | None
     ) -> Answer:
+        tool, arguments, (client, actor) = params.name, params.arguments, names_of(context)
+        exchange, meta = exchange_of(context), (context.params or {}).get("_meta")
+        holder = exchange.holder if exchange else ""
+
         def run() -> None:
             with progress.listening(enter):
-                answers.append(self._app.call(tool, arguments, client, actor=actor))
+                answers.append(self._app.call(tool, arguments, client, actor=actor, meta=meta, holder=holder))
 
         answers: list[Answer] = []  # filled even if the call is cancelled: the thread finishes first
         try:
