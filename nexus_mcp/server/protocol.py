@@ -198,7 +198,9 @@ class Connection:
             return self._stamped({**self._list(message), **cache_hints(method)})
         client = (params["_meta"].get(_CLIENT_KEY) or {"name": ""})["name"]
         if method == "tools/call":
-            return Call(message.id, params["name"], params.get("arguments"), client, self._stamped, meta=params["_meta"])
+            return Call(
+                message.id, params["name"], params.get("arguments"), client, self._stamped, meta=params["_meta"]
+            )
         hints = cache_hints(method)
         return _accept(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
 

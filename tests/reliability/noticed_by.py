@@ -81,6 +81,11 @@ NOTICED_BY: dict[str, dict[str, int]] = {
     "sessions": {
         "counted-twice": 1,
     },
+    "http": {
+        "host-presumed": 1,
+        "no-deadlines": 2,
+        "no-share": 3,
+    },
     "runs": {
         "run-unlocked": 1,
         "torn-line-joined": 9,

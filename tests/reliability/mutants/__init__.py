@@ -13,6 +13,7 @@ from tests.reliability.mutants import (
     cache,
     concurrency,
     foreign_saves,
+    http,
     recovery_syncs,
     runs,
     sequences,
@@ -39,6 +40,7 @@ _TABLES = (
     sessions.MUTANTS,
     foreign_saves.MUTANTS,
     runs.MUTANTS,
+    http.MUTANTS,
 )
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for table in _TABLES for mutant in table}
 

@@ -9,6 +9,7 @@ from tests.reliability.suites import (
     files,
     frames,
     hostile,
+    http,
     kills,
     linearizable,
     model,
@@ -33,5 +34,6 @@ _ALL: tuple[Suite, ...] = (
     hostile.SUITE,
     sessions.SUITE,
     runs.SUITE,
+    http.SUITE,
 )
 SUITES: dict[str, Suite] = {suite.name: suite for suite in _ALL}
