@@ -15,6 +15,12 @@ from tests.reliability.mutants.definition import Mutant
 _BETWEEN_S = 0.02
 
 
+def _unrelated(change: Transaction) -> tuple[str, bytes | None, bytes]:
+    """Return a record that no call reads, so that the change is written as one with a key."""
+    name = f"{paths.IDEMPOTENCY}/ff.json"
+    return name, change.current(name), b'{"version":1,"calls":[]}'
+
+
 def _keys_forgotten() -> tuple[Any, str, Any]:
     return rules, "answer_in", lambda records, call: None
 
@@ -22,6 +28,7 @@ def _keys_forgotten() -> tuple[Any, str, Any]:
 def _keys_in_memory() -> tuple[Any, str, Any]:
     def keep(change: Transaction, call: Any, earlier: Any, answer: Any) -> None:
         earlier.append(rules.record_of(call, change.stamp(), answer))
+        change.record = _unrelated(change)
 
     return idempotency, "keep", keep
 
@@ -39,7 +46,9 @@ def _keys_apart() -> tuple[Any, str, Any]:
     real = commit.carry_out
 
     def carry_out(nexus: Any, state: Any, change: Transaction, held: Any, answer: Any) -> Any:
-        record, change.record = change.record, None
+        record = change.record
+        if record is not None:
+            change.record = _unrelated(change)
         made = real(nexus, state, change, held, answer)
         if record is not None:
             time.sleep(_BETWEEN_S)
