@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "nexus_mcp"
 # These are at the bottom: nearly every part imports them, and an arrow to each would hide the others.
-GROUND = ("errors", "log", "packaged", "program", "quoting", "schemas", "workspace")
+GROUND = ("errors", "log", "packaged", "program", "progress", "quoting", "schemas", "workspace")
 
 
 def imported_parts() -> dict[str, set[str]]:

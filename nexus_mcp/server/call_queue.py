@@ -7,6 +7,7 @@ from collections import deque
 
 from nexus_mcp import log
 from nexus_mcp.errors import UnknownTool
+from nexus_mcp.progress import listening
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault, internal_error
 from nexus_mcp.server.pipes import MAX_LINE
 from nexus_mcp.server.side_reader import SideReader
@@ -15,6 +16,7 @@ from nexus_mcp.server.stopping import STOPPING
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from nexus_mcp.server.app import Answer, App, ReadResult
@@ -156,7 +158,7 @@ class CallQueue:
             self._changed.notify_all()
 
     def _serve(self, job: _Job) -> None:
-        answer, message = self._run(job.call)
+        answer, message = self._run(job.call, self._reports(job))
         sent = not self._is_cancelled(job) and self._sink.send(message, self._side_reader.begin)
         if answer is not None:
             try:
@@ -167,10 +169,21 @@ class CallQueue:
             except Exception as error:  # noqa: BLE001 - the response was sent, and other calls wait
                 log.error(f"{job.call.name}, after its response: {type(error).__name__}: {error}")
 
-    def _run(self, call: Call | ReadRequest) -> tuple[Answer | ReadResult | None, dict[str, Any]]:
+    def _reports(self, job: _Job) -> Callable[[str], None] | None:
+        """Return what takes the stages of a call, None if the client wants no progress notifications."""
+        token = job.call.progress_token
+        if token is None:
+            return None
+        from nexus_mcp.server.reports import Reports
+
+        return Reports(token, self._sink, lambda: job.cancelled)
+
+    def _run(
+        self, call: Call | ReadRequest, reports: Callable[[str], None] | None
+    ) -> tuple[Answer | ReadResult | None, dict[str, Any]]:
         """Return (the result to notify of delivery, or None, and the response message)."""
         try:
-            with self._side_reader:
+            with self._side_reader, listening(reports):
                 answer = call.run(self._app)
                 return answer, {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
         except UnknownTool as error:

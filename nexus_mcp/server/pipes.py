@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.stopping import Stop
 
 MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
+_AT_ONCE = getattr(select, "PIPE_BUF", 512)  # bytes that a descriptor accepts at once if it polls as writable
 _HEAD = 4096  # bytes at the start of a line that is too long, which have the id and the method of the request
 
 
@@ -220,6 +221,25 @@ class Sink:
             return is_whole and not self.broken
         finally:
             self._lock.release()
+
+    def try_send(self, message: dict[str, Any]) -> bool:
+        """Write a short message if that needs no wait at all; return whether it was written."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            line, is_whole = encode(message)
+            if self.broken or not is_whole or len(line) > _AT_ONCE or not self._has_room():
+                return False
+            if not self._try_write(line, _do_nothing):
+                self.broken = True
+                self._stop.request()
+            return not self.broken
+        finally:
+            self._lock.release()
+
+    def _has_room(self) -> bool:
+        """Return whether _AT_ONCE bytes can be written without a wait."""
+        return self._stop.wait_for(self._fd, writing=True, seconds=0, ignore_stop=True)
 
     def _try_write(self, line: bytes, before_waiting: Callable[[], None]) -> bool:
         try:

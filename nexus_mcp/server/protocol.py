@@ -60,9 +60,11 @@ _SUPPORTED = [methods.MODERN_VERSION]
 
 
 class Call:
-    """An accepted tools/call, to be run in turn; `result` shapes its result."""
+    """An accepted tools/call, to be run in turn; `result` shapes its result. With a `progress_token` the client wants
+    progress notifications.
+    """
 
-    __slots__ = ("arguments", "client_name", "id", "meta", "name", "result")
+    __slots__ = ("arguments", "client_name", "id", "meta", "name", "progress_token", "result")
 
     def __init__(
         self,
@@ -80,6 +82,7 @@ class Call:
         self.meta = meta
         self.client_name = client_name
         self.result = result
+        self.progress_token = _progress_token(meta)
 
     def run(self, app: App) -> Answer:
         """Run the call. Raise UnknownTool."""
@@ -89,7 +92,7 @@ class Call:
 class ReadRequest:
     """A request that reads files, run in turn with the calls so that it sees the changes of earlier ones."""
 
-    __slots__ = ("_is_modern", "client_name", "id", "name", "params", "result")
+    __slots__ = ("_is_modern", "client_name", "id", "name", "params", "progress_token", "result")
 
     def __init__(self, message: Message, client_name: str, result: Result, *, is_modern: bool) -> None:
         self.id = message.id
@@ -97,6 +100,7 @@ class ReadRequest:
         self.params = message.params or {}
         self.client_name = client_name
         self.result = result
+        self.progress_token = _progress_token(self.params.get("_meta"))
         self._is_modern = is_modern
 
     def run(self, app: App) -> ReadResult:
@@ -229,6 +233,11 @@ def _accept(
     if message.method in methods.SUBSCRIPTION_METHODS:
         return SubscriptionRequest(message, result)
     return ReadRequest(message, client_name, result, is_modern=is_modern)
+
+
+def _progress_token(meta: dict[str, Any] | None) -> Id | None:
+    token: Id | None = (meta or {}).get("progressToken")
+    return token
 
 
 def cache_hints(method: str) -> dict[str, Any]:

@@ -25,7 +25,13 @@ def _stages(app: App, tool: str, **arguments: object) -> list[str]:
 @pytest.mark.parametrize("cycles", [3, 3000])
 def test_search_notes_its_stages(tmp_path: Path, cycles: int) -> None:
     """A search of a history that was not read before notes the reading, then the search; a large one several times."""
-    cycle = {"completed_at": "2026-01-01T00:00:00.000Z", "branch": "main", "plan": None, "tasks": [], "x": "y" * 4000}
+    cycle: dict[str, object] = {
+        "completed_at": "2026-01-01T00:00:00.000Z",
+        "branch": "main",
+        "plan": None,
+        "tasks": [],
+        "x": "y" * 4000,
+    }
     (tmp_path / ".nexus").mkdir()
     (tmp_path / ".nexus" / "history.json").write_text(json.dumps({"cycles": [cycle] * cycles}))
     found = _stages(App(Workspace(str(tmp_path))), "history_search", query="none")

@@ -69,7 +69,7 @@ class HttpServer:
                 await self._answer(scope, receive, writer)
             finally:
                 if writer.status:  # 0: the client went away before the response
-                    self._metrics.responded(writer.status)
+                    self._metrics.count_response(writer.status)
 
     def begin_end(self) -> None:
         """Answer what was read, and end the streams: the server accepts no more connections."""
@@ -176,8 +176,9 @@ class HttpServer:
                 raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
             await writer.finish()
         except Refusal as refusal:
-            log.info(f"refused a request of {self._proxies.client(scope, headers)}: {refusal}")
-            self._metrics.refused(refusal)
+            client = self._proxies.client(scope, headers)
+            log.info(f"refused a request of {client}: {refusal}", status=int(refusal.status), path=scope["path"])
+            self._metrics.count_refusal(refusal)
             await refusal.response()(scope, receive, writer)
         except ClientDisconnect:
             return
@@ -186,7 +187,8 @@ class HttpServer:
         self, scope: Scope, receive: Receive, writer: Writer, admitted: Admitted, message: Message | None
     ) -> None:
         session, mount = admitted.session, admitted.mount
-        exchange = Exchange(admitted.token.name, session.id if session else None, admitted.token.holder)
+        token, method = admitted.token, message.method if message else ""
+        exchange = Exchange(token.name, session.id if session else None, holder=token.holder, method=method)
         scope.setdefault("state", {})[KEY] = exchange
         pending = str(message.id) if session and message and message.is_request else None
         if session is not None and pending is not None:

@@ -118,7 +118,7 @@ class Protocol(H11Protocol):
     def _refuse(self, status: int, reason: str, text: str) -> None:
         self._disarm()
         if self.metrics is not None:
-            self.metrics.refused_connection(status)
+            self.metrics.count_refused_connection(status)
         headers = {
             **HEADERS,
             "content-type": "text/plain; charset=utf-8",

@@ -15,14 +15,15 @@ KEY = "nexus_mcp.exchange"
 
 class Exchange:
     """One HTTP request and its response. `actor` is the name of the token, `holder` is whose idempotency keys it has;
-    `session` is None without a session.
+    `session` is None without a session; `method` is that of the client's message, "" for none.
 
     The answers whose response was not written yet are in `answers`. After `close` no answer can be written.
     """
 
-    def __init__(self, actor: str, session: str | None, holder: str = "") -> None:
+    def __init__(self, actor: str, session: str | None, *, holder: str = "", method: str = "") -> None:
         self.actor = actor
         self.holder = holder
+        self.method = method
         self.session = session
         self.answers: list[Answer] = []
         self.is_closed = False

@@ -51,7 +51,9 @@ class Measuring:
         self._cycles = Cycles()
 
     async def __call__(self, ctx: Context, call_next: Callable[[Context], Awaitable[Any]]) -> Any:
-        if ctx.request_id is None:
+        exchange = exchange_of(ctx)
+        # Over HTTP the SDK lists the tools for itself before it lets a call in: no client has sent that.
+        if ctx.request_id is None or (exchange is not None and exchange.method not in ("", ctx.method)):
             return await call_next(ctx)
         operation = self._operation(ctx)
         began = time.perf_counter()

@@ -61,6 +61,7 @@ def test_calls_are_counted_by_tool_and_outcome(tmp_path: Path) -> None:
         assert value(found, "nexus_tool_calls_total", tool="task_update", outcome="tool_error") == 1
         assert value(found, "nexus_tool_calls_total", tool="unknown", outcome="protocol_error") == 1
         assert value(found, "nexus_requests_total", method="tools/call", outcome="ok") == 2
+        assert value(found, "nexus_requests_total", method="tools/list", outcome="ok") is None
         for tool in ("task_add", "task_list", "task_update", "unknown"):
             assert value(found, "nexus_tool_call_duration_seconds_count", tool=tool) == 1
             assert value(found, "nexus_tool_call_duration_seconds_bucket", tool=tool, le="+Inf") == 1

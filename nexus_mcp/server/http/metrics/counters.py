@@ -121,15 +121,15 @@ class ServerMetrics:
         """Drop the series of a project that is no longer served."""
         self._projects.pop(name, None)
 
-    def responded(self, status: int) -> None:
+    def count_response(self, status: int) -> None:
         """Count a response."""
         self._responses.labels(str(status)).inc()
 
-    def refused(self, refusal: Refusal) -> None:
+    def count_refusal(self, refusal: Refusal) -> None:
         """Count a refused request by its reason."""
         self._refusals.labels(str(refusal.status), reason_of(refusal.status, refusal.headers)).inc()
 
-    def refused_connection(self, status: int) -> None:
+    def count_refused_connection(self, status: int) -> None:
         """Count a request or a connection that was refused before its head was complete."""
         self._responses.labels(str(status)).inc()
         self._refusals.labels(str(status), reason_of(status, {})).inc()
