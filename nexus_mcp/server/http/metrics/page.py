@@ -1,4 +1,7 @@
-"""Answer /metrics with the series that a token may see, in the text format 0.0.4 of Prometheus."""
+"""Answer /metrics with the series that a token may see, in the text format 0.0.4 of Prometheus.
+
+A token that is limited to projects sees theirs alone; the others see the process, too.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +44,22 @@ class MetricsPage:
         """Answer a request of a token with the right to read. Raise Refusal."""
         if scope["method"] not in ("GET", "HEAD"):
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only.", {"allow": "GET, HEAD"})
-        families = list(self._families(token))
+        projects = {name: one for name, one in self._metrics.projects.items() if token.may_enter(name)}
+        sees_process = token.projects is None
+        now = [*self._open(projects), *([self._connections()] if sees_process else [])]
+
+        def render() -> bytes:
+            families = [*_joined(projects.values()), *now]
+            if sees_process:
+                families += self._metrics.registry.collect()
+            return generate_latest(_Page(families))
+
         async with self._one:
-            data = await to_thread.run_sync(lambda: generate_latest(_Page(families)))
+            data = await to_thread.run_sync(render)  # 1000 projects take seconds
         await Response(data, headers={"content-type": CONTENT_TYPE})(scope, receive, send)
 
-    def _families(self, token: Token) -> Iterator[Metric]:
-        """Return what the token may see: all series, or those of its projects if it is limited to some."""
-        projects = {name: one for name, one in self._metrics.projects.items() if token.may_enter(name)}
-        yield from _joined(projects.values())
-        yield from self._open(projects)
-        if token.projects is None:
-            yield from self._metrics.registry.collect()
-            count = len(self._metrics.connections)
-            yield GaugeMetricFamily("nexus_http_connections", "Open connections.", value=count)
+    def _connections(self) -> Metric:
+        return GaugeMetricFamily("nexus_http_connections", "Open connections.", value=len(self._metrics.connections))
 
     def _open(self, projects: dict[str, ProjectMetrics]) -> Iterator[Metric]:
         """Return how many sessions, requests and streams of each project are open."""
