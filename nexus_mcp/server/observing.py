@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
             """Take the wait of a call for the lock of the project, which another process held."""
 
+        def hook_answered(self, event: str, seconds: float) -> None:
+            """Take an event of a hook, one of the table EVENTS, and the duration of its answer."""
+
         def session_ended(self, seconds: float) -> None:
             """Take the duration of a session that ended."""
 

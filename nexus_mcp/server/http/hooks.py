@@ -6,6 +6,7 @@ The answer is that of a local hook. The paths in an event are those of the clien
 from __future__ import annotations
 
 import posixpath
+import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -57,11 +58,13 @@ async def answer(
         return
     event = _Event(bytes(body.data), mount.app.workspace, token.name)
     body.release()
+    began = time.perf_counter()
     await mount.turns.begin()
     try:
         found = await anyio.to_thread.run_sync(event.answer)
     finally:
         mount.turns.give_up()
+    mount.note_hook(event.name, time.perf_counter() - began)
     data = without_surrogates(compact(found)).encode()
     await Response(data, HTTPStatus.OK, media_type="application/json")(scope, receive, send)
 

@@ -157,6 +157,11 @@ class Mount:
         for observer in self._observers:
             observer.session_ended(seconds)
 
+    def note_hook(self, event: str, seconds: float) -> None:
+        """Tell the observers of an event of hooks that was answered."""
+        for observer in self._observers:
+            observer.hook_answered(event, seconds)
+
     async def answers(self) -> bool:
         """Return whether the store answers a read."""
         await self.turns.begin()

@@ -36,6 +36,7 @@ class Instruments:
         self.locks = durations(
             "nexus.lock.wait.duration", "Waits for the lock of the project while another process held it."
         )
+        self.hooks = durations("nexus.hook.duration", "Durations of events of hooks.")
         self.started = meter.create_counter("nexus.cycles.started", "{cycle}", "Cycles that plan_start began.")
         self.closed = meter.create_counter("nexus.cycles.closed", "{cycle}", "Cycles that were archived.")
 
@@ -76,6 +77,10 @@ class ProjectTelemetry:
     def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
         """Measure a wait for the lock."""
         self._to.locks.record(seconds, {**self._common, "nexus.lock.taken": is_taken})
+
+    def hook_answered(self, event: str, seconds: float) -> None:
+        """Measure an event of a hook."""
+        self._to.hooks.record(seconds, {**self._common, "nexus.hook.event": event})
 
     def session_ended(self, seconds: float) -> None:
         """Measure the duration of a session."""

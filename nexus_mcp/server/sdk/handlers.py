@@ -148,7 +148,7 @@ def build_server(
 
     The transport calls `turns.settle` for each answer, and the next call waits for that. Without `turns` every answer
     counts as written. No call begins once `stop` is due. The transport calls `subscribing.end` before it closes the
-    SDK's input, to answer the open requests. Every request is told to the `observers`.
+    SDK's input, to answer the open requests. The `observers` see every request.
     """
     server = NexusServer(app, has_sessions=has_sessions)
     turns = turns or Turns(at_once=True)

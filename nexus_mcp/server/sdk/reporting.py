@@ -1,7 +1,7 @@
 """Send progress notifications of a long request to the client that wants them.
 
 A call that is short sends none, and costs a timer only. Progress is in seconds since the request came, without a total:
-nobody knows how long another process keeps the lock.
+how long another process keeps the lock is unknown.
 """
 
 from __future__ import annotations

@@ -248,6 +248,20 @@ def test_process_is_shown(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+def test_events_of_hooks_are_counted(tmp_path: Path) -> None:
+    """An event that is answered is counted by its name; one that is refused is a refusal."""
+
+    async def work(client: Client) -> None:
+        event = {"event": "session_start", "params": {}, "client": {"root": "/shop", "folder": "/shop"}}
+        assert (await client.request("POST", "/hook", event)).status == 200
+        assert (await client.request("POST", "/hook", {"event": "x", "params": {}})).status == 400
+        found = await scrape(client)
+        assert value(found, "nexus_hook_duration_seconds_count", event="session_start") == 1
+        assert found["nexus_refusals_total", frozenset({("code", "400"), ("reason", "malformed")})] == 1
+
+    run(tmp_path, work)
+
+
 def test_page_counts_against_the_rate(tmp_path: Path) -> None:
     """Scrapes are requests of their token: --rate holds for them."""
 

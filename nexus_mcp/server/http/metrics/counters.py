@@ -56,6 +56,13 @@ class ProjectMetrics:
             buckets=_WAIT_BUCKETS,
             registry=to,
         )
+        self._hooks = Histogram(
+            "nexus_hook_duration_seconds",
+            "Durations of events of hooks, with their waits.",
+            ("event",),
+            buckets=_CALL_BUCKETS,
+            registry=to,
+        )
         self._started = Counter("nexus_cycles_started", "Cycles that plan_start began.", registry=to)
         self._closed = Counter("nexus_cycles_closed", "Cycles that were archived.", registry=to)
         self._ended = Counter("nexus_sessions_ended", "Sessions that ended.", registry=to)
@@ -79,6 +86,10 @@ class ProjectMetrics:
     def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
         """Count a wait for the lock."""
         self._locks.labels("taken" if is_taken else "given_up").observe(seconds)
+
+    def hook_answered(self, event: str, seconds: float) -> None:
+        """Count an event of a hook."""
+        self._hooks.labels(event).observe(seconds)
 
     def session_ended(self, seconds: float) -> None:  # noqa: ARG002 - the page has no durations of sessions
         """Count the end of a session."""
