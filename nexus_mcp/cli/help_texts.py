@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from nexus_mcp import __version__
 from nexus_mcp.cli.options import Group
+from nexus_mcp.cli.remote_options import TOKEN_ENV, URL
 from nexus_mcp.cli.serve import LOG_FORMAT, LOG_LEVEL
 from nexus_mcp.cli.workspace_options import PROJECT
 
@@ -27,6 +28,9 @@ ENVIRONMENT = (
     ("CLAUDE_PROJECT_DIR", PROJECT, "the same, for a start in a folder of plugins"),
     ("NEXUS_LOG", LOG_LEVEL, "the log level, without --log-level"),
     ("NEXUS_LOG_FORMAT", LOG_FORMAT, "the log format, without --log-format"),
+    ("NEXUS_URL", URL, "the server that hooks ask, without --url"),
+    ("NEXUS_TOKEN", TOKEN_ENV, "the token of a server over HTTP"),
+    ("NEXUS_CA", TOKEN_ENV, "a file of certificates for https:// URLs"),
 )
 GLOBAL_OPTIONS = (("--help", "show this text, or the help of a command"), ("--version", "show the version"))
 

@@ -157,7 +157,8 @@ def _connect(address: Address, until: float) -> socket.socket:
 
     through = proxy.find(address)
     place = (through.host, through.port) if through else (address.host, address.port)
-    made = socket.create_connection(place, _left(until))
+    name = place[0].encode("ascii")  # for a text the codec of international names would be imported
+    made = socket.create_connection((name, place[1]), _left(until))  # type: ignore[arg-type]
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if through:

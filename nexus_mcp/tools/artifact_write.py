@@ -23,7 +23,7 @@ TOOL = Tool(
     description=(
         "Write a text file for other agents of this project: a report, notes, a test log. It goes below "
         ".nexus/state/artifacts/, not tracked by git; an older one of the same name is overwritten. Returns the "
-        "absolute path; hand that on. If a name is refused, choose a plainer one."
+        "absolute path; hand that on, or on other machines nexus://artifacts/FILENAME."
     ),
     parameters={
         "filename": {"type": "string", "minLength": 1, "description": "Plain relative path, e.g. review/findings.md."},

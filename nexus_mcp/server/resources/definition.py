@@ -279,7 +279,9 @@ def read_file(folder: Folder | None, path: str) -> bytes | None:
         try:
             return None if place is None else place.read(name, LIMIT)
         except StateError as error:  # the file is too large, not corrupt
-            advice = "Read the file itself, a part at a time, or have its author split it."
+            advice = (
+                "Have its author split it, or read the file itself, a part at a time, on the machine of the server."
+            )
             raise StateError(error.file, error.problem, next_step=advice) from None
 
 

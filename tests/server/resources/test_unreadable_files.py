@@ -105,7 +105,7 @@ def test_file_beyond_4_mib_is_only_listed(
         assert len(ask("resources/read", uri=uri)["contents"]) == 1
         file.truncate(definition.LIMIT + 1)
     code, told = ask.refused("resources/read", uri=uri)
-    advice = "Read the file itself, a part at a time, or have its author split it."
+    advice = "Have its author split it, or read the file itself, a part at a time, on the machine of the server."
     fault = f".nexus/{place} is larger than the 4 MiB that are read"
     assert (code, told) == (-32603, f"{fault}; nothing was changed. {advice}")
     sizes = {entry["uri"]: entry.get("size") for entry in ask("resources/list")["resources"]}
