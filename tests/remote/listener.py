@@ -23,20 +23,27 @@ _WAIT_S = 60
 
 class Listener:
     """Answers each connection with the next of `answers`, and keeps what it was sent. b"" closes without an answer,
-    None says nothing and keeps the connection open. `ends` are the bytes after which a request is complete.
+    None says nothing and keeps the connection open. With `keeps` a connection has several requests. With
+    `is_proxy` it is a proxy that leads to a server with the certificate.
     """
 
     def __init__(
-        self, *answers: bytes | None, certificate: tuple[Path, Path] | None = None, keeps: bool = False
+        self,
+        *answers: bytes | None,
+        certificate: tuple[Path, Path] | None = None,
+        keeps: bool = False,
+        is_proxy: bool = False,
     ) -> None:
         self.heard: list[bytes] = []
         self.connections = 0
         self._answers = [*answers]
         self._keeps = keeps
-        self._context = None
+        self._tunnel: ssl.SSLContext | None = None
+        self._context: ssl.SSLContext | None = None
         if certificate:
-            self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._context.load_cert_chain(*certificate)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self._tunnel, self._context = (context, None) if is_proxy else (None, context)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self.port = self._socket.getsockname()[1]
@@ -75,6 +82,11 @@ class Listener:
             if not request:
                 break
             self.heard.append(request)
+            if self._tunnel and request.startswith(b"CONNECT "):
+                made.sendall(b"HTTP/1.1 200 Connected\r\nX: y\r\n\r\n")
+                made = self._tunnel.wrap_socket(made, server_side=True)
+                self._open.append(made)
+                continue
             answer = self._answers.pop(0)
             if answer is None:
                 return

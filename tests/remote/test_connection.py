@@ -162,6 +162,19 @@ def test_proxy_is_for_https_of_other_machines(monkeypatch: pytest.MonkeyPatch) -
     assert proxy.find(parse("https://a.example/mcp", "--url"), {"HTTPS_PROXY": "socks5://x:1"}) is None
 
 
+def test_tunnel_leads_to_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the proxy the server has to prove its name, and gets the request; the proxy has seen its name only."""
+    own = make_certificate(tmp_path, "nexus.example.org")
+    monkeypatch.setenv("NEXUS_CA", str(own[0]))
+    with Listener(OK, certificate=own, is_proxy=True) as listener:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://user:word@127.0.0.1:{listener.port}")
+        assert post(parse("https://nexus.example.org/mcp", "--url")) == (200, b"{}")
+    asked, request = listener.heard
+    assert b"Proxy-Authorization: Basic dXNlcjp3b3Jk\r\n" in asked
+    assert TOKEN.encode() not in asked
+    assert f"Authorization: Bearer {TOKEN}".encode() in request
+
+
 def test_proxy_gets_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The proxy is asked for a tunnel only; when it refuses, the reason says so."""
     with Listener(b"HTTP/1.1 403 No\r\n\r\n") as listener:

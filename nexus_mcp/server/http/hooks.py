@@ -23,7 +23,7 @@ from nexus_mcp.lifecycle.nexus_files import LONGEST_PATH
 from nexus_mcp.server.http.paths import HOOK
 from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.tokens import WRITE
-from nexus_mcp.store.codec import compact, decode, without_surrogates
+from nexus_mcp.store.codec import SESSION_DEPTH, compact, decode, without_surrogates
 from nexus_mcp.workspace import Workspace, check_harness_id
 
 if TYPE_CHECKING:
@@ -34,8 +34,12 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.guard import Guard
     from nexus_mcp.server.http.tokens import Token
 
-_MARKS = 500_000
-"""The maximum number of structural characters in an event: many small values take long to parse."""
+_MARKS = 500_100
+"""The maximum number of structural characters in an event: many small values take long to parse. The payload of a hook
+has at most 500 000.
+"""
+_DEPTH = SESSION_DEPTH + 1
+"""The payload of a hook is one level deeper in an event."""
 _LONGEST_MOUNT = 96
 _TEXTS = frozenset({"event", "harness_id", "mount"})
 _MEMBERS = _TEXTS | {"params", "host", "client", "failure"}
@@ -101,7 +105,7 @@ def _object(data: bytes) -> dict[str, Any]:
     if sum(map(data.count, b"[{,:")) > _MARKS:
         raise _malformed()
     try:
-        value = decode(data, "event")
+        value = decode(data, "event", _DEPTH)
     except NexusError:
         raise _malformed() from None
     _check(isinstance(value, dict))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nexus_mcp.cli.hook_event import parse_params
 from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.guard import answer_event
 from nexus_mcp.lifecycle.host import Host
 from nexus_mcp.server.http.limits import Limits
+from nexus_mcp.store.codec import SESSION_DEPTH
 from nexus_mcp.workspace import Workspace
 from tests.server.http.serving import Client, make_token, serving
 
@@ -158,6 +160,21 @@ def test_decision_by_a_tag_has_the_name_of_the_token(tmp_path: Path) -> None:
     asyncio.run(served())
 
 
+def test_deepest_payload_of_a_hook_is_taken(tmp_path: Path) -> None:
+    """An input that is as deep as a hook reads is judged, although it is one level deeper in the event."""
+    deep: Json = "x"
+    for _ in range(SESSION_DEPTH - 1):
+        deep = [deep]
+    payload = {"tool": "Edit", "tool_input": deep}
+    assert parse_params(json.dumps(payload).encode()) == payload
+
+    async def served() -> None:
+        async with serving(tmp_path) as client:
+            assert (await send(client, event("pre_tool_use", payload))).status == 200
+
+    asyncio.run(served())
+
+
 MALFORMED: dict[str, Json] = {
     "no object": [],
     "no JSON": b"{",
@@ -174,7 +191,7 @@ MALFORMED: dict[str, Json] = {
     "a harness that is a path": event("turn_end", {}, harness_id="../x"),
     "a mount that is a path": event("turn_end", {}, mount="../x"),
     "half a failure": event("turn_end", {}, failure={"problem": "x"}),
-    "many values": b'{"params": [' + b"[]," * 500_001 + b"[]]}",
+    "many values": b'{"params": [' + b"[]," * 500_101 + b"[]]}",
 }
 
 
