@@ -18,11 +18,15 @@ _ERROR_S = 1.0
 
 
 class GitProcess:
-    """A git process that answers one request at a time; after a failure a new one is started."""
+    """A git process that answers one request at a time; after a failure a new one is started.
 
-    def __init__(self, *words: str) -> None:
+    `files` are descriptors that it gets under the same numbers.
+    """
+
+    def __init__(self, *words: str, files: tuple[int, ...] = ()) -> None:
         self.lock = asyncio.Lock()
         self._words = words
+        self._files = files
         self._process: asyncio.subprocess.Process | None = None
         self._errors: asyncio.Task[str]
 
@@ -51,6 +55,7 @@ class GitProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 limit=_LIMIT,
+                pass_fds=self._files,
                 start_new_session=True,
             )
             self._errors = asyncio.create_task(_last(self._process.stderr))

@@ -10,10 +10,11 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from typing import BinaryIO
 
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_process import GitProcess
+from nexus_mcp.store import atomic
 
 _DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
 
@@ -23,14 +24,14 @@ class Writer:
 
     def __init__(self) -> None:
         self._git: Git | None = None
-        self._objects = GitProcess("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
+        self._objects = GitProcess()
         self._refs = GitProcess("update-ref", "--stdin")
         self._idents: tuple[str, str] | None = None
-        self._path = ""
+        self._file: BinaryIO | None = None
 
     async def open(self, git: Git) -> None:
-        """Use long-lived processes until `close`, unless git's settings have no author or the environment sets
-        dates.
+        """Use long-lived processes until `close`, unless git's settings have no author, the environment sets dates, or
+        there is no place for a temporary file.
         """
         if self._git is not None or any(os.environ.get(name) for name in _DATES):
             return
@@ -38,9 +39,17 @@ class Writer:
             idents = await git.out("var", "GIT_AUTHOR_IDENT"), await git.out("var", "GIT_COMMITTER_IDENT")
         except GitFailed:
             return
-        self._idents = idents
-        descriptor, self._path = tempfile.mkstemp(prefix="nexus-commit-")
-        os.close(descriptor)
+        # git reads each commit from a file without a name, which it inherits: a killed executor leaves no file.
+        try:
+            file = tempfile.TemporaryFile()  # noqa: SIM115
+        except OSError:
+            return
+        if not os.path.exists(_path(file)):  # in a container without /dev/fd
+            file.close()
+            return
+        words = ("hash-object", "-t", "commit", "-w", "--no-filters", "--stdin-paths")
+        self._idents, self._file = idents, file
+        self._objects = GitProcess(*words, files=(file.fileno(),))
         self._git = git
 
     async def close(self) -> None:
@@ -48,26 +57,28 @@ class Writer:
         self._git = None
         await self._objects.end()
         await self._refs.end()
-        if self._path:
-            with suppress(OSError):
-                os.unlink(self._path)
-            self._path = ""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     async def commit(self, git: Git, tree: str, parents: Sequence[str], message: str) -> str:
         """Make a commit, and return it; no ref moves. Raise GitFailed."""
         lines = [line.rstrip() for line in message.strip().split("\n")]
         text = ("\n".join(lines) + "\n").encode("utf-8", "replace")
-        if self._git is None or self._idents is None:
+        if self._git is None or self._idents is None or self._file is None:
             words = [word for parent in parents for word in ("-p", parent)]
             _, out = await git.run("commit-tree", tree, *words, "-F", "-", stdin=text)
             return out.strip()
         author, committer = (_now(ident) for ident in self._idents)
         rows = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         rows += [f"author {author}", f"committer {committer}", "", ""]
+        number = self._file.fileno()
         async with self._objects.lock:  # all commits use one file
-            with open(self._path, "wb") as file:
-                file.write("\n".join(rows).encode("utf-8", "surrogateescape") + text)
-            return (await self._objects.ask(self._git, f"{self._path}\n", 1))[0]
+            os.ftruncate(number, 0)
+            os.lseek(number, 0, os.SEEK_SET)
+            atomic.write_all(number, "\n".join(rows).encode("utf-8", "surrogateescape") + text)
+            os.lseek(number, 0, os.SEEK_SET)  # macOS: git reads from the place where this descriptor is
+            return (await self._objects.ask(self._git, f"{_path(self._file)}\n", 1))[0]
 
     async def move(self, git: Git, ref: str, new: str, old: str) -> None:
         """Move a ref from one commit to another; zeros stand for no ref. Raise GitFailed if the ref is not at `old`."""
@@ -76,6 +87,11 @@ class Writer:
             return
         async with self._refs.lock:
             await self._refs.ask(self._git, f"start\nupdate {ref} {new} {old}\nprepare\ncommit\n", 3)
+
+
+def _path(file: BinaryIO) -> str:
+    """Return the path by which a process that inherits the descriptor of a file opens it."""
+    return f"/dev/fd/{file.fileno()}"
 
 
 def _now(ident: str) -> str:

@@ -1,6 +1,7 @@
 """Disturb a run at random moments, from a seed: kill the executor, start a second run, and call `run unlock`.
 
-`python -m tests.run.storm --seed N --minutes M` makes rounds for M minutes. Each round is a run of six tasks with a
+`python -m tests.run.storm --seed N --minutes M` makes rounds for M minutes; with `--sandbox bwrap` sessions, checks and
+hooks run in bubblewrap. Each round is a run of six tasks with a
 check that fails once, a conflict and reviews. At its end the integration branch has the same tree as without a storm,
 each task is merged once, and no process, lease or lock is left.
 """
@@ -61,7 +62,7 @@ _BUSY = 6
 KINDS = ("kill", "kill", "kill", "second", "unlock", "stop", "terminate", "interrupt", "twice", "group", "pause")
 
 
-def storm(folder: Path, seed: int, *, most: int = 8) -> dict[str, int]:
+def storm(folder: Path, seed: int, *, most: int = 8, sandbox: str = "none") -> dict[str, int]:
     """Carry out a round with at most `most` disturbances; return how often each one was made.
 
     Raise AssertionError.
@@ -71,7 +72,7 @@ def storm(folder: Path, seed: int, *, most: int = 8) -> dict[str, int]:
     count: dict[str, int] = {}
     for _ in range(chance.randint(1, most)):
         jobs = str(chance.choice((1, 2, 3, 4)))
-        _configure(ground, jobs)
+        _configure(ground, jobs, sandbox)
         process = ground.start("--trust", "--merge", "never", "--jobs", jobs)
         time.sleep(chance.uniform(0.05, 6.0))
         kind = chance.choice(KINDS)
@@ -92,9 +93,9 @@ def storm(folder: Path, seed: int, *, most: int = 8) -> dict[str, int]:
     return count
 
 
-def _configure(ground: Ground, jobs: str) -> None:
+def _configure(ground: Ground, jobs: str, sandbox: str) -> None:
     slow = "sleep 0.2; test ! -e broken"
-    ground.configure(checks={"test": slow}, review={"do": ["tester"]}, jobs=int(jobs))
+    ground.configure(checks={"test": slow}, review={"do": ["tester"]}, jobs=int(jobs), sandbox=sandbox)
 
 
 def _disturb(ground: Ground, process: subprocess.Popen[str], kind: str) -> None:
@@ -150,12 +151,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--sandbox", choices=("none", "bwrap"), default="none")
     given = parser.parse_args()
     end, seed, total = time.monotonic() + given.minutes * 60, given.seed, dict[str, int]()
     while time.monotonic() < end:
         folder = Path(tempfile.mkdtemp(prefix="nexus-storm-"))
         try:
-            found = storm(folder, seed)
+            found = storm(folder, seed, sandbox=given.sandbox)
         except BaseException:
             print(f"seed {seed}: see {folder}", flush=True)
             raise

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,28 @@ def test_dates_of_the_environment_count(ground: Ground, monkeypatch: pytest.Monk
     git(ground.root, "commit", "-q", "--allow-empty", "-m", "second")
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
     assert committed(ground, stays=True) == committed(ground, stays=False)
+
+
+def test_a_killed_executor_leaves_no_file_of_a_commit(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The temporary folder has no file while commits are made, so there is none to remove after a kill."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    async def work() -> list[str]:
+        here, writer = Git(str(ground.root)), Writer()
+        await writer.open(here)
+        try:
+            head, tree = await here.out("rev-parse", "HEAD"), await here.out("rev-parse", "HEAD^{tree}")
+            found = [await writer.commit(here, tree, [head], message) for message in ("a longer message", "b")]
+            assert not list(temporary.iterdir())
+        finally:
+            await writer.close()
+        return [await here.out("log", "-1", "--format=%B", commit) for commit in found]
+
+    assert [message.strip() for message in asyncio.run(work())] == ["a longer message", "b"]
 
 
 def test_a_ref_that_is_elsewhere_stays_there(ground: Ground) -> None:
