@@ -159,8 +159,8 @@ class Attempts:
     async def _advise(self, record: AttemptRecord) -> None:
         stage = Stage("session", "advisor", agent=routing.advisor(self.owner or ""))
         result = await self._started(record, self._request(record, stage, ""))
-        if await self._is_touched(record):
-            await self._set_aside(record, stage.agent)
+        if await self.is_touched(record):
+            await self.set_aside(record, stage.agent)
         self._emit(ev.Collected(last_message=result.last_message[-_ADVICE_SHOWN:]))
 
     async def _session(self, record: AttemptRecord, stage: Stage) -> None:
@@ -276,8 +276,8 @@ class Attempts:
             request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
             result = await self._started(record, request)
             found, fault = verdict_files.take(record.worktree, result.last_message)
-            if await self._is_touched(record):
-                await self._set_aside(record, stage.agent)
+            if await self.is_touched(record):
+                await self.set_aside(record, stage.agent)
                 found, fault = None, "It changed files, which are on a branch of their own."
             elif result.forbidden:
                 found, fault = None, f"It used tools that it may not use: {', '.join(result.forbidden)}."
@@ -290,20 +290,21 @@ class Attempts:
         if found_json is not None:
             self._write("verdict.json", found_json)
 
-    async def _is_touched(self, record: AttemptRecord) -> bool:
-        """Return whether an agent that only judges changed the files or the branch of the attempt."""
+    async def is_touched(self, record: AttemptRecord) -> bool:
+        """Return whether the files or the branch of the attempt differ from its last commit. Raise GitFailed."""
         left_out = [left_out_pathspec(link) for link in self.run.config.link]
         is_dirty = await Git(record.worktree).out("status", "--porcelain", "--", ":/", *left_out)
         head = await self.run.repository.head_of(record.worktree)
         return bool(is_dirty) or head != (record.commit or record.base)
 
-    async def _set_aside(self, record: AttemptRecord, agent: str) -> None:
-        """Commit the changes of an agent that only judges to a separate branch, and reset the worktree to the commit of
-        the attempt.
+    async def set_aside(self, record: AttemptRecord, name: str) -> None:
+        """Commit changes that are no work of the attempt to a separate branch, such as those of an agent that only
+        judges, and reset the worktree to the commit of the attempt. Raise GitFailed.
         """
         repository = self.run.repository
-        commit, _ = await repository.collect(record.worktree, self._message(f"changes of {agent}"), hooks=False)
-        await repository.git.run("update-ref", f"refs/heads/{record.branch}-{agent}", commit)
+        message, links = self._message(f"set aside: {name}"), self.run.config.link
+        commit, _ = await repository.collect(record.worktree, message, links, hooks=False)
+        await repository.git.run("update-ref", f"refs/heads/{record.branch}-{name}", commit)
         await Git(record.worktree).run("reset", "--quiet", "--hard", record.commit or record.base)
 
     def _request(

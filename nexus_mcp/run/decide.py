@@ -53,11 +53,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the run has used so far. `cost_usd` is None if it is unknown."""
+    """What the run has used so far. Without `is_cost_reported`, a session reported no cost, and `cost_usd` is only a
+    part.
+    """
 
-    cost_usd: float | None = 0.0
+    cost_usd: float = 0.0
     minutes: float = 0.0
     attempts: int = 0
+    is_cost_reported: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +298,11 @@ def _next_number(attempts: tuple[Attempt, ...]) -> int:
 
 def _over(config: RunConfig, spent: Limits) -> str:
     """Return the limit that the run has reached as a sentence; "" for none."""
-    if config.max_cost_usd is not None and spent.cost_usd is not None and spent.cost_usd >= config.max_cost_usd:
+    if config.max_cost_usd is not None and spent.cost_usd >= config.max_cost_usd:
         return f"The run has cost {spent.cost_usd:.2f} USD; its limit is {config.max_cost_usd:.2f} USD."
+    if config.max_cost_usd is not None and not spent.is_cost_reported:
+        limit = f"the limit of {config.max_cost_usd:.2f} USD"
+        return f"A session reported no cost, so {limit} cannot hold. Set run.prices, or leave the limit out."
     if config.max_minutes is not None and spent.minutes >= config.max_minutes:
         return f"The run has taken {spent.minutes:.0f} minutes; its limit is {config.max_minutes}."
     if config.max_attempts is not None and spent.attempts >= config.max_attempts:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import RunRecord, TaskRecord
 from nexus_mcp.state.tasks import COMPLETED
 
@@ -47,7 +48,7 @@ def diagnose(
     """Return the findings, the most urgent first."""
     return [
         *_executor(state, log, facts),
-        *_limits(log),
+        *_limits(state, log),
         *(finding for task in state.tasks.values() for finding in _task(task, log)),
         *_stalled(state, tasks),
         *_flaky(log),
@@ -73,10 +74,19 @@ def _executor(state: RunRecord, log: Sequence[ev.AnyEvent], facts: Facts) -> Ite
         )
 
 
-def _limits(log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
+def _limits(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
     reached = [event for event in log if isinstance(event, ev.LimitReached)]
     if reached:
         last = reached[-1]
+        if last.name == "cost" and not state.is_cost_reported:
+            yield Diagnosis(
+                "BUDGET",
+                f"A session reported no cost, so the limit of cost cannot hold. So far: {cost_text(state)}.",
+                "Set run.prices for its model, or go on without a limit of cost.",
+                "nexus-mcp run",
+                evidence=[event.seq for event in reached],
+            )
+            return
         yield Diagnosis(
             "BUDGET",
             f"The limit of {last.name} is reached: {last.value:g}.",

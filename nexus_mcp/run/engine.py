@@ -242,6 +242,7 @@ class LocalEngine:
         answer = await self._questions.ask(action, attempts.id, self._number(attempts.id))
         if action.trigger == "cost-exceeded":
             if answer is not None and answer.strip().lower() in _YES:
+                self._raise_limits()
                 return True
             self._emit_limit()
             self.run.emit(ev.Paused(reason=action.question))
@@ -252,10 +253,24 @@ class LocalEngine:
             return False
         return True
 
+    def _raise_limits(self) -> None:
+        """Give the run as much again of each limit that it has reached."""
+        spent, config = self._spent(), self.run.config
+        more: dict[str, float | None] = {}
+        if config.max_cost_usd is not None and not spent.is_cost_reported:
+            more["max_cost_usd"] = None
+        elif config.max_cost_usd is not None and spent.cost_usd >= config.max_cost_usd:
+            more["max_cost_usd"] = spent.cost_usd + config.max_cost_usd
+        if config.max_minutes is not None and spent.minutes >= config.max_minutes:
+            more["max_minutes"] = round(spent.minutes) + config.max_minutes
+        if config.max_attempts is not None and spent.attempts >= config.max_attempts:
+            more["max_attempts"] = spent.attempts + config.max_attempts
+        self.run.config = config.model_copy(update=more)
+
     def _emit_limit(self) -> None:
         spent, config = self._spent(), self.run.config
-        if config.max_cost_usd is not None and (spent.cost_usd or 0.0) >= config.max_cost_usd:
-            self.run.emit(ev.LimitReached(name="cost", value=spent.cost_usd or 0.0))
+        if config.max_cost_usd is not None and (spent.cost_usd >= config.max_cost_usd or not spent.is_cost_reported):
+            self.run.emit(ev.LimitReached(name="cost", value=spent.cost_usd))
         elif config.max_minutes is not None and spent.minutes >= config.max_minutes:
             self.run.emit(ev.LimitReached(name="minutes", value=spent.minutes))
         else:

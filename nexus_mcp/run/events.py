@@ -214,6 +214,16 @@ class Merged(Event):
     commit: str
 
 
+class Verified(Event):
+    """The checks of the whole integration branch were run at this commit. `reason` says which one fails, "" if all
+    pass.
+    """
+
+    type: Literal["verified"] = "verified"
+    commit: str
+    reason: str = ""
+
+
 class Conflict(Event):
     """The merge of the attempt had conflicts in these files."""
 
@@ -346,6 +356,7 @@ AnyEvent = Annotated[
     | Escalated
     | Downgraded
     | Merged
+    | Verified
     | Conflict
     | TaskDone
     | TaskFailed

@@ -33,7 +33,8 @@ from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.store.folder import Folder
 
-NOT_MERGED = "not merged"
+NOT_ASKED = "without a terminal nobody can be asked (--merge auto merges without a question)"
+NOT_AGREED = "you did not agree to the merge"
 HEARTBEAT_S = 60.0
 
 
@@ -51,7 +52,7 @@ class Front:
 
 @dataclass(slots=True)
 class Result:
-    """How a run ended. `merge` is "" if the user's branch has all merged tasks, else the reason why not.
+    """How a run ended. `merge_is_open`: the user's branch lacks merged tasks, and `merge` is the reason.
     `report` is the path of the report. `removed` has the ids of old runs that were deleted.
     """
 
@@ -129,13 +130,12 @@ async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, si
     result = Result(status)
     if status == "interrupted" and (changed := await changed_unseen(run)):
         result.problems.append(str(CheckoutChanged(changed)))
-    if status == "completed" and run.config.regression == "end":
-        failing = await _last_checks(run)
-        if failing:
-            result.status, result.merge = "failed", failing
+    if not signalled():
+        await _check_all(run, result)
     if not signalled():
         await _merge(run, front, result)
-    run.emit(ev.RunEnded(status=result.status, reason=result.merge if result.status == "failed" else ""))
+    reason = run.state.unverified if result.status == "failed" and run.config.regression == "end" else ""
+    run.emit(ev.RunEnded(status=result.status, reason=reason))
     result.report = _report(run, result)
     await user_hook(run, "on-complete", {"NEXUS_STATUS": result.status})
     if not signalled():
@@ -163,10 +163,30 @@ async def _unless_stopped(run: Run, work: Coroutine[Any, Any, None]) -> None:
     await working
 
 
-async def _last_checks(run: Run) -> str:
-    """Return why the checks fail on the whole integration branch, "" if they pass."""
+async def _check_all(run: Run, result: Result) -> None:
+    """With `regression: end`, run the checks on the whole integration branch, so that it may be merged.
+
+    A stalled or paused run is checked, too: a person may merge what is done. A run whose checks fail is not completed.
+    """
+    commit = run.state.integration
+    if run.config.regression != "end" or not commit or run.state.verified == commit or run.stop.is_set():
+        return
+    if run.state.is_checkout_changed or await _moved(run):
+        return  # nothing is merged then, and checks could run what another program put there
+    reason = await _last_checks(run, commit)
+    run.emit(ev.Verified(commit=commit, reason=reason))
+    if reason and result.status == "completed":
+        result.status = "failed"
+
+
+async def _moved(run: Run) -> bool:
+    return await run.repository.head(f"refs/heads/{run.repository.integration}") != run.state.integration
+
+
+async def _last_checks(run: Run, commit: str) -> str:
+    """Return which check fails on a commit, "" if all pass."""
     repository = run.repository
-    path = await repository.check_out(await repository.head(f"refs/heads/{repository.integration}"))
+    path = await repository.check_out(commit)
     environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)
     wrap = await sandbox.around(repository, run.config, path)
     for name, command in run.config.active_checks().items():
@@ -182,32 +202,40 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
 
     All merged tasks are verified, so a run that stalled may be merged, too, but only after a person agreed.
     """
-    mode, repository = run.options.merge, run.repository
-    header = read_json(run.folder, HEADER)
-    if mode == "never" or not run.state.integration or (result.status == "failed" and run.config.regression == "end"):
-        return
-    if run.state.is_checkout_changed:
-        result.merge, result.merge_is_open = "your checkout changed, so look at it first", True
-        return
-    if await repository.head(f"refs/heads/{repository.integration}") != run.state.integration:
-        result.merge, result.merge_is_open = f"{repository.integration} is not where the run left it", True
-        return
-    found = await final_merge.readiness(repository, str(header.get("branch", "")), run.state.integration)
-    if not found.commits and not found.problem:
+    mode, repository, commit = run.options.merge, run.repository, run.state.integration
+    if mode == "never" or not commit:
         return
     result.merge_is_open = True
-    if found.problem:
-        result.merge = found.problem
+    if run.state.is_checkout_changed:
+        result.merge = "your checkout changed, so look at it first"
+        return
+    if await _moved(run):
+        result.merge = f"{repository.integration} is not where the run left it"
+        return
+    branch = str(read_json(run.folder, HEADER).get("branch", ""))
+    result.merge = await final_merge.go_on(repository, run.folder)
+    if result.merge:
+        return
+    found = await final_merge.readiness(repository, branch, commit)
+    if not found.commits and not found.problem:
+        result.merge_is_open = False
+        return
+    result.merge = found.problem or final_merge.unverified(run.config, run.state)
+    if result.merge:
         return
     if mode == "ask":
         question = f"Move {found.branch} to the {found.commits} commits of this run?"
         if front.confirm is None or not await front.confirm(question):
-            result.merge = NOT_MERGED
+            result.merge = NOT_ASKED if front.confirm is None else NOT_AGREED
+            return
+        # The person may have taken a while, and changed files or the branch meanwhile.
+        result.merge = (await final_merge.readiness(repository, branch, commit)).problem
+        if result.merge:
             return
     elif result.status != "completed":
         result.merge = "not every task is completed"
         return
-    result.merge = await final_merge.fast_forward(repository, run.state.integration)
+    result.merge = await final_merge.fast_forward(repository, commit, run.folder)
     result.merge_is_open = bool(result.merge)
 
 

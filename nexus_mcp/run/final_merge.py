@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nexus_mcp.errors import PathRefused, StorageError
+from nexus_mcp.run import interrupted_merge
 from nexus_mcp.run.commit_hooks import changes_hooks
+from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.git_files import folders
+from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.worktrees import Repository
+from nexus_mcp.store.folder import Folder
+
+GO_ON_MERGE = "Look at the free space and the permissions; nexus-mcp run merge goes on."
+_CUT = "unable to write file"
+"""What git prints for a file of the checkout that it cannot write; it does not print the system's reason."""
+_SHOWN = 10
+_REPORTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +57,22 @@ async def readiness(repository: Repository, branch: str, new: str) -> Readiness:
     return Readiness(branch, commits)
 
 
-async def fast_forward(repository: Repository, new: str) -> str:
-    """Move the branch that is checked out to the commit `new`; return "", or the error of git.
+def unverified(config: RunConfig, state: RunRecord) -> str:
+    """Return why the work of a run may not be merged, "" if it may: with `regression: end` the last checks have to pass
+    on exactly the commit that is merged.
+    """
+    if config.regression != "end" or state.verified == state.integration:
+        return ""
+    return state.unverified or "the checks at the end (regression: end) did not run on it"
+
+
+async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
+    """Move the branch that is checked out to the commit `new`; return "", or why it is not moved, as a sentence.
 
     A commit, not the integration branch: a process that an attempt left may move that branch after it was compared.
     git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand, unless they
-    are in the tree and the run changed them: they would run without the sandbox, and before a person read them.
+    are in the tree and the run changed them: they would run without the sandbox, and before a person read them. The
+    folder of the run gets the intent. If git stops within the move, the checkout is put back as it was.
     """
     git = repository.git
     try:
@@ -57,16 +80,51 @@ async def fast_forward(repository: Repository, new: str) -> str:
             raise GitFailed(("merge", "--ff-only"), 128, f"Unable to create '{lock}': File exists")
         old = await git.out("rev-parse", "HEAD")
         hooks = not await changes_hooks(repository.root, old, new)
+        await interrupted_merge.begin(repository, folder, old, new)
         try:
             await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", new)
-        except GitFailed:
-            # git writes the files before it moves the branch: if the branch did not move, restore the files.
-            if await git.out("rev-parse", "HEAD") == old:
-                await git.run("read-tree", "-m", "-u", new, old, check=False)
-            raise
-    except GitFailed as error:
-        return str(error) if error.next_step else error.output.strip() or str(error)
+        except GitFailed as error:
+            return await _stopped(repository, folder, error)
+        interrupted_merge.end(folder)
+    except (GitFailed, StorageError, OSError) as error:
+        return _sentence(error)
     return ""
+
+
+async def go_on(repository: Repository, folder: Folder) -> str:
+    """Put back what an earlier move left in the checkout; return "", or why that is impossible now, as a sentence."""
+    try:
+        if interrupted_merge.is_begun(folder) and (lock := await _lock(repository)):
+            raise GitFailed(("merge", "--ff-only"), 128, f"Unable to create '{lock}': File exists")
+        left = await interrupted_merge.put_back(repository, folder)
+    except (GitFailed, StorageError, PathRefused, OSError) as error:
+        return _sentence(error)
+    return _unfinished(left) if left else ""
+
+
+async def _stopped(repository: Repository, folder: Folder, error: GitFailed) -> str:
+    """Put the checkout back after git failed within a move, and return why it failed. Raise GitFailed, StorageError."""
+    left = await interrupted_merge.put_back(repository, folder)
+    if error.next_step and not left:
+        return str(error)
+    reported = " ".join((error.output or str(error)).split())[:_REPORTED].rstrip(".")
+    why = f"The disk is full: {reported}." if is_full(error) else f"git reports: {reported}."
+    if left:
+        return f"{why} {_unfinished(left)}"
+    is_cut = is_full(error) or _CUT in error.output
+    return f"{why} Your checkout is as it was. {GO_ON_MERGE if is_cut else ''}".rstrip()
+
+
+def _unfinished(left: Sequence[str]) -> str:
+    names = ", ".join(left[:_SHOWN]) + (f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
+    return (
+        f"git stopped while it wrote the files of your checkout, and these are not as they were: {names}. "
+        f"Do not commit them. {GO_ON_MERGE}"
+    )
+
+
+def _sentence(error: Exception) -> str:
+    return full_disk(error) if is_full(error) else str(error)
 
 
 async def _lock(repository: Repository) -> str:

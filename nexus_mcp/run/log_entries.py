@@ -42,6 +42,8 @@ def level(event: ev.AnyEvent) -> Level:
         return "warn"
     if isinstance(event, ev.Check) and not event.ok:
         return "warn"
+    if isinstance(event, ev.Verified) and event.reason:
+        return "error"
     return _LEVELS.get(event.type, "info")
 
 
@@ -70,7 +72,7 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.Session():
             return f"session {_short(event.id)}"
         case ev.Usage():
-            cost = "" if event.cost_usd is None else f", {event.cost_usd:.4f} USD"
+            cost = ", unknown cost" if event.cost_usd is None else f", {event.cost_usd:.4f} USD"
             return f"{event.input} tokens in, {event.output} out{cost}"
         case ev.Checkout():
             return "the checkout is recorded"
@@ -94,6 +96,9 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
             return f"next strategy: {event.strategy}"
         case ev.Merged():
             return f"merged at {event.commit[:10]}"
+        case ev.Verified():
+            why = f"{_short(event.reason)}" if event.reason else "the checks pass"
+            return f"integration branch at {event.commit[:10]}: {why}"
         case ev.Conflict():
             return f"merge conflict in {_short(', '.join(event.files))}"
         case ev.TaskDone():

@@ -10,9 +10,12 @@ from nexus_mcp.run.attempts import Attempts, judged
 from nexus_mcp.run.checkout_guard import CheckoutChanged
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.commits import conflicts_of
-from nexus_mcp.run.git import Git
+from nexus_mcp.run.environment_faults import is_full
+from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import AttemptRecord
+
+_HALF = "half-merged"
 
 
 async def merge(attempts: Attempts) -> None:
@@ -73,12 +76,20 @@ async def merge(attempts: Attempts) -> None:
 async def take_integration(attempts: Attempts) -> list[str]:
     """Merge the integration branch into the attempt's worktree, so that its owner sees conflicts and regressions.
 
-    Return the files in conflict; they hold conflict markers. Raise GitFailed.
+    Return the files in conflict; they hold conflict markers. If git was killed within an earlier merge, the files that
+    it left are set aside first. Raise GitFailed.
     """
     repository, record = attempts.run.repository, attempts.record
     git = Git(record.worktree)
     head = await repository.head(f"refs/heads/{repository.integration}")
-    return await conflicts_of(git, "--no-ff", "--no-verify", "--quiet", "--no-edit", head)
+    words = ("--no-ff", "--no-verify", "--quiet", "--no-edit", head)
+    try:
+        return await conflicts_of(git, *words)
+    except GitFailed as error:
+        if is_full(error) or not await attempts.is_touched(record):
+            raise
+    await attempts.set_aside(record, _HALF)
+    return await conflicts_of(git, *words)
 
 
 def _ratchet(baseline: dict[str, CheckResult], results: Iterable[CheckResult]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from nexus_mcp.errors import NexusError, UsageError
-from nexus_mcp.run import sandbox
+from nexus_mcp.run import earlier, sandbox
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.drivers import DRIVERS, driver
@@ -70,7 +70,7 @@ async def examine(subject: Subject) -> list[Item]:
     """Check the subject, and return an item for each check; `of_checks` returns those for the project's own checks.
     Raise StorageError.
     """
-    found = [*await _of_git(subject), _of_lock(subject)]
+    found = [*await _of_git(subject), _of_lock(subject), await _of_earlier_run(subject)]
     found += _of_tasks(subject)
     found += _of_harnesses(subject)
     wrong = sandbox.problem(subject.config)
@@ -124,7 +124,11 @@ async def _of_git(subject: Subject) -> list[Item]:
     found.append(_item("commit", code == 0, "it has a commit", "it has no commit yet: attempts start from one"))
     changed = await git.names("diff", "--name-only", "HEAD") if code == 0 else []
     unmerged = await git.names("diff", "--name-only", "--diff-filter=U")
+    with subject.store.state_as_it_is() as state:
+        half = earlier.half_moved(state)
     dirty = f"uncommitted changes, which attempts do not see: commit or stash {_list(changed)}"
+    if half:
+        dirty = f"git stopped while it moved your branch: nexus-mcp run merge {half} goes on; it left {_list(changed)}"
     found.append(_item("working tree", not changed, "no uncommitted changes", dirty))
     found.append(_item("conflicts", not unmerged, "no unresolved conflicts", f"unresolved: {_list(unmerged)}"))
     others = [name for name in await git.names("ls-files", "--others", "--exclude-standard") if name]
@@ -141,6 +145,17 @@ async def _of_git(subject: Subject) -> list[Item]:
     is_filled = not has_modules or any("submodule" in line for line in subject.config.setup)
     found.append(_item("submodules", is_filled, "none, or setup fills them", modules, "warning"))
     return found
+
+
+async def _of_earlier_run(subject: Subject) -> Item:
+    """Return whether the work of the newest run is in the checkout: tasks that depend on it would not find it."""
+    with subject.store.state_as_it_is() as state:
+        try:
+            left = await earlier.run_to_merge(state, subject.root)
+        except OSError:  # git is not there, which is an item of its own
+            left = ""
+    advice = f"HEAD lacks the work of {left}, and so will the attempts: nexus-mcp run merge {left} moves your branch"
+    return _item("earlier run", not left, "its work is in your branch, or there is none", advice, "warning")
 
 
 def _of_lock(subject: Subject) -> Item:
@@ -202,10 +217,21 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
         tier: TierOfItem = "blocker" if login.is_needed else "warning"
         yield Item(f"login of {name}", tier, login.found is not False, login.words)
         if config.max_cost_usd is not None:
-            priced = probe.has_cost or bool(config.prices)
-            advice = f"{name} reports no cost: set run.prices, or a limit of {config.max_cost_usd:g} USD cannot hold"
-            yield _item(f"cost of {name}", priced, "its cost is known", advice, "warning")
+            yield _of_cost(name, config, config.max_cost_usd, has_cost=probe.has_cost)
         yield from _installation(subject.root, name)
+
+
+def _of_cost(name: str, config: RunConfig, limit: float, *, has_cost: bool) -> Item:
+    """Return whether a limit in USD can hold: it needs the cost of each session, or tokens and prices.
+
+    A template of the config may report what it costs, as lines of JSON; only its first session shows that.
+    """
+    has_events = driver(name, config).format == "jsonl"
+    is_priced = has_cost or (bool(config.prices) and has_events)
+    step = "set run.prices, or leave the limit out" if has_events else "leave the limit out"
+    advice = f"{name} reports no cost, so a limit of {limit:g} USD cannot hold: {step}"
+    tier: TierOfItem = "warning" if has_events and name in config.drivers else "blocker"
+    return _item(f"cost of {name}", is_priced, "its cost is known", advice, tier)
 
 
 def _other_harness(name: str, config: RunConfig) -> str:

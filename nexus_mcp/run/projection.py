@@ -15,6 +15,8 @@ from nexus_mcp.run.decide import Attempt, Limits
 from nexus_mcp.run.outcome import Outcome
 
 TaskState = Literal["waiting", "ready", "running", "merging", "completed", "failed", "paused", "blocked", "skipped"]
+NOT_STARTED = (126, 127)
+"""Exit codes of a shell for a command that it cannot start."""
 AUTHORS: frozenset[ev.Role] = frozenset(("owner", "test-writer", "implementer"))
 """Roles that change files. The others only judge."""
 ENDED: frozenset[TaskState] = frozenset(("completed", "failed", "paused", "blocked", "skipped"))
@@ -114,10 +116,13 @@ class TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The state of a run. `integration` is the commit of the integration branch, "" before the first merge;
-    `executor_since` is when the present executor began, and `was_killed` says that the executor before it logged no
-    end. `checkout` has the digests of the user's checkout that were recorded last; `is_checkout_changed`: this executor
-    saw that it differs.
+    """The state of a run. `integration` is the commit of the integration branch, "" before the first merge; `verified`
+    is the commit at which the last checks passed on the whole branch, "" if they did not yet; `unverified` is the
+    reason why they failed. `executor_since` is when the present executor began, and `was_killed` says that the executor
+    before it logged no end. `checkout` has the digests of the user's checkout that were recorded last;
+    `is_checkout_changed`: this executor saw that it differs. `cost_usd` is the sum of the costs that were reported, and
+    `is_cost_known` says that it is all; `unpriced` are the tasks whose session at work has reported none yet. Without
+    `is_cost_reported` a session ended by itself and reported none, so a limit on the cost cannot hold.
     """
 
     run: str = ""
@@ -130,8 +135,12 @@ class RunRecord:
     seq: int = 0
     tasks: dict[int, TaskRecord] = field(default_factory=dict)
     integration: str = ""
+    verified: str = ""
+    unverified: str = ""
     cost_usd: float = 0.0
     is_cost_known: bool = True
+    unpriced: frozenset[int] = frozenset()
+    is_cost_reported: bool = True
     is_cost_warned: bool = False
     questions: dict[str, ev.Question] = field(default_factory=dict)
     answers: dict[str, ev.Answered] = field(default_factory=dict)
@@ -149,7 +158,7 @@ class RunRecord:
     def spent(self, minutes: float) -> Limits:
         """Return what the run has used."""
         attempts = sum(len(task.attempts) for task in self.tasks.values())
-        return Limits(self.cost_usd if self.is_cost_known else None, minutes, attempts)
+        return Limits(self.cost_usd, minutes, attempts, self.is_cost_reported)
 
     def open_questions(self) -> list[ev.Question]:
         """Return the questions without an answer, oldest first; a question whose task went on anyway is closed."""
@@ -171,7 +180,7 @@ def project(log: Iterable[ev.AnyEvent], start: RunRecord | None = None) -> RunRe
     return state
 
 
-def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:
+def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 - a case for each event
     """Return the state after one more event."""
     state = replace(state, seq=event.seq, updated_at=event.at)
     if event.task is not None:
@@ -197,13 +206,14 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:
             return replace(state, checkout=event.parts)
         case ev.Guard() if event.name == "checkout_changed":
             return replace(state, is_checkout_changed=True)
-        case ev.Usage():
-            known = state.is_cost_known and event.cost_usd is not None
-            return replace(state, cost_usd=state.cost_usd + (event.cost_usd or 0.0), is_cost_known=known)
+        case ev.ProcessStarted() | ev.Usage() | ev.ProcessEnded() | ev.Resumed() if event.task is not None:
+            return _with_cost(state, event, event.task)
         case ev.CostWarning():
             return replace(state, is_cost_warned=True)
         case ev.Merged():
             return replace(state, integration=event.commit)
+        case ev.Verified():
+            return replace(state, verified="" if event.reason else event.commit, unverified=event.reason)
         case ev.Question():
             return replace(state, questions={**state.questions, event.id: event})
         case ev.Answered():
@@ -215,6 +225,26 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:
         case ev.RunEnded():
             return replace(state, ended=event)
     return state
+
+
+def _with_cost(
+    state: RunRecord, event: ev.ProcessStarted | ev.Usage | ev.ProcessEnded | ev.Resumed, task: int
+) -> RunRecord:
+    """Return the state after an event of a session, which has a cost from its start on, known or not."""
+    others = state.unpriced - {task}
+    match event:
+        case ev.ProcessStarted():
+            return replace(state, unpriced=state.unpriced | {task} if event.pid else state.unpriced)
+        case ev.Usage(cost_usd=None):
+            return replace(state, is_cost_known=False, is_cost_reported=False, unpriced=others)
+        case ev.Usage():
+            return replace(state, cost_usd=state.cost_usd + (event.cost_usd or 0.0), unpriced=others)
+        case ev.ProcessEnded(code=code) if task in state.unpriced and code not in NOT_STARTED:
+            is_reported = state.is_cost_reported and not event.done
+            return replace(state, is_cost_known=False, is_cost_reported=is_reported, unpriced=others)
+        case ev.Resumed() if task in state.unpriced:  # its executor died
+            return replace(state, is_cost_known=False, unpriced=others)
+    return replace(state, unpriced=others)
 
 
 def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:

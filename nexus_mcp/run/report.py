@@ -12,6 +12,7 @@ from typing import Any
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import log_entries
+from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import AttemptRecord, RunRecord, TaskRecord
 from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.status import milliseconds
@@ -92,18 +93,18 @@ def next_commands(state: RunRecord, document: Mapping[str, Any], merge: str = ""
 
 def _summary(state: RunRecord, document: Mapping[str, Any]) -> list[str]:
     ended = "running" if state.ended is None else state.ended.status
+    goal = _text(str(document.get("goal", "")))
+    return [goal, "", f"Status {ended}: {totals(state, document)}. Base commit {state.base[:10]}."]
+
+
+def totals(state: RunRecord, document: Mapping[str, Any]) -> str:
+    """Return how many tasks are completed, and what that took."""
     minutes = milliseconds(state.started_at, state.updated_at) / 60_000
-    cost = f"{state.cost_usd:.2f} USD" if state.is_cost_known else "a cost that a harness does not report"
     count = sum(len(task.attempts) for task in state.tasks.values())
     attempts = f"{count} attempt{'s' * (count != 1)}"
     done = sum(task["status"] == COMPLETED for task in document["tasks"])
-    goal = _text(str(document.get("goal", "")))
-    return [
-        goal,
-        "",
-        f"Status {ended}: {done} of {len(document['tasks'])} tasks completed, {attempts}, "
-        f"{minutes:.1f} minutes, {cost}. Base commit {state.base[:10]}.",
-    ]
+    tasks = f"{done} of {len(document['tasks'])} tasks completed"
+    return f"{tasks}, {attempts}, {minutes:.1f} minutes, {cost_text(state)}"
 
 
 def _rows(state: RunRecord, document: Mapping[str, Any]) -> Iterable[list[str]]:

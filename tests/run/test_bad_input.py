@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nexus_mcp.errors import StateError
+from nexus_mcp.cli import main
+from nexus_mcp.errors import LockTimeout, StateError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.checks import run_check
 from nexus_mcp.run.run_folder import RunBusy, RunLock
@@ -259,6 +260,28 @@ def test_a_workspace_lock_that_others_hold_for_long_pauses_nothing(
     state = ground.run(before=hold)
     assert (state.task(1).state, state.task(1).reason) == ("completed", "")
     assert len(tries) > 3
+
+
+def test_a_workspace_lock_that_is_held_at_the_start_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run does not start: the sentence names the process and the next step, and the exit code is that of a run that
+    needs a person.
+    """
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"write": "f1", "text": "1\n"}]]})
+    ground.configure()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setattr("nexus_mcp.store.store.Store.locked_state", refused)
+    assert main(["run", "--trust", "--headless", "--project", str(ground.root)]) == 3
+    said = capsys.readouterr().out
+    assert "process 77 has held it for 10 seconds" in said
+    assert "then type nexus-mcp run. Nothing is lost." in said
+    monkeypatch.undo()
+    assert ground.cli("--trust", "--merge", "never")[0] == 0
+
+
+def refused(_: object) -> object:
+    raise LockTimeout(".nexus/state/workspace.lock", 10.0, 77)
 
 
 def test_a_slow_reader_of_the_lock_is_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,11 +60,11 @@ def test_commands_of_a_repository_run_only_after_trust(tmp_path: Path) -> None:
 
 
 def test_run_merges_only_as_its_option_says(tmp_path: Path) -> None:
-    """`never` and headless `ask` leave the branch; `run merge` moves it forwards, once."""
+    """Headless `ask` leaves the branch, says so, and needs a person; `run merge` moves it forwards, once."""
     ground = ready(tmp_path)
     before = git(ground.root, "rev-parse", "main")
     code, out, _ = ground.cli("--trust")
-    assert code == 0
+    assert (code, "Nothing was merged into your branch: without a terminal nobody can be asked" in out) == (3, True)
     assert git(ground.root, "rev-parse", "main") == before
     assert f"nexus-mcp run merge {ground.run_id}" in out
     assert ground.cli("merge")[0] == 0
@@ -87,10 +87,10 @@ def test_auto_moves_the_branch_at_the_end(tmp_path: Path) -> None:
 def test_a_moved_branch_is_not_merged(tmp_path: Path) -> None:
     """A commit of the user after the run began stays as it is, and the way by hand is named."""
     ground = ready(tmp_path)
-    assert ground.cli("--trust")[0] == 0
+    assert ground.cli("--trust", "--merge", "never")[0] == 0
     git(ground.root, "commit", "--allow-empty", "-q", "-m", "mine")
     code, _, err = ground.cli("merge")
-    assert code == 1
+    assert code == 3
     assert f"git merge nexus/{ground.run_id}/integration" in err
 
 

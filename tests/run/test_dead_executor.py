@@ -7,15 +7,17 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 import pytest
 
 from nexus_mcp.run import dead_executor
-from nexus_mcp.run.git import options
+from nexus_mcp.run.git import Git, options
 from nexus_mcp.run.worktrees import Repository
 from tests.run.runs import Ground, git
 from tests.run.test_command import WAIT_S, at_work, ready, until
+from tests.run.test_environment import PAIR, SAME, Killed
 from tests.support import Json
 
 TWO: list[Json] = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two", "deps": [1]}]
@@ -216,3 +218,24 @@ def test_the_group_of_a_harness_that_was_killed_too_is_ended(tmp_path: Path) -> 
     assert ground.cli(*NEVER)[0] == 0
     assert not left.is_running() or left.status() == psutil.STATUS_ZOMBIE
     assert ground.tree()["f1"] == "1"
+
+
+def test_a_merge_for_the_owner_that_was_killed_is_made_again(tmp_path: Path) -> None:
+    """git was killed with the executor after it wrote files of the conflict, and before it wrote its index: they are
+    set aside, the merge is made again, and its owner resolves it.
+    """
+    ground = Ground(tmp_path, PAIR, SAME)
+
+    async def killed(git_: Git, *_: str) -> list[str]:
+        Path(git_.folder, "f").write_text("<<<<<<< HEAD\n2\n=======\n1\n>>>>>>> x\n")
+        Path(git_.folder, "other").write_text("of the other task\n")
+        raise Killed
+
+    with patch("nexus_mcp.run.merging.conflicts_of", killed), pytest.raises(Killed):
+        ground.run(jobs=2)
+    assert git(next(ground.worktrees.glob("*/2-1")), "status", "--porcelain")
+    state = ground.run(jobs=2)
+    assert [state.task(id_).state for id_ in (1, 2)] == ["completed", "completed"]
+    assert ground.tree()["f"] == "1\n2"
+    assert "other" not in ground.tree()
+    assert git(ground.root, "show", f"nexus/{ground.run_id}/2-1-half-merged:other") == "of the other task"

@@ -190,9 +190,13 @@ def test_a_limit_asks_before_the_next_attempt(limit: dict[str, float], spent: Li
     assert decide(WORK, (done,), _config(**limit), spent) == Merge()
 
 
-def test_an_unknown_cost_reaches_no_limit() -> None:
-    """The precheck asks for prices instead."""
-    assert isinstance(decide(WORK, (), _config(max_cost_usd=1.0), Limits(cost_usd=None)), Start)
+def test_a_cost_that_no_session_reports_holds_no_limit() -> None:
+    """The run asks before it starts more: it could cost any amount. Without a limit it goes on."""
+    spent = Limits(is_cost_reported=False)
+    action = decide(WORK, (), _config(max_cost_usd=1.0), spent)
+    assert isinstance(action, Ask)
+    assert "reported no cost" in action.question
+    assert isinstance(decide(WORK, (), _config(), spent), Start)
 
 
 def test_the_advisor_comes_before_the_second_escalation() -> None:

@@ -81,9 +81,12 @@ def test_missing_programs_and_secrets_are_named(tmp_path: Path) -> None:
 
 
 def test_a_cost_limit_needs_a_known_cost(tmp_path: Path) -> None:
-    """A harness that reports none needs prices."""
-    assert "cost of fake" in failed(ground(tmp_path), max_cost_usd=1.0)
+    """A harness that reports none needs prices; one that prints plain text cannot have a limit at all."""
+    text = {"command": ["true"], "format": "text"}
     prices = {"*": {"input": 1, "output": 2}}
+    found = failed(ground(tmp_path / "text"), max_cost_usd=1.0, prices=prices, drivers={"fake": text})
+    assert found["cost of fake"] == "fake reports no cost, so a limit of 1 USD cannot hold: leave the limit out"
+    assert "cost of fake" in failed(ground(tmp_path), max_cost_usd=1.0)
     assert failed(ground(tmp_path / "other"), max_cost_usd=1.0, prices=prices) == {}
 
 

@@ -13,6 +13,7 @@ from nexus_mcp.run.final_merge import fast_forward, readiness
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.worktrees import Repository
+from nexus_mcp.store.folder import Folder
 from tests.run.runs import Ground, git
 from tests.support import Json
 
@@ -107,7 +108,7 @@ def test_a_branch_that_a_session_moved_before_any_merge_is_not_merged(tmp_path: 
     head = git(ground.root, "rev-parse", "HEAD")
     ground.cli("--trust", "--merge", "never")
     code, out, err = ground.cli("merge")
-    assert (code, "is not where the run left it" in out + err) == (1, True), out + err
+    assert (code, "is not where the run left it" in out + err) == (3, True), out + err
     assert git(ground.root, "rev-parse", "HEAD") == head
 
 
@@ -125,7 +126,8 @@ def test_a_commit_that_came_after_the_comparison_is_not_merged(tmp_path: Path) -
         assert (await readiness(repository, "main", verified)).commits
         evil = git(ground.root, "commit-tree", "-m", "evil", f"{branch}^{{tree}}", "-p", branch)
         git(ground.root, "update-ref", f"refs/heads/{branch}", evil)
-        assert await fast_forward(repository, verified) == ""
+        with Folder.root(str(ground.root / ".nexus/state")) as folder:
+            assert await fast_forward(repository, verified, folder) == ""
 
     asyncio.run(merge())
     assert git(ground.root, "rev-parse", "HEAD") == verified
@@ -140,5 +142,5 @@ def test_work_that_failed_the_checks_at_the_end_is_not_merged(tmp_path: Path) ->
     head = git(ground.root, "rev-parse", "HEAD")
     assert ground.cli("--trust", "--merge", "auto")[0] == 1
     code, out, err = ground.cli("merge")
-    assert (code, "did not pass the checks" in out + err) == (1, True), out + err
+    assert (code, "test fails on the integration branch" in out + err) == (3, True), out + err
     assert git(ground.root, "rev-parse", "HEAD") == head

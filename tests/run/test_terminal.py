@@ -6,10 +6,12 @@ import os
 import pty
 import select
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from nexus_mcp.cli.run.screen import time_left
 from tests.run.runs import Ground
 from tests.run.test_command import WAIT_S, WORK, at_work, ready, until
 from tests.support import Json
@@ -18,8 +20,10 @@ QUESTION = b"[y/N]"
 SECONDS = 60
 
 
-def typed(ground: Ground, *words: str) -> tuple[int, str]:
-    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `y` typed at each question."""
+def typed(ground: Ground, *words: str, before: Callable[[], object] = tuple) -> tuple[int, str]:
+    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `y` typed at each question; `before` is
+    called before each.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(ground.root)
@@ -36,6 +40,7 @@ def typed(ground: Ground, *words: str) -> tuple[int, str]:
         output += data
         if output.count(QUESTION) > answered:
             answered += 1
+            before()
             os.write(terminal, b"y\n")
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     ground.find_run()
@@ -54,6 +59,20 @@ def test_run_on_a_terminal_asks_for_trust_and_for_the_merge(tmp_path: Path) -> N
     assert "0 of 1 tasks completed" in output
     assert "Your branch has the work." in output
     assert (ground.root / "f1").read_text() == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("done", "took_ms", "left", "text"),
+    [
+        (0, 60_000, 5, ""),
+        (2, 60_000, 0, ""),
+        (2, 60_000, 1, ", less than 1 min left"),
+        (2, 240_000, 3, ", about 6 min left"),
+    ],
+)
+def test_the_time_left_follows_from_the_tasks_so_far(done: int, took_ms: int, left: int, text: str) -> None:
+    """Without a completed task nothing is known."""
+    assert time_left(done, took_ms, left) == text
 
 
 def test_question_of_an_agent_is_answered_on_the_terminal(tmp_path: Path) -> None:

@@ -7,61 +7,68 @@ import os
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, run_name
-from nexus_mcp.errors import NexusError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
+    from nexus_mcp.run.view import View
 
 
 def run(values: Values) -> int:
-    """Fast-forward the branch; raise NexusError when something is in the way."""
+    """Fast-forward the branch, and return one of the exit codes in docs/run.md; print what is in the way on stderr."""
     import asyncio
+    import sys
 
-    from nexus_mcp.run.run_folder import RunBusy
+    from nexus_mcp.quoting import inert
+    from nexus_mcp.run.run_folder import RunBusy, RunLock
     from nexus_mcp.run.view import open_view
-    from nexus_mcp.run.worktrees import Repository
 
     workspace, store = opened_store(values)
-    with open_view(store, run_name(values)) as view:
-        if view.holder is not None:
-            raise RunBusy(f"{view.id} is at work.", next_step="It asks for the merge at its end.")
-        repository = Repository(workspace.root, view.id, os.path.expanduser(view.config.worktrees))
-        ended = view.state.ended
-        if view.config.regression == "end" and ended is not None and ended.status == "failed":
-            raise NexusError(
-                f"{repository.integration} did not pass the checks at the end of the run.",
-                next_step=f"Look at it, and merge it by hand if you want it: git merge {repository.integration}",
-            )
-        branch, expected = str(view.header.get("branch", "")), view.state.integration or view.state.base
-        return asyncio.run(_merge(repository, branch, expected))
+    try:
+        with store.state() as state, open_view(store, run_name(values)) as view:
+            if view.holder is not None:
+                raise RunBusy(f"{view.id} is at work.", next_step="It asks for the merge at its end.")
+            assert state is not None
+            with RunLock(state):
+                problem = asyncio.run(_merge(workspace.root, view))
+    except RunBusy as busy:
+        print(f"nexus-mcp: {inert(str(busy))}", file=sys.stderr)
+        return exits.BUSY
+    if problem:
+        print(f"nexus-mcp: Nothing was merged: {inert(problem)}", file=sys.stderr)
+        return exits.NEEDS_PERSON
+    return exits.OK
 
 
-async def _merge(repository: object, branch: str, expected: str) -> int:
-    from nexus_mcp.run.final_merge import fast_forward, readiness
+async def _merge(root: str, view: View) -> str:
+    """Move the branch, and print what it has now; return what is in the way, with the next step. Raise GitFailed."""
+    from nexus_mcp.run.final_merge import fast_forward, go_on, readiness, unverified
     from nexus_mcp.run.worktrees import Repository
 
-    assert isinstance(repository, Repository)
+    repository = Repository(root, view.id, os.path.expanduser(view.config.worktrees))
+    branch, expected = str(view.header.get("branch", "")), view.state.integration or view.state.base
+    by_hand = f"merge by hand: git merge {repository.integration}"
     now = await repository.head(f"refs/heads/{repository.integration}")
     if now and now != expected:
-        raise NexusError(
-            f"{repository.integration} is not where the run left it, so it may hold work that nothing verified.",
-            next_step=f"Look at git log {expected[:12]}..{now[:12]}.",
+        return (
+            f"{repository.integration} is not where the run left it, so it may hold work that nothing verified. "
+            f"Look at git log {expected[:12]}..{now[:12]}."
         )
+    if problem := await go_on(repository, view.folder):
+        return problem
     found = await readiness(repository, branch, expected)
-    if found.problem:
-        raise NexusError(
-            f"The branch cannot be moved: {found.problem}.",
-            next_step=f"Mend that, or merge by hand: git merge {repository.integration}",
-        )
-    if not found.commits:
+    if not found.commits and not found.problem:
         print(f"{branch} has everything already.")
-        return exits.OK
-    problem = await fast_forward(repository, expected)
-    if problem:
-        raise NexusError(f"git refused: {problem}")
+        return ""
+    if found.problem:
+        return f"{found.problem}. Mend that, or {by_hand}"
+    if why := unverified(view.config, view.state):
+        goes_on = "nexus-mcp run goes on and runs them" if view.state.unverified == "" else "look at the work"
+        return f"{why.rstrip('.')}. {goes_on[0].upper()}{goes_on[1:]}, or {by_hand}"
+    if problem := await fast_forward(repository, expected, view.folder):
+        return problem
     print(f"{branch} has {found.commits} more commits now.")
-    return exits.OK
+    return ""
 
 
 COMMAND = Command(

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import log_entries
+from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.status import milliseconds
 from nexus_mcp.state import times
 from nexus_mcp.state.tasks import COMPLETED
@@ -125,9 +126,24 @@ def _progress(run: Run) -> str:
     tasks = [one for one in document["tasks"] if run.options.tasks is None or one["id"] in run.options.tasks]
     done = sum(one["status"] == COMPLETED for one in tasks)
     waiting = [str(one["id"]) for one in tasks if _waits(one, run.state)]
-    cost = f", {run.state.cost_usd:.2f} USD" if run.state.is_cost_known else ""
     waits = f", waiting for others: {', '.join(waiting[:8])}" if waiting else ""
-    return f"{done} of {len(tasks)} tasks completed{cost}{waits}"
+    left = time_left(*_pace(run.state), len(tasks) - done)
+    return f"{done} of {len(tasks)} tasks completed, {cost_text(run.state)}{left}{waits}"
+
+
+def _pace(state: RunRecord) -> tuple[int, int]:
+    """Return (how many tasks the present executor completed, the milliseconds that it took)."""
+    mine = [one for one in state.tasks.values() if one.last is not None and one.last.planned_at >= state.executor_since]
+    done = sum(one.state == "completed" for one in mine)
+    return done, milliseconds(state.executor_since, times.stamp(time.time()))
+
+
+def time_left(done: int, took_ms: int, left: int) -> str:
+    """Return how long `left` tasks will take if they go on as the completed ones did; "" if nothing is known."""
+    if not done or not left:
+        return ""
+    minutes = took_ms / done * left / 60_000
+    return f", about {minutes:.0f} min left" if minutes >= 1 else ", less than 1 min left"
 
 
 def _waits(task: dict[str, object], state: RunRecord) -> bool:

@@ -47,10 +47,10 @@ def _show(view: View, store: Store, values: Values) -> None:
 
 def _print(view: View, status: StatusFile) -> None:
     from nexus_mcp.quoting import inert
+    from nexus_mcp.run.costs import cost_text
     from nexus_mcp.run.report import next_commands
 
-    progress, cost = status.progress, status.cost
-    spent = "unknown cost" if cost.spent is None else f"{cost.spent:.2f} USD"
+    progress, spent = status.progress, cost_text(view.state)
     print(f"{status.run.id}: {status.run.status}  {inert(status.run.feature)}")
     print(
         f"{progress.passed} of {progress.total} tasks completed, {progress.failed} failed, {progress.paused} paused, "

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.command_line import EVENTS, NEW, STATUS_FILE, TRUST
 from nexus_mcp.cli.run.screen import Screen
-from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError, UsageError
+from nexus_mcp.errors import LockTimeout, NexusError, PathRefused, StateError, StorageError, UsageError
 from nexus_mcp.harness import HARNESSES, opencode
 from nexus_mcp.harness.models import Models, read_models
 from nexus_mcp.harness.session_mount import NOTHING, Mount, mount
 from nexus_mcp.program import own_command
 from nexus_mcp.quoting import inert
-from nexus_mcp.run import control, log_entries, precheck, report, trust
+from nexus_mcp.run import control, earlier, log_entries, precheck, report, trust
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import begun, unfinished
 from nexus_mcp.run.cleaning import KEPT
@@ -56,6 +56,7 @@ EXIT_CODES = {
 }
 PAUSING = "Ctrl-C: nothing new starts, and the run ends after the running attempts. Ctrl-C again ends them at once."
 _YES = ("y", "yes")
+_AWAIT_LOCK = "Wait until that process has ended, or end it; then type nexus-mcp run. Nothing is lost."
 
 
 def begin(typed: TypedRun) -> int:
@@ -72,7 +73,7 @@ def begin(typed: TypedRun) -> int:
         if _is_all_done(typed.tasks(), options) and not is_resumed:
             screen.line("All tasks are completed.")
             _write_status(paths, typed, "completed")
-            return exits.OK
+            return _name_unmerged(typed, screen)
         if is_resumed:
             items = [item for item in items if item.name != "tasks"]
         screen.items(items)
@@ -84,6 +85,9 @@ def begin(typed: TypedRun) -> int:
         front = Front(screen.event, screen.items, None, paths)
         try:
             return asyncio.run(_work(typed, screen, front, _sink(values, stack)))
+        except LockTimeout as busy:
+            screen.line(f"The run did not go on: {inert(busy.fault)}. {_AWAIT_LOCK}", "bold red")
+            return exits.NEEDS_PERSON
         except RunBusy as busy:
             screen.line(inert(str(busy)), "bold red")
             return exits.BUSY
@@ -112,12 +116,12 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
             result = await execute(run, front, signalled=lambda: signals.code is not None)
             screen.stop()
             _summary(screen, run, result)
-            return signals.code if signals.code is not None else _exit_code(result, options)
+            return signals.code if signals.code is not None else _exit_code(result)
 
 
-def _exit_code(result: Result, options: Options) -> int:
-    """Return the exit code of a run; one that had to be merged, and could not, needs a person."""
-    if result.status == "completed" and result.merge_is_open and options.merge == "auto":
+def _exit_code(result: Result) -> int:
+    """Return the exit code of a run; one whose work is not in the user's branch yet needs a person."""
+    if result.status == "completed" and result.merge_is_open:
         return exits.NEEDS_PERSON
     return EXIT_CODES[result.status]
 
@@ -176,6 +180,17 @@ def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
         return False
     trust.trust(root, wanted)
     return True
+
+
+def _name_unmerged(typed: TypedRun, screen: Screen) -> int:
+    """Name the newest run if its work is not in the branch of the user; return the exit code."""
+    with typed.store.state() as state:
+        left = asyncio.run(earlier.run_to_merge(state, typed.workspace.root))
+    if not left or typed.options.merge == "never":
+        return exits.OK
+    screen.line(f"The work of {left} is not in your branch yet. To merge it, type:", "yellow")
+    screen.line(f"  nexus-mcp run merge {left}")
+    return exits.NEEDS_PERSON
 
 
 def _is_all_done(document: dict[str, Any], options: Options) -> bool:
@@ -238,11 +253,15 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
         style = "green" if state == "completed" else "yellow"
         attempts = f"{len(record.attempts)} attempt{'s' * (len(record.attempts) != 1)}"
         screen.line(f"{state:10} task {task['id']} {inert(task['title'])[:60]} ({attempts}){why}", style)
-    if result.merge and result.merge_is_open:
-        screen.line(f"The work is on {run.repository.integration}: {inert(result.merge)}.")
-    elif run.options.merge != "never" and run.state.integration and not result.merge:
+    screen.line(f"{report.totals(run.state, document)}.", "bold")
+    if result.merge_is_open:
+        why = inert(result.merge).rstrip(".")
+        screen.line(
+            f"Nothing was merged into your branch: {why}. The work is on {run.repository.integration}.", "yellow"
+        )
+    elif run.options.merge != "never" and run.state.integration:
         screen.line("Your branch has the work.", "green")
-    for command in report.next_commands(run.state, document, result.merge if result.merge_is_open else ""):
+    for command in report.next_commands(run.state, document, result.merge):
         screen.line(f"  {command}")
     if result.report:
         screen.line(f"Report: {result.report}")

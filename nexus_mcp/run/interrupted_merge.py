@@ -1,0 +1,142 @@
+"""Put the user's checkout back after git stopped within a fast-forward, for example because the disk was full.
+
+git writes the files before it moves the branch. If it stops in between, new and incomplete files are in the checkout,
+and look like changes of the user. So the intent is on disk before the move, and only what git wrote for it is put back:
+a file that is missing, or whose content is the beginning of the new content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from nexus_mcp.run.git import Git, GitFailed
+from nexus_mcp.run.run_folder import read_json, write_json
+from nexus_mcp.run.worktrees import Repository
+from nexus_mcp.store.folder import Folder
+
+INTENT = "merge.json"
+_REPOSITORY = "160000"
+_ADDED = "A"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A path that differs between two commits: `kind` is git's letter, `mode` that of the new commit."""
+
+    path: str
+    kind: str
+    mode: str
+
+
+async def begin(repository: Repository, folder: Folder, old: str, new: str) -> None:
+    """Write that the branch that is checked out will move from `old` to `new`. Raise GitFailed, StorageError.
+
+    `there` are the paths that git would add and that are there already: they belong to the user.
+    """
+    added = [one.path for one in await _changes(repository.git, old, new) if one.kind == _ADDED]
+    there = [path for path in added if os.path.lexists(os.path.join(repository.root, path))]
+    write_json(folder, INTENT, {"old": old, "new": new, "there": there})
+
+
+def is_begun(folder: Folder) -> bool:
+    """Return whether a move began, and its end is unknown. Raise StorageError."""
+    return folder.look(INTENT) is not None
+
+
+def end(folder: Folder) -> None:
+    """Remove the intent. Raise StorageError."""
+    if is_begun(folder):
+        folder.unlink(INTENT)
+
+
+async def put_back(repository: Repository, folder: Folder) -> list[str]:
+    """Put back what an interrupted fast-forward left, and return the paths that cannot be put back now.
+
+    Without an intent, or if the branch moved after all, nothing is to do. Raise GitFailed, StorageError, PathRefused.
+    """
+    intent = read_json(folder, INTENT)
+    if not _is_intent(intent) or await repository.git.out("rev-parse", "HEAD") != intent["old"]:
+        end(folder)
+        return []
+    git, old, new = repository.git, intent["old"], intent["new"]
+    if await git.names("diff", "--cached", "--name-only", old):  # all files were written, and the index too
+        await git.run("read-tree", "-m", "-u", new, old, check=False)
+    changes = await _changes(git, old, new)
+    for change in changes:
+        if change.kind == _ADDED and change.path not in intent["there"]:
+            await _remove(repository, new, change)
+    dirty = set(await _dirty(git, changes))
+    ours = [one.path for one in changes if one.path in dirty and await _is_of_git(repository, new, one)]
+    if ours and await _check_out(git, ours):
+        for path in ours:  # git stopped at one of them, such as one with a filter that fails
+            await _check_out(git, [path])
+    left = await _dirty(git, changes)
+    if not left:
+        end(folder)
+    return left
+
+
+def _is_intent(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(value.get(name), str) for name in ("old", "new"))
+
+
+async def _changes(git: Git, old: str, new: str) -> list[Change]:
+    rows = await git.names("diff-tree", "-r", "--raw", "--no-renames", old, new)
+    return list(_parsed(iter(rows)))
+
+
+def _parsed(rows: Iterator[str]) -> Iterator[Change]:
+    """Yield the changes of `diff-tree --raw -z`: each is a row of modes, ids and letter, and a row with the path."""
+    for row in rows:
+        words = row.split()
+        yield Change(next(rows), words[4][:1], words[1])
+
+
+async def _dirty(git: Git, changes: list[Change]) -> list[str]:
+    """Return those of the changed paths whose tracked files are not as in HEAD."""
+    paths = {one.path for one in changes}
+    return [path for path in await git.names("diff", "--name-only", "HEAD") if path in paths]
+
+
+async def _check_out(git: Git, paths: list[str]) -> int:
+    """Write files as the index has them, and return the exit code."""
+    data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+    return (await git.run("checkout-index", "--force", "-z", "--stdin", stdin=data, check=False))[0]
+
+
+async def _remove(repository: Repository, new: str, change: Change) -> None:
+    """Remove a file that git added, and the folders that are empty then."""
+    path = os.path.join(repository.root, change.path)
+    if not os.path.lexists(path) or not await _is_of_git(repository, new, change):
+        return
+    with suppress(OSError):
+        os.unlink(path)
+        while (path := os.path.dirname(path)) != repository.root:
+            os.rmdir(path)
+
+
+async def _is_of_git(repository: Repository, new: str, change: Change) -> bool:
+    """Return whether a path is as git leaves it on the way to the new commit: absent, or with the new content or its
+    beginning.
+    """
+    path = os.path.join(repository.root, change.path)
+    if change.mode == _REPOSITORY:
+        return False
+    if not os.path.lexists(path):
+        return True
+    try:
+        if os.path.islink(path):
+            content = os.fsencode(os.readlink(path))
+        elif os.path.isfile(path):
+            with open(path, "rb") as file:
+                content = file.read()
+        else:
+            return False
+        _, wanted = await repository.git.run("cat-file", "--filters", f"{new}:{change.path}")
+    except (OSError, GitFailed):
+        return False
+    return wanted.encode("utf-8", "surrogateescape").startswith(content)
