@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.run import dead_executor, final_merge, report, routing, sandbox
+from nexus_mcp.run import dead_executor, final_merge, report, report_files, routing, sandbox
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import measure_baseline
 from nexus_mcp.run.checkout_guard import UNSEEN, CheckoutChanged, changed_unseen
@@ -248,7 +248,7 @@ def _report(run: Run, result: Result) -> str:
     tasks = run.redactor.value(run.tasks())
     text = report.markdown(run.state, tasks, run.log.events, merge=result.merge)
     try:
-        report.write(run.folder, text, run.state, tasks, run.log.events, merge=result.merge)
+        report_files.write(run.folder, text, run.state, tasks, run.log.events, merge=result.merge)
         by = By("artifact_write", run.workspace.harness_id, CLIENT)
         return artifacts.write(run.store, f"runs/{run.state.run}.md", text, by)
     except NexusError as error:
