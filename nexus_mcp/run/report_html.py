@@ -86,7 +86,7 @@ def _steps(lines: Iterable[str]) -> str:
 
 def _diffs(found: Iterable[tuple[int, str]]) -> str:
     return "".join(
-        f"<details><summary>Changes of attempt {number}</summary><pre>{_block(diff)}</pre></details>"
+        f"<details><summary>Changes of attempt {number}</summary><pre tabindex=0>{_block(diff)}</pre></details>"
         for number, diff in found
         if diff
     )
