@@ -13,16 +13,17 @@ import pytest
 
 from nexus_mcp.cli.run.screen import time_left
 from tests.run.runs import Ground
-from tests.run.test_command import WAIT_S, WORK, at_work, ready, until
+from tests.run.test_command import TWO, WAIT_S, WORK, at_work, ready, until
 from tests.support import Json
 
 QUESTION = b"[y/N]"
 SECONDS = 60
+ASKS: dict[str, Json] = {"1": [[{"say": "STATUS: blocked\nWhich?"}]]}
 
 
-def typed(ground: Ground, *words: str, before: Callable[[], object] = tuple) -> tuple[int, str]:
-    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `y` typed at each question; `before` is
-    called before each.
+def typed(ground: Ground, *words: str, before: Callable[[], object] = tuple, mark: bytes = QUESTION) -> tuple[int, str]:
+    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `y` typed at each `mark` in the output;
+    `before` is called before each.
     """
     pid, terminal = pty.fork()
     if pid == 0:
@@ -38,7 +39,7 @@ def typed(ground: Ground, *words: str, before: Callable[[], object] = tuple) -> 
         if not data:
             break
         output += data
-        if output.count(QUESTION) > answered:
+        if output.count(mark) > answered:
             answered += 1
             before()
             os.write(terminal, b"y\n")
@@ -73,6 +74,29 @@ def test_run_on_a_terminal_asks_for_trust_and_for_the_merge(tmp_path: Path) -> N
 def test_the_time_left_follows_from_the_tasks_so_far(done: int, took_ms: int, left: int, text: str) -> None:
     """Without a completed task nothing is known."""
     assert time_left(done, took_ms, left) == text
+
+
+def test_a_status_that_is_followed_replaces_itself(tmp_path: Path) -> None:
+    """On a terminal the lines stand once; each task is there, and a waiting one names what it waits for."""
+    ground = ready(tmp_path, TWO, {"1": [[{"hang": 300}]], "2": [[{"write": "f2", "text": "2"}]]})
+    process = ground.start("--trust", "--merge", "never")
+    until(lambda: at_work(ground))
+    code, out = typed(ground, "status", "--follow", before=process.terminate, mark=b"task 2: waits for 1")
+    process.communicate()
+    assert code == 0
+    first, *later = out.split("\x1b[2K")
+    assert "task 1: running, implement, attempt 1, " in first
+    assert later, "the lines were printed below each other"
+
+
+def test_a_status_that_is_piped_is_printed_after_each_event(tmp_path: Path) -> None:
+    """Without a terminal nothing is overwritten, and counts of 0 are left out."""
+    ground = ready(tmp_path, TWO, ASKS)
+    assert ground.cli("--trust", "--merge", "never")[0] == 3
+    _, out, _ = ground.cli("status", "--follow")
+    assert "\x1b" not in out
+    assert "0 of 2 tasks completed, 1 paused, 1 blocked; 1 attempt, " in out
+    assert out.count("nexus-mcp run answer q1 TEXT") == 1
 
 
 def test_question_of_an_agent_is_answered_on_the_terminal(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +16,7 @@ from rich.text import Text
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import log_entries
 from nexus_mcp.run.costs import cost_text
+from nexus_mcp.run.projection import ENDED
 from nexus_mcp.run.status import milliseconds
 from nexus_mcp.state import times
 from nexus_mcp.state.tasks import COMPLETED
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"warn": "yellow", "error": "bold red"}
 _GOOD = frozenset(("merged", "task_done"))
-_TITLE = 40
+_TYPE = " (type the answer here)"
 
 
 class _Console(Console):
@@ -47,7 +48,7 @@ class Screen:
         self._console = _Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_live)
         self._run: Run | None = None
         self._is_closed = False
-        self._live = Live(get_renderable=self._table, console=self._console, transient=True) if is_live else None
+        self._live = Live(get_renderable=self._view, console=self._console, transient=True) if is_live else None
 
     def __enter__(self) -> Screen:
         return self
@@ -103,12 +104,12 @@ class Screen:
                 style = "bold red" if item.tier == "blocker" else "yellow"
                 self.line(f"{item.tier}: {item.name}: {inert(item.message)}", style)
 
-    def _table(self) -> Table:
-        table = Table.grid(padding=(0, 2))
+    def _view(self) -> Group:
+        """Return the progress, the attempts at work and the open questions, each line no wider than the terminal."""
         if self._run is None:
-            return table
+            return Group()
         state, now = self._run.state, times.stamp(time.time())
-        table.add_row(Text(_progress(self._run), style="bold"))
+        table = Table.grid(padding=(0, 2))
         for record in state.tasks.values():
             last = record.last
             if record.state in ("running", "merging") and last is not None:
@@ -116,9 +117,16 @@ class Screen:
                 worker = last.agent or last.harness
                 cells = (f"task {record.id}", last.phase, worker, last.attempt.tier, f"attempt {last.attempt.number}")
                 table.add_row(*(Text(inert(cell)) for cell in cells), Text(f"{took // 60}:{took % 60:02}"))
-        for question in state.open_questions():
-            table.add_row(Text(f"question {question.id}: {inert(question.summary)[:200]}", style="yellow"))
-        return table
+        questions = [
+            Text(f"question {one.id}{_of_task(one.task)}: {inert(one.summary)[:200]}{_TYPE * (not at)}", style="yellow")
+            for at, one in enumerate(state.open_questions())
+        ]
+        rows = [table] if table.row_count else []
+        return Group(Text(_progress(self._run), style="bold"), *rows, *questions)
+
+
+def _of_task(id_: int | None) -> str:
+    return "" if id_ is None else f" of task {id_}"
 
 
 def _progress(run: Run) -> str:
@@ -127,7 +135,8 @@ def _progress(run: Run) -> str:
     done = sum(one["status"] == COMPLETED for one in tasks)
     waiting = [str(one["id"]) for one in tasks if _waits(one, run.state)]
     waits = f", waiting for others: {', '.join(waiting[:8])}" if waiting else ""
-    left = time_left(*_pace(run.state), len(tasks) - done)
+    going_on = [one for one in tasks if one["status"] != COMPLETED and run.state.task(one["id"]).state not in ENDED]
+    left = time_left(*_pace(run.state), len(going_on))
     return f"{done} of {len(tasks)} tasks completed, {cost_text(run.state)}{left}{waits}"
 
 
