@@ -68,9 +68,11 @@ class Answer:
     def result(self) -> dict[str, Any]:
         """MCP's CallToolResult with exactly content, structuredContent and isError."""
         if self._result is None:
+            from nexus_mcp.server.response_json import values
+
             rendered = self._rendered
-            values = {name: rendered[name].value() for name in ("content", "structuredContent")}
-            self._result = {**values, "isError": rendered["isError"]}
+            block, structured = values(rendered["content"], rendered["structuredContent"])
+            self._result = {"content": block, "structuredContent": structured, "isError": rendered["isError"]}
         return self._result
 
     @result.setter

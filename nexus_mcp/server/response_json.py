@@ -50,6 +50,14 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
     return Rendered([*quoted, last[1], b'"}]']), Rendered([*plain, last[0]])
 
 
+def values(block: Rendered, structured: Rendered) -> tuple[Any, Any]:
+    """Return new copies of the values of both, which `content` made."""
+    text = b"".join(structured.parts)
+    if b"\\u" in text:  # encode_line escapes in one of them what the other one holds as it is
+        return block.value(), json.loads(text)
+    return [{"type": "text", "text": text.decode()}], json.loads(text)
+
+
 def message(envelope: dict[str, Any]) -> bytes:
     """Return a JSON-RPC message as compact JSON; fields of its result may be Rendered. Raise as json.dumps does."""
     parts: list[bytes] = []

@@ -50,6 +50,7 @@ class HttpServer:
         self._rates = service.rates
         self._mounts = service.mounts
         self._callers = service.callers
+        self._rights = service.rights
         self._limits = service.limits
         self._room = Room(service.limits.bodies)
         self._health = Health(service.mounts)
@@ -166,9 +167,8 @@ class HttpServer:
                     request.is_lasting = message is not None and message.method == "subscriptions/listen"
                 else:
                     self._guard.check_without_body(admitted, scope["method"])
-                await self._pass_on(
-                    scope, replay(bytes(body.data), receive, request.hang_up), writer, admitted, message
-                )
+                replayed = replay(bytes(body.data), receive, request.hang_up)
+                await self._pass_on(scope, replayed, writer, admitted, message, request.hang_up)
             finally:
                 self._callers.requests.discard(request)
                 body.release()
@@ -184,7 +184,13 @@ class HttpServer:
             return
 
     async def _pass_on(
-        self, scope: Scope, receive: Receive, writer: Writer, admitted: Admitted, message: Message | None
+        self,
+        scope: Scope,
+        receive: Receive,
+        writer: Writer,
+        admitted: Admitted,
+        message: Message | None,
+        hang_up: asyncio.Event,
     ) -> None:
         session, mount = admitted.session, admitted.mount
         token, method = admitted.token, message.method if message else ""
@@ -197,7 +203,9 @@ class HttpServer:
         if session is None:
             writer.on_start = lambda status, headers: self._note_session(status, headers, admitted)
         try:
-            await mount.handle(scope, receive, writer, admitted.token)
+            plain = admitted.is_modern and message is not None and self._rights.ends_by_itself(message)
+            writer.hang_up = hang_up if plain else None  # any other request looks for it while it is open
+            await mount.handle(scope, receive, writer, admitted.token, ends_by_itself=plain)
         finally:
             self._callers.end(session)
             if session is not None and pending is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -66,6 +67,25 @@ class RequestTurns(Turns):
             self.give_up()
 
 
+class _Manager(StreamableHTTPSessionManager):
+    """The SDK's session manager, which answers some requests of 2026-07-28 as JSON at once.
+
+    For the others it starts two tasks: one watches whether the client goes away. That costs a third of a call.
+    """
+
+    @property
+    def json_response(self) -> bool:
+        """Return whether the request of the current task is one of them."""
+        return _is_plain.get()
+
+    @json_response.setter
+    def json_response(self, _: bool) -> None:
+        """Ignore the value for all requests, which the SDK sets."""
+
+
+_is_plain: ContextVar[bool] = ContextVar("is_plain", default=False)
+
+
 class Mount:
     """A project that is served: `name` in addresses, `path` in the projects file."""
 
@@ -85,7 +105,7 @@ class Mount:
         self.turns = RequestTurns()
         self._observers = observers
         self._server = build_server(app, self.turns, has_sessions=not is_stateless, observers=observers)
-        self._manager = StreamableHTTPSessionManager(
+        self._manager = _Manager(
             self._server,
             stateless=is_stateless,
             session_idle_timeout=None,  # sessions.py ends them, so that it knows all of them
@@ -116,8 +136,11 @@ class Mount:
             self._task.result()
             raise RuntimeError("the session manager has ended")
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send, token: Token) -> None:
-        """Let the SDK answer a request of the token's owner."""
+    async def handle(
+        self, scope: Scope, receive: Receive, send: Send, token: Token, *, ends_by_itself: bool = False
+    ) -> None:
+        """Let the SDK answer a request of the token's owner. One that ends by itself is not cancelled before."""
+        _is_plain.set(ends_by_itself)
         # The SDK compares this identity, too, before it lets a request into a session.
         access = AccessToken(token="", client_id=token.id, scopes=sorted(token.rights))
         scope["user"] = AuthenticatedUser(access)

@@ -25,6 +25,8 @@ _READING = frozenset(
     )
 )
 """Methods whose results have data of the project."""
+ENDING = (_READING - SUBSCRIPTION_METHODS) | {"server/discover", "tools/list"}
+"""Methods whose requests end by themselves, and send no notification before."""
 
 
 def right_of(tool: Tool) -> str:
@@ -39,6 +41,17 @@ class Rights:
 
     def __init__(self, prefix: str) -> None:
         self._tools = {prefix + tool.name: right_of(tool) for tool in TOOLS}
+
+    def ends_by_itself(self, message: Message) -> bool:
+        """Return whether the request changes nothing, and wants no notification: nothing of it can be cancelled."""
+        params = message.params or {}
+        meta = params.get("_meta")
+        if isinstance(meta, dict) and "progressToken" in meta:
+            return False
+        if message.method == "tools/call":
+            name = params.get("name")
+            return isinstance(name, str) and self._tools.get(name) == READ
+        return message.method in ENDING
 
     def needed(self, message: Message) -> str:
         """Return the right that a message needs, "" for none. Unknown tools need none: the server refuses them."""

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import MutableHeaders
 
-from nexus_mcp.server.http.refusal import HEADERS
+from nexus_mcp.server.http.refusal import HEADERS, Refusal
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from starlette.types import Send
 
 
 class Writer:
-    """An ASGI `send`. `status` is 0 until the response begins; `on_start` is called then, with the headers."""
+    """An ASGI `send`. `status` is 0 until the response begins; `on_start` is called then, with the headers.
+
+    Raise Refusal if `hang_up` is set before: the token of the request may have been revoked meanwhile.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status = 0
         self.is_complete = False
         self.is_stream = False
+        self.hang_up: asyncio.Event | None = None
         self.on_start: Callable[[int, MutableHeaders], None] | None = None
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
+            self._check()
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
@@ -38,6 +45,11 @@ class Writer:
         await self._send(message)
         if message["type"] == "http.response.body" and not message.get("more_body", False):
             self.is_complete = True
+
+    def _check(self) -> None:
+        if self.hang_up is not None and self.hang_up.is_set():
+            self.hang_up = None  # the refusal is sent with this method, too
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
 
     async def finish(self) -> None:
         """End a response that has begun and was ended from our side."""

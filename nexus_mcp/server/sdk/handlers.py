@@ -154,6 +154,7 @@ def build_server(
     turns = turns or Turns(at_once=True)
     observe(server, app, turns, tuple(observers))
     tools, readers, subscribing = _Tools(app, turns, stop), ReadHandlers(app, turns, stop), server.subscribing
+    server.get_tool_input_schema = tools.input_schema  # otherwise the SDK lists all tools for each call
     server.add_request_handler("tools/list", types.PaginatedRequestParams, tools.list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, tools.call)
     for method, params in PARAMS.items():
@@ -177,6 +178,10 @@ class _Tools:
         except Fault as fault:
             raise MCPError(fault.code, fault.message) from None
         return {"resultType": "complete", "tools": self._app.tools()}
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """Return the input schema of a tool, None if there is no such tool."""
+        return next((tool["inputSchema"] for tool in self._app.tools() if tool["name"] == name), None)
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         async with reporting(context) as enter:
