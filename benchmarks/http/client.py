@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.client import HELLO, PATIENCE, NotMeasurable
 
 _CHUNK = 1 << 18
-_VERSION = HELLO["protocolVersion"]
+_VERSION = "2025-06-18"
 _MODERN = "2026-07-28"
 _LAST_CHUNK = b"0\r\n\r\n"
 _ID = 100_000_000

@@ -168,7 +168,7 @@ class HttpServer:
                 else:
                     self._guard.check_without_body(admitted, scope["method"])
                 replayed = replay(bytes(body.data), receive, request.hang_up)
-                await self._pass_on(scope, replayed, writer, admitted, message, request.hang_up)
+                await self._pass_on(scope, replayed, writer, admitted, message, hang_up=request.hang_up)
             finally:
                 self._callers.requests.discard(request)
                 body.release()
@@ -190,6 +190,7 @@ class HttpServer:
         writer: Writer,
         admitted: Admitted,
         message: Message | None,
+        *,
         hang_up: asyncio.Event,
     ) -> None:
         session, mount = admitted.session, admitted.mount

@@ -1,0 +1,1 @@
+"""Run the files of deploy/: both reverse proxies, the unit of systemd, the container."""
