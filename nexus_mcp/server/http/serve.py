@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from nexus_mcp.server.http.asgi import HttpServer
+from nexus_mcp.server.http.descriptors import room_for
+from nexus_mcp.server.http.notify import READY, STOPPING, notify
 from nexus_mcp.server.http.protocol import protocol_with
 from nexus_mcp.server.http.service import check, make_service
 from nexus_mcp.server.sdk.pump import logging_to_our_log
@@ -42,6 +45,7 @@ def serve_http(
         from nexus_mcp.server.http.certificate import check_certificate  # its library is slow to import
 
         check_certificate(settings.certfile, settings.keyfile, settings.hosts)
+    settings = replace(settings, connections=room_for(settings.connections))
     host, port = settings.place
     hint = "Use another port; 0 takes any free one."
     with bind(host, port, holder="another server", next_step=hint, listens=False) as listener:
@@ -72,7 +76,12 @@ async def _serve(service: Service, settings: Settings, listener: socket.socket) 
         ssl_certfile=settings.certfile or None,
         ssl_keyfile=settings.keyfile or None,
     )
-    await EndingServer(config, app.begin_end, lambda: _announce(settings, listener)).serve(sockets=[listener])
+
+    def begin_end() -> None:
+        notify(STOPPING)
+        app.begin_end()
+
+    await EndingServer(config, begin_end, lambda: _announce(settings, listener)).serve(sockets=[listener])
 
 
 def _announce(settings: Settings, listener: socket.socket) -> None:
@@ -81,3 +90,4 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     path = "/p/NAME/mcp" if settings.projects else "/mcp"
     scheme = "https" if settings.certfile else "http"
     print(f"Listening on {scheme}://{shown}:{port}{path} (Ctrl-C ends it)", flush=True)
+    notify(READY)
