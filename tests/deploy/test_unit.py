@@ -96,7 +96,9 @@ def ask_in(machine: Machine, token: str) -> subprocess.CompletedProcess[str]:
         f"c.request('POST','/p/shop/mcp',{json.dumps(message)!r},{headers!r});"
         "a=c.getresponse();print(a.status,a.read().decode())"
     )
-    return machine.run("env", "LD_LIBRARY_PATH=/opt/python/lib", "PYTHONHOME=/opt/python", "/opt/python/bin/python3", "-c", code)
+    return machine.run(
+        "env", "LD_LIBRARY_PATH=/opt/python/lib", "PYTHONHOME=/opt/python", "/opt/python/bin/python3", "-c", code
+    )
 
 
 def test_unit_starts_serves_and_ends(machine: Machine) -> None:
