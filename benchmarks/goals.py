@@ -28,6 +28,9 @@ INSTALLS = ("claude-code", "codex", "opencode")
 FIRST_CALLS = ("plan_status", "task_list", "task_add")
 STATUS_SIZES = (20, 200)
 """Tasks in the project of `status --line`."""
+CLIENTS = (1, 8, 64)
+"""Clients of a server over HTTP."""
+STREAMS = 1_000
 BACKLOG = "backlog task list"
 LATER = 0.1
 """Seconds from tools/list to the first call, in which a server can get ready: a model has to answer first."""
@@ -41,11 +44,14 @@ PARSED = {"orjson": "the same history through orjson", "json": "the same history
 FIRST_WRITTEN = "the same files and folders written, synced, renamed"
 LOADED = "its modules loaded by bare Python"
 BARE_CROWD = "8 bare processes: lock, read, json, write, sync, rename"
+BARE_SDK = "the SDK's own server over HTTP, without a store"
+STDIO = "ours over stdio, a process for each client"
+WITHOUT_STREAMS = "without streams"
 BARE_HARNESS = "8 bare workers: the harness"
 BARE_CHECKED = "8 bare workers: the harness and both checks"
 LIMITS = (
     *(PYTHON, LOADED, FIRST_WRITTEN, WRITTEN, PIPED, COPIED, READ, *PARSED.values(), ORJSON, JSON, BARE_CROWD),
-    *(BARE_HARNESS, BARE_CHECKED),
+    *(BARE_HARNESS, BARE_CHECKED, BARE_SDK, STDIO),
 )
 OWN_100 = "ours at 100 cycles"
 ONE_SECOND, FIVE_MS, OVERHEAD, SIXTY_MB = BOUNDS = ("one second", "5 ms", "0.3 s", "60 MB")
@@ -92,6 +98,12 @@ _HISTORY: tuple[tuple[str, str, dict[int, tuple[Goal, ...]]], ...] = (
     ("clone-recent", "no index yet: search without query", {10_000: _node(0.1), 50_000: _node(0.1)}),
     ("clone-plan", "no index yet: plan_start", {10_000: _node(0.1), 50_000: _node(0.1)}),
     ("clone-search", "no index yet: search, rare word", {}),
+)
+
+_OVER_HTTP = (
+    ("read", "task_list of 20 tasks", (Goal(BARE_SDK, 0.8, at_least=True),)),
+    ("session", "task_list in sessions of 2025-06-18", (Goal(BARE_SDK, 0.8, at_least=True),)),
+    ("write", "task_add", ()),
 )
 
 ROWS: tuple[Row, ...] = (
@@ -159,6 +171,16 @@ ROWS: tuple[Row, ...] = (
         "tasks/s",
         (Goal(BARE_HARNESS, 0.7, at_least=True),),
     ),
+    *(
+        row
+        for call, what, goals in _OVER_HTTP
+        for count in CLIENTS
+        for row in (
+            Row(f"http-{call}-{count}", "http", f"over HTTP: {what}, {count} clients", "calls/s", goals),
+            Row(f"http-p99-{call}-{count}", "http", f"over HTTP: {what}, {count} clients, p99", "ms"),
+        )
+    ),
+    Row("http-streams", "http", f"over HTTP: resident with {STREAMS} streams", "MB"),
     Row("status", "status", "status, 200 tasks, 1 000 closed, a process", "ms", (Goal(BACKLOG, 0.25),)),
 )
 PARTS = tuple(dict.fromkeys(row.part for row in ROWS))

@@ -30,6 +30,7 @@ _CODE = (
     "benchmarks/disk.py",
     "benchmarks/run.py",
     "benchmarks/data/*.py",
+    "benchmarks/http/*.py",
     "benchmarks/peers/*.py",
     "benchmarks/scenarios/*.py",
 )

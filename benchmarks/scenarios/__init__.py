@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.goals import HISTORY_PARTS, PARTS
-from benchmarks.scenarios import crowd, history, hook, limits, native, runs, start, status, tasks
+from benchmarks.scenarios import crowd, history, hook, http, limits, native, runs, start, status, tasks
 from benchmarks.scenarios.bench import Bench
 
 
@@ -28,6 +28,7 @@ SCENARIOS: dict[str, Scenario] = {
     "hook": Scenario(frozenset({"hook"}), 15, hook.run),
     "native": Scenario(frozenset({"native"}), 15, native.run),
     "run": Scenario(frozenset({"run"}), 1, runs.run),
+    "http": Scenario(frozenset({"http"}), 5, http.run),
     "status": Scenario(frozenset({"status"}), 31, status.run),
     "limits": Scenario(frozenset(PARTS), 5, limits.run),
 }
