@@ -140,7 +140,7 @@ def test_folder_replaced_by_a_link_ends_the_run(
 
 
 def test_port_is_one_that_no_other_program_gets_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The port of a server is free, and outside of those that systems give away; without one there it is any free one."""
+    """The port is free, and outside of those that systems give away; if none is free there, it is any free one."""
     assert served_module.free_port() in range(10_000, 32_000)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -35,8 +35,9 @@ INSPECTOR_ROWS = {
     "strict": "schemas without an error of `--strict`",
     "calls": "200 calls, ten at once",
     "errors": "a refused call is an error of the tool",
+    "skills": "skills of the skills extension with `--verify` (in the modern era alone)",
 }
-"""The same for MCP Inspector, which has no hooks, agents or skills."""
+"""The same for MCP Inspector, which has no hooks and no agents."""
 
 _OWN_STATE = "OpenCode makes a worktree only by an experimental request, outside the project; its state is its own."
 NOT_OFFERED: dict[str, dict[str, str]] = {

@@ -27,7 +27,7 @@ is a test that ran in the client. These pages explain how to install, a first pl
 client: [Claude Code](claude-code.md), [Codex](codex.md), [OpenCode](opencode.md).
 """
 _INSPECTOR = """\
-MCP Inspector {version}, in both eras of the protocol, over `serve` and `serve --sdk`: {rows}.
+MCP Inspector {version}, in both eras of the protocol, over `serve`, `serve --sdk` and `serve --http`: {rows}.
 """
 
 

@@ -10,7 +10,7 @@ ID = "official"
 
 
 def test_each_scenario_passes_or_has_its_reason(scratch: Scratch) -> None:
-    """Each scenario of the suite passes, or each of its failed checks has a reason in expected.json that still holds."""
+    """Each scenario of the suite passes, or each of its failed checks has a reason in expected.json that holds."""
     with served(scratch) as url:
         verdict = judge(PROGRAMS[ID], scratch, url)
     assert compare(verdict, "0.1.16") == []

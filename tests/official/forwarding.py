@@ -1,4 +1,4 @@
-"""Forward requests to a server over HTTP, with its token and its names: the official suite cannot send a token itself."""
+"""Forward requests to a server over HTTP, with its token and its names: the official suite cannot send a token."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _MOST_HEAD = 1 << 16
-Change = Callable[[bytes], tuple[bytes, str]]
-"""From the body of a request to another one, and to the value of its header Mcp-Name, "" if that stays."""
+Change = Callable[[bytes], tuple[bytes, dict[str, str]]]
+"""From the body of a request to another one, and to the values of its header Mcp-Name that are replaced."""
 
 
 class Forwarder:
@@ -47,13 +47,14 @@ class Forwarder:
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
         names = {line.partition(b":")[0].lower(): line.partition(b":")[2].strip() for line in head[1:]}
-        body, name = self._change(await reader.readexactly(int(names.get(b"content-length", 0))))
-        ours = {b"connection", b"content-length", *([b"mcp-name"] if name and b"mcp-name" in names else [])}
+        body, replaced = self._change(await reader.readexactly(int(names.get(b"content-length", 0))))
+        name = replaced.get(names.get(b"mcp-name", b"").decode("latin-1"), "")
+        ours = {b"connection", b"content-length", *([b"mcp-name"] if name else [])}
         lines = [line for line in head if line.partition(b":")[0].lower() not in ours]
         # One request for each connection, so that the end of the response is the end of the connection.
         lines += [b"connection: close", b"authorization: Bearer " + self.token.encode()]
         lines += [b"content-length: %d" % len(body)] if b"content-length" in names else []
-        lines += [b"mcp-name: " + name.encode()] if b"mcp-name" in ours else []
+        lines += [b"mcp-name: " + name.encode()] if name else []
         back, out = await asyncio.open_connection("127.0.0.1", self.target)
         try:
             out.write(b"\r\n".join([*lines, b"", body]))

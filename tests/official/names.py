@@ -1,8 +1,8 @@
 """The names of the suite's reference server, and what our server has in their place.
 
-The suite calls tools, prompts and resources that only its own reference server has. Where ours has something of the same
-kind, a request gets the name of ours on its way; responses are not touched. All other names stay, and our server refuses
-them. `expected.json` gives the reason for each.
+The suite calls tools, prompts and resources that only its own reference server has. Where ours has something of the
+same kind, a request gets the name of ours on its way; responses are not touched. All other names stay, and our server
+refuses them. `expected.json` gives the reason for each.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ RESOURCES = {
 PROMPTS = {"test_simple_prompt": "sync", "test_prompt_with_arguments": "plan"}
 ARGUMENTS = {"arg1": "mode", "arg2": "request"}
 """The arguments of test_prompt_with_arguments, and those of our `plan`."""
-_PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _PNG = "image/png"
 
 
@@ -64,40 +62,40 @@ def add_skill(root: Path) -> None:
     (folder / "meta.yml").write_text(json.dumps(fields), encoding="utf-8")
 
 
-def renamed(body: bytes, act: dict[str, Callable[[], None]]) -> tuple[bytes, str]:
-    """Return a request with our names, and the name for its header, "" if that has not changed.
+def renamed(body: bytes, act: dict[str, Callable[[], None]]) -> tuple[bytes, dict[str, str]]:
+    """Return a request with our names, and by the suite's name ours, for the header that repeats it.
 
     The function under the suite's name of a tool in `act` is called first.
     """
     try:
         message = json.loads(body)
     except ValueError:
-        return body, ""
+        return body, {}
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
-        return body, ""
-    name = _rename(message.get("method"), params, act)
-    return (json.dumps(message).encode(), name) if name is not None else (body, "")
+        return body, {}
+    names = _rename(message.get("method"), params, act)
+    return (json.dumps(message).encode(), names) if names else (body, {})
 
 
-def _rename(method: str, params: Json, act: dict[str, Callable[[], None]]) -> str | None:
-    """Put our names into the params; return the one for the header, None if there is nothing to rename."""
+def _rename(method: str, params: Json, act: dict[str, Callable[[], None]]) -> dict[str, str]:
+    """Put our names into the params. Return theirs with ours; {} if there is nothing to rename."""
     name, uri = params.get("name"), params.get("uri")
     if method == "tools/call" and name in TOOLS:
         if name in act:
             act[name]()
         params["name"], params["arguments"] = TOOLS[name]
-        return str(params["name"])
+        return {name: params["name"]}
     if method == "prompts/get" and name in PROMPTS:
         params["name"] = PROMPTS[name]
         if given := params.get("arguments"):
             params["arguments"] = {ARGUMENTS.get(key, key): value for key, value in given.items()}
-        return str(params["name"])
+        return {name: params["name"]}
     if method in ("resources/read", "resources/subscribe", "resources/unsubscribe") and uri in RESOURCES:
         params["uri"] = RESOURCES[uri]
-        return str(params["uri"])
-    if method == "completion/complete" and (ref := params.get("ref", {})).get("name") in PROMPTS:
-        ref["name"] = PROMPTS[ref["name"]]
+        return {uri: params["uri"]}
+    if method == "completion/complete" and (name := params.get("ref", {}).get("name")) in PROMPTS:
+        params["ref"]["name"] = PROMPTS[name]
         params["argument"]["name"] = ARGUMENTS[params["argument"]["name"]]
-        return ""
-    return None
+        return {name: PROMPTS[name]}
+    return {}

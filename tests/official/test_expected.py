@@ -60,7 +60,7 @@ def test_names_are_those_of_our_server() -> None:
 
 
 @pytest.mark.parametrize("run", EXPECTED["passed"])
-def test_what_is_expected_differs_in_nothing(run: str) -> None:
+def test_expected_run_has_no_difference(run: str) -> None:
     """A run that is as expected gives no line."""
     assert compare(verdict_of(run), run) == []
 
@@ -83,12 +83,12 @@ def test_names_are_changed_on_the_way() -> None:
     called: list[str] = []
     acts = {"test_trigger_prompt_change": lambda: called.append("acted")}
     for body in (b"no json", b"[]", b'{"method": "tools/call", "params": {"name": "task_list"}}'):
-        assert names.renamed(body, acts) == (body, "")
+        assert names.renamed(body, acts) == (body, {})
     call = b'{"method": "tools/call", "params": {"name": "test_trigger_prompt_change"}}'
-    assert names.renamed(call, acts)[1] == "task_list"
+    assert names.renamed(call, acts)[1] == {"test_trigger_prompt_change": "task_list"}
     assert called == ["acted"]
     read_one = b'{"method": "resources/read", "params": {"uri": "test://static-text"}}'
     assert names.renamed(read_one, acts) == (
         b'{"method": "resources/read", "params": {"uri": "nexus://tasks"}}',
-        "nexus://tasks",
+        {"test://static-text": "nexus://tasks"},
     )

@@ -32,6 +32,7 @@ NOT_RUN = {
     "nexus-mcp conformance run": SUITE,
     "nexus-mcp conformance compare": SUITE,
     "nexus-mcp board": "serves until Ctrl-C: tests/board starts and exports it, make browser opens it",
+    "nexus-mcp serve --http": "serves until Ctrl-C: tests/server/http/test_process.py starts it",
     "nexus-mcp run": "starts agents of a harness, or needs one: tests/run plays whole runs",
     "nexus-mcp status --watch": "needs a terminal: tests/cli/test_status.py runs it on one",
     "pytest ": f"{SUITE}, and tests/conformance runs the plug-in",

@@ -21,7 +21,7 @@ _POLL_S = 0.02
 _LINGER_S = 0.5
 """Seconds in which the client reads what a server wrote before it ended."""
 _PORTS = range(10_000, 32_000)
-"""Below the ports that systems give to programs that ask for any: the server binds its port seconds after the choice."""
+"""Below the ports that systems give to programs that ask for any: the server binds its port only seconds later."""
 _TRIES = 100
 
 

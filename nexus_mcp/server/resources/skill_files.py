@@ -72,7 +72,7 @@ def text(ctx: ReadContext, name: str) -> str:
     return "\n".join(("---", *head, "---", "", "\n\n".join(parts).rstrip(), ""))
 
 
-def _yaml(value: str | bool) -> str:
+def _yaml(value: object) -> str:
     """Return a value as JSON, which YAML reads alike: `inert` has left no character that YAML refuses."""
     return json.dumps(value, ensure_ascii=False)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from mcp.shared.exceptions import MCPError
 
 from nexus_mcp.server.faults import invalid_params, method_not_found
 from nexus_mcp.server.methods import MODERN_VERSION, SKILL_METHODS, fits, modern_shape
@@ -33,11 +32,11 @@ def add_skills(server: Server[Any], read: Read) -> None:
     server.middleware.append(_check)
 
 
-async def _check(context: Context, call_next: CallNext) -> HandlerResult:
+async def _check(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Check a request as the SDK checks those of the protocol: first the revision, then the params."""
-    if context.method in SKILL_METHODS and context.request_id is not None:
-        if context.protocol_version != MODERN_VERSION:
-            raise as_error(method_not_found(None, context.method))
-        if not fits(modern_shape(context.method), dict(context.params or {})):
+    if ctx.method in SKILL_METHODS and ctx.request_id is not None:
+        if ctx.protocol_version != MODERN_VERSION:
+            raise as_error(method_not_found(None, ctx.method))
+        if not fits(modern_shape(ctx.method), dict(ctx.params or {})):
             raise as_error(invalid_params(None))
-    return await call_next(context)
+    return await call_next(ctx)
