@@ -56,19 +56,19 @@ class Client(ClientMixin):  # type: ignore[misc]
         return " ".join(one for one in scope_to_list(scope) or [] if one in SCOPES)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        return redirect_uri in self.data["redirect_uris"]
+        return bool(redirect_uri in self.data["redirect_uris"])
 
     def check_client_secret(self, client_secret: str) -> bool:
         return bool(client_secret == self.data["client_secret"])
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        return method == self.data["token_endpoint_auth_method"]
+        return bool(method == self.data["token_endpoint_auth_method"])
 
     def check_response_type(self, response_type: str) -> bool:
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        return grant_type in self.data["grant_types"]
+        return bool(grant_type in self.data["grant_types"])
 
 
 class User:

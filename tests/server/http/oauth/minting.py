@@ -53,4 +53,4 @@ def mint(server: AuthorizationServer, *, header: dict[str, Any] | None = None, *
     fields = key.as_dict(private=False)
     head = {"typ": "at+jwt", "alg": fields["alg"], "kid": fields["kid"], **(header or {})}
     kept = {name: value for name, value in head.items() if value is not GONE}
-    return sign(kept, claims(server.issuer, **changes), key.private_key, fields["alg"])
+    return sign(kept, claims(server.issuer, **changes), key.private_key, str(fields["alg"]))

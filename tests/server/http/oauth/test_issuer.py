@@ -249,8 +249,11 @@ def test_issuer_with_a_wrong_description_lets_nobody_in(
 
 def test_description_of_openid_will_do(tmp_path: Path, server: AuthorizationServer) -> None:
     """An issuer with a path, described for OpenID Connect only, is found."""
-    described = lambda url: {"issuer": f"{url}/realms/a", "jwks_uri": f"{server.issuer}/jwks"}  # noqa: E731
-    running = Running(answering(f"/realms/a{OPENID}", lambda url: JSONResponse(described(url))))
+
+    def describe(url: str) -> Response:
+        return JSONResponse({"issuer": f"{url}/realms/a", "jwks_uri": f"{server.issuer}/jwks"})
+
+    running = Running(answering(f"/realms/a{OPENID}", describe))
 
     async def work(client: Client, clock: Clock) -> None:
         assert await status(client, mint(server, iss=f"{running.url}/realms/a")) == 200

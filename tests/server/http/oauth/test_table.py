@@ -294,6 +294,7 @@ def test_weak_private_and_foreign_keys_of_the_issuer_are_not_used(authorization:
         "text",
     ]
     assert [(key.id, key.algorithms) for key in keys_of({"keys": rows})] == [("a", ("RS256",))]
-    for wrong in ({}, {"keys": {}}, {"keys": [good] * 101}):
+    documents: list[dict[str, Any]] = [{}, {"keys": {}}, {"keys": [good] * 101}]
+    for wrong in documents:
         with pytest.raises(ValueError, match="has"):
             keys_of(wrong)
