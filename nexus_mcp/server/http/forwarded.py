@@ -57,8 +57,8 @@ class Proxies:
         """Raise Refusal for a request that reached a named proxy in clear text, with its token."""
         if not self._is_named(_address((scope.get("client") or ("",))[0])):
             return
-        said = [one.strip() for value in headers.getlist("x-forwarded-proto") for one in value.split(",")]
-        if any(one.lower() != "https" for one in (*said, *_standard(headers, "proto"))):
+        schemes = [one.strip() for value in headers.getlist("x-forwarded-proto") for one in value.split(",")]
+        if any(one.lower() != "https" for one in (*schemes, *_standard(headers, "proto"))):
             text = "Call this server by https: tokens may not cross the network in clear text."
             raise Refusal(HTTPStatus.FORBIDDEN, text)
 

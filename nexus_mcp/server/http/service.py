@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import UsageError
+from nexus_mcp.program import command
 from nexus_mcp.server.http import address, tokens
 from nexus_mcp.server.http.callers import Callers, Tokens
 from nexus_mcp.server.http.forwarded import Proxies
@@ -108,7 +109,7 @@ def check(settings: Settings) -> None:
     if not (settings.oauth or tokens.load(settings.file)):
         raise UsageError(
             f"A server {where} needs tokens.",
-            next_step=f"Make one: nexus-mcp token new NAME. Or accept those of an issuer: {ISSUER} URL",
+            next_step=f"Make one: {command('token new NAME')}. Or accept those of an issuer: {ISSUER} URL",
         )
 
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.program import command
 from nexus_mcp.store.codec import decode
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def add(path: str, name: str, projects: tuple[str, ...] | None, rights: Iterable
         tokens = load(path)
         if any(token.name == name for token in tokens):
             raise UsageError(
-                f"There is a token {name} already.", next_step=f"Choose another name, or: nexus-mcp token revoke {name}"
+                f"There is a token {name} already.",
+                next_step=f"Choose another name, or: {command(f'token revoke {name}')}",
             )
         if len(tokens) >= MOST:
             raise NexusError(f"The file has {MOST} tokens, the most it may have.", next_step="Revoke some of them.")
@@ -148,7 +150,7 @@ def revoke(path: str, name: str) -> None:
         tokens = load(path)
         left = [token for token in tokens if token.name != name]
         if len(left) == len(tokens):
-            raise UsageError(f"There is no token {name!r}.", next_step="nexus-mcp token list shows the names.")
+            raise UsageError(f"There is no token {name!r}.", next_step=f"{command('token list')} shows the names.")
         _write(path, left)
 
 

@@ -98,7 +98,7 @@ def test_request_in_clear_text_is_refused(what: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "localhost", "10.0.0.5/8", "*", "10.0.0.0/33"])
-def test_what_is_no_address_names_no_proxy(name: str) -> None:
+def test_proxy_is_named_by_an_address_or_a_network(name: str) -> None:
     """Names and networks with host bits are refused: it would be unclear whom they let speak."""
     with pytest.raises(UsageError, match="is no address and no network"):
         Proxies([name], "--forwarded-from")

@@ -42,7 +42,7 @@ class Resources:
     def metadata(self, path: str) -> dict[str, Any] | None:
         """Return the description at a path; None if the path is none of descriptions.
 
-        Names of projects that do not exist have one, too: without a token nobody learns which projects there are.
+        Names of projects that do not exist have one, too: a request without a token must not find out which ones do.
         """
         start = WELL_KNOWN + self._path
         if not path.startswith(start):

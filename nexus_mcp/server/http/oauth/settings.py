@@ -56,13 +56,13 @@ def check_url(url: str, option: str) -> None:
         )
     if not is_safe(url):
         raise UsageError(
-            f"{option} needs https: anybody on the way could change what comes over http.",
+            f"{option} needs https: over http, other machines on the way could change what comes.",
             next_step="http is accepted for localhost, 127.0.0.1 and [::1] only.",
         )
 
 
 def is_safe(url: str) -> bool:
-    """Return whether nobody on the way can change what comes from the URL: HTTPS, or HTTP on this machine."""
+    """Return whether no machine on the way can change what comes from the URL: HTTPS, or HTTP on this machine."""
     return bool(_URL.fullmatch(url)) and _has_host(url) and (url.startswith("https://") or is_local(url))
 
 

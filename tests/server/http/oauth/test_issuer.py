@@ -135,7 +135,7 @@ def test_known_keys_outlive_an_outage_for_an_hour(tmp_path: Path, server: Author
     run(tmp_path, server.issuer, work)
 
 
-def test_issuer_that_does_not_answer_holds_up_nobody(tmp_path: Path, server: AuthorizationServer) -> None:
+def test_issuer_that_does_not_answer_holds_up_no_other_caller(tmp_path: Path, server: AuthorizationServer) -> None:
     """While many tokens wait for keys, other callers are served; and a bounded number of tokens waits."""
 
     async def work(client: Client, clock: Clock) -> None:
@@ -229,7 +229,7 @@ LOST: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("what", LOST)
-def test_issuer_with_a_wrong_description_lets_nobody_in(
+def test_wrong_description_of_the_issuer_lets_no_token_in(
     tmp_path: Path, authorization: AuthorizationServer, capfd: pytest.CaptureFixture[str], what: str
 ) -> None:
     """Each of these answers leads to 503, and one log line says what is wrong."""
