@@ -40,10 +40,11 @@ def ec(name: str) -> Key:
 
 
 class Client(ClientMixin):  # type: ignore[misc]
-    """A registered client; `data` is what it registered."""
+    """A registered client; `data` is what it registered, and `granted` the scopes that it may have."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], granted: set[str]) -> None:
         self.data = data
+        self.granted = granted
         self.client_id = data["client_id"]
 
     def get_client_id(self) -> str:
@@ -53,7 +54,7 @@ class Client(ClientMixin):  # type: ignore[misc]
         return str(self.data["redirect_uris"][0])
 
     def get_allowed_scope(self, scope: str | None) -> str:
-        return " ".join(one for one in scope_to_list(scope) or [] if one in SCOPES)
+        return " ".join(one for one in scope_to_list(scope) or [] if one in self.granted)
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
         return bool(redirect_uri in self.data["redirect_uris"])
@@ -183,6 +184,7 @@ class AuthorizationServer(Core):  # type: ignore[misc]
         self.clients: dict[str, Client] = {}
         self.resource: str | None = None
         self.extra: dict[str, Any] = {}
+        self.granted = set(SCOPES)
         self.fetches = 0
         self.is_down = False
         self.paths: list[str] = []
@@ -212,7 +214,7 @@ class AuthorizationServer(Core):  # type: ignore[misc]
         self.app = Starlette(routes=routes)
 
     def add_client(self, data: dict[str, Any]) -> Client:
-        client = self.clients[data["client_id"]] = Client(data)
+        client = self.clients[data["client_id"]] = Client(data, self.granted)
         return client
 
     def query_client(self, client_id: str) -> Client | None:

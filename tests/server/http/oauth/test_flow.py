@@ -137,6 +137,32 @@ def test_client_of_the_sdk_finds_its_way(tmp_path: Path, issuer: AuthorizationSe
     assert "Traceback" not in err
 
 
+def test_client_of_the_sdk_asks_for_the_scope_that_it_lacks(tmp_path: Path, issuer: AuthorizationServer) -> None:
+    """A client with one scope gets 403 for a change, asks the issuer for the scope that the challenge names, and
+    repeats the call.
+    """
+    folder = tmp_path / "project"
+    folder.mkdir()
+    issuer.granted.intersection_update({"nexus:read"})
+    server, browser = Server(folder, issuer.issuer), Browser()
+
+    async def work() -> Any:
+        auth = provider(server.url, Storage(), browser)
+        http = httpx2.AsyncClient(auth=auth, timeout=LIMIT)
+        async with http, McpClient(streamable_http_client(server.url, http_client=http)) as client:
+            await client.list_tools()
+            issuer.granted.add("nexus:write")
+            return await client.call_tool("task_add", ASKED)
+
+    try:
+        result = asyncio.run(work())
+    finally:
+        server.end()
+    assert not result.is_error
+    assert len(browser.pages) == 2
+    assert "nexus:write" in browser.pages[1]["scope"][0].split()
+
+
 def credentials(issuer: AuthorizationServer, resource: str, scope: str) -> str:
     """Return a token that a registered program gets for itself."""
     issuer.add_client({
