@@ -59,9 +59,9 @@ def run(bench: Bench) -> None:
                     both = [target, limit] if turn % 2 else [limit, target]
                     for one in both:
                         _reads(bench, one, count, first)
-                    _stdio(bench, sessions, "read", *READ, READS // count)
+                    _stdio(bench, sessions, "read", READ, READS // count)
                     _writes(bench, target, count)
-                    _stdio(bench, sessions, "write", *WRITE, WRITES // count)
+                    _stdio(bench, sessions, "write", WRITE, WRITES // count)
     _memory(bench)
     if load > 1:
         bench.figures.note(
@@ -92,7 +92,7 @@ def _writes(bench: Bench, target: Target, count: int) -> None:
     _add(bench, f"write-{count}", OURS, rate, times)
 
 
-def _stdio(bench: Bench, sessions: Sequence[Session], row: str, method: str, params: Any, each: int) -> None:
+def _stdio(bench: Bench, sessions: Sequence[Session], row: str, request: tuple[str, Any], each: int) -> None:
     """Measure the same calls by as many processes of our server over stdio: a process has one client."""
     times: list[float] = []
     left = {session.pid: each - 1 for session in sessions}
@@ -100,7 +100,7 @@ def _stdio(bench: Bench, sessions: Sequence[Session], row: str, method: str, par
     last = b""
 
     def send(session: Session) -> None:
-        line = session.connection.request(method, params)
+        line = session.connection.request(*request)
         sent[session.pid] = time.perf_counter()
         os.write(session.connection.write_to, line)
 

@@ -8,6 +8,7 @@ import signal
 import socket
 
 from nexus_mcp.errors import UsageError
+from nexus_mcp.web.port_holder import holder_of
 
 _BACKLOG = 128
 
@@ -15,7 +16,8 @@ _BACKLOG = 128
 def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = True) -> socket.socket:
     """Return a bound socket, which listens unless `listens` is False; port 0 is any free one. Raise UsageError.
 
-    `holder` is the program that probably holds a port in use, `next_step` what to do then.
+    `holder` is the program that probably holds a port in use, if the system does not show it; `next_step` is what to do
+    then.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the protocol is named; without it a response of two parts takes 40 ms more.
@@ -29,7 +31,14 @@ def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = T
     except OSError as error:
         made.close()
         if error.errno == errno.EADDRINUSE:
-            raise UsageError(f"Port {port} is in use, perhaps by {holder}.", next_step=next_step) from error
+            found = holder_of(port)
+            by = f"by {found}" if found else f"perhaps by {holder}"
+            raise UsageError(f"Port {port} is in use, {by}.", next_step=next_step) from error
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise UsageError(
+                f"{host} is no address of this machine.",
+                next_step="Use one of its addresses: 127.0.0.1 for itself, 0.0.0.0 for all of them.",
+            ) from error
         where = f"Port {port}" if error.errno in (errno.EACCES, errno.EPERM) else f"{host}:{port}"
         raise UsageError(
             f"{where} cannot be used: {error.strerror}.", next_step="Use another port; 0 takes any free one."

@@ -42,13 +42,17 @@ def read(path: str) -> list[Entry]:
     if len(data) > _LIMIT:
         raise UsageError(f"--projects: {path!r} is larger than 1 MiB.", next_step="Name a file with one path a line.")
     lines = [line.strip() for line in text.splitlines()]
-    found = [_entry(line, path) for line in lines if line and not line.startswith("#")]
+    found = [_entry(line, path, number) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     if not found:
         raise UsageError(f"--projects: {path!r} names no project.", next_step="Write one path a line into it.")
     return found
 
 
-def _entry(line: str, path: str) -> Entry:
+def _entry(line: str, path: str, number: int) -> Entry:
     match = _NAMED.fullmatch(line)
     name, place = (match[1], match[2].strip()) if match else ("", line)
+    if not place or "\0" in place:
+        raise UsageError(
+            f"--projects: line {number} of {path!r} names no folder.", next_step="Write PATH or NAME=PATH into it."
+        )
     return Entry(name, os.path.join(os.path.dirname(os.path.abspath(path)), os.path.expanduser(place)))

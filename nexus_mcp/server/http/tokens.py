@@ -109,9 +109,12 @@ def load(path: str) -> tuple[Token, ...]:
             f"The token file {path!r} cannot be opened: {error.strerror}.",
             next_step="It has to be a plain file of yours, not a link.",
         ) from error
-    with open(fd, "rb") as file:
-        _check(os.fstat(fd), path)
-        data = file.read(_LARGEST + 1)
+    try:
+        _check(os.fstat(fd), path)  # before open(), which raises an error of its own for a folder
+        with open(fd, "rb", closefd=False) as file:
+            data = file.read(_LARGEST + 1)
+    finally:
+        os.close(fd)
     if len(data) > _LARGEST:
         raise UsageError(f"The token file {path!r} is larger than 1 MiB.", next_step="Name the right file: --tokens.")
     return _parse(data, path)

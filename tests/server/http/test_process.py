@@ -156,7 +156,8 @@ def test_port_in_use_is_one_sentence(tmp_path: Path, server: Server) -> None:
     """The error names the port and the next step."""
     ran = nexus("serve", "--http", f"127.0.0.1:{server.port}", cwd=tmp_path, env={"XDG_CONFIG_HOME": beside(tmp_path)})
     assert ran.code == 2
-    assert f"Port {server.port} is in use, perhaps by another server." in ran.err
+    assert f"Port {server.port} is in use, " in ran.err
+    assert "Use another port; 0 takes any free one." in ran.err
 
 
 def test_options_of_http_need_http(tmp_path: Path) -> None:
