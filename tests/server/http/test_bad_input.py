@@ -76,7 +76,7 @@ def test_line_without_a_folder_is_named(tmp_path: Path, line: str) -> None:
     """The error of a projects file has the number of the line."""
     file = tmp_path / "projects.txt"
     file.write_text(f"# projects\n/srv/shop\n{line}\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="line 3 of .* names no folder"):
+    with pytest.raises(UsageError, match=r"line 3 of .* names no folder"):
         read(str(file))
 
 
