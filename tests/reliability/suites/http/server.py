@@ -77,6 +77,7 @@ class HttpServer:
                 signal.set_wakeup_fd(-1)
                 os.dup2(writes, 1)
                 os.dup2(log, 2)
+                sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - the parent's may be a file
                 usual = replace(Limits(), **limits)  # type: ignore[arg-type]
                 setattr(service, "Limits", lambda: usual)  # noqa: B010 - mypy refuses to assign a class
                 code = main(site.words())
