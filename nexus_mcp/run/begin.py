@@ -139,7 +139,7 @@ def _write_crashed(run: Run) -> None:
     tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
     now = times.stamp(time.time())
     made = status_file(run.state, tasks, run.config, now, feature=document["goal"], status="crashed")
-    write_file(run.folder, STATUS, made.model_dump_json(indent=2).encode() + b"\n")
+    write_file(run.folder, STATUS, made.data())
 
 
 def _newer(run: str, what: str) -> UsageError:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.setup import Run
+from nexus_mcp.run.worktrees import GLOBAL_CONFIG
 
 AT_WORK = "while an attempt was at work. An agent may have done it, or you"
 UNSEEN = "while no run watched it. A session that was still at work may have done it, or you"
@@ -24,9 +25,13 @@ class CheckoutChanged(NexusError):
 
     def __init__(self, parts: list[str], when: str = AT_WORK) -> None:
         self.parts = parts
+        own = [part for part in parts if part != GLOBAL_CONFIG]
+        what = [f"{' and the '.join(own)} of your checkout"] if own else []
+        what += ["git configuration of your account"] if GLOBAL_CONFIG in parts else []
+        places = [".git/config", ".git/hooks", *(("~/.gitconfig",) if GLOBAL_CONFIG in parts else ())]
         super().__init__(
-            f"The {' and the '.join(parts)} of your checkout changed {when}.",
-            next_step="Look at it (git reflog, git status, .git/config, .git/hooks); then nexus-mcp run goes on.",
+            f"The {' and the '.join(what)} changed {when}.",
+            next_step=f"Look at it (git reflog, git status, {', '.join(places)}); then nexus-mcp run goes on.",
         )
 
 

@@ -386,5 +386,22 @@ def parse(line: bytes | str) -> AnyEvent | None:
 
 
 def render(event: Event) -> bytes:
-    """Return the event as one line of the log, with the newline."""
+    """Return the event as one line of the log, with the newline. Raise PydanticSerializationError if a text in it is
+    not Unicode; `encodable` mends that.
+    """
     return event.model_dump_json(exclude_defaults=False, exclude_none=True).encode() + b"\n"
+
+
+def encodable(event: Event) -> Event:
+    """Return the event with backslash escapes in the place of what UTF-8 cannot hold, such as bytes of a file name."""
+    found: Event = type(event).model_validate(escaped(event.model_dump()))
+    return found
+
+
+def escaped(value: Any) -> Any:
+    """Return a JSON value with backslash escapes in the place of what UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {escaped(key): escaped(one) for key, one in value.items()}
+    return [escaped(one) for one in value] if isinstance(value, list) else value

@@ -8,7 +8,7 @@ front end executes a run in the same way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,13 +52,15 @@ class Front:
 
 @dataclass(slots=True)
 class Result:
-    """How a run ended. `merge_is_open`: the user's branch lacks merged tasks, and `merge` is the reason.
+    """How a run ended. `is_merged`: the user's branch has all merged tasks. `merge_is_open`: it lacks some, although
+    they were to be merged, and `merge` is the reason.
     `report` is the path of the report. `removed` has the ids of old runs that were deleted.
     """
 
     status: ev.RunStatus
     merge: str = ""
     merge_is_open: bool = False
+    is_merged: bool = False
     report: str = ""
     problems: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -123,7 +125,7 @@ async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, si
     else:  # with a changed configuration, git and the checks could run other programs
         left = [task for task in run.tasks()["tasks"] if task["status"] != COMPLETED]
         await run.pool.begin(min(run.config.jobs, len(left)))
-        await _unless_stopped(run, measure_baseline(run))
+        await _unless_stopped(run, asyncio.create_task(measure_baseline(run)))
         front.baseline(of_checks(run.baseline, run.config))
     await user_hook(run, "on-start", {})
     status = await engine.work()
@@ -151,16 +153,17 @@ async def _drop_old_runs(run: Run, state: Folder, result: Result) -> None:
         result.problems.append(f"old runs are kept: {error}")
 
 
-async def _unless_stopped(run: Run, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work, but cancel it as soon as the run is stopped."""
-    working, stopping = asyncio.create_task(work), asyncio.create_task(run.stop.wait())
+async def _unless_stopped(run: Run, working: asyncio.Task[Any]) -> bool:
+    """Wait for a task, but cancel it as soon as the run is stopped; return whether it ended by itself."""
+    stopping = asyncio.create_task(run.stop.wait())
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not working.done():
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-        return
+        return False
     await working
+    return True
 
 
 async def _check_all(run: Run, result: Result) -> None:
@@ -173,7 +176,10 @@ async def _check_all(run: Run, result: Result) -> None:
         return
     if run.state.is_checkout_changed or await _moved(run):
         return  # nothing is merged then, and checks could run what another program put there
-    reason = await _last_checks(run, commit)
+    checking = asyncio.create_task(_last_checks(run, commit))
+    if not await _unless_stopped(run, checking):
+        return
+    reason = checking.result()
     run.emit(ev.Verified(commit=commit, reason=reason))
     if reason and result.status == "completed":
         result.status = "failed"
@@ -218,7 +224,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
         return
     found = await final_merge.readiness(repository, branch, commit)
     if not found.commits and not found.problem:
-        result.merge_is_open = False
+        result.merge_is_open, result.is_merged = False, True
         return
     result.merge = found.problem or final_merge.unverified(run.config, run.state)
     if result.merge:
@@ -236,7 +242,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
         result.merge = "not every task is completed"
         return
     result.merge = await final_merge.fast_forward(repository, commit, run.folder)
-    result.merge_is_open = bool(result.merge)
+    result.merge_is_open, result.is_merged = bool(result.merge), not result.merge
 
 
 def _report(run: Run, result: Result) -> str:

@@ -112,6 +112,15 @@ async def staged(root: str) -> str:
     return found
 
 
+def global_config_files() -> list[str]:
+    """Return the files that git reads for each repository of the user: they can name programs that git starts."""
+    home = os.path.expanduser("~")
+    folder = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")
+    named = os.environ.get("GIT_CONFIG_GLOBAL")
+    own = [named] if named else [os.path.join(home, ".gitconfig"), os.path.join(folder, "config")]
+    return [*own, os.path.join(folder, "attributes")]
+
+
 def signature(path: str) -> tuple[int, ...]:
     """Return device, inode, size and times of a file, which differ after each change; () if there is no file."""
     try:

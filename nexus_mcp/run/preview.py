@@ -14,13 +14,14 @@ from nexus_mcp.run import routing, sandbox
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.drivers import driver
 from nexus_mcp.run.drivers.definition import SessionRequest
+from nexus_mcp.run.git_files import global_config_files
 from nexus_mcp.run.ready import waves
 from nexus_mcp.run.setup import ChooseModel, Options
 from nexus_mcp.run.stages import SESSIONS
 from nexus_mcp.state.tasks import COMPLETED
 
-_WORKTREE, _SCRATCH = "/WORKTREE", "/SCRATCH"
-"""Stand for the folders of an attempt."""
+_WORKTREE, _WORKTREES, _SCRATCH = "/WORKTREE", "/WORKTREES", "/SCRATCH"
+"""Stand for the folder of an attempt, that of all attempts, and that of the files of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ def _of_task(  # noqa: PLR0917
     )
     command = driver(harness, config).command(request)
     folders = {"git": os.path.join(root, ".git"), "admin": "GIT-FOLDER", "worktree": _WORKTREE}
-    words = sandbox.wrapped(command.words, config, root=root, **folders, writable=(_SCRATCH,))
+    others = (_WORKTREES, *global_config_files())
+    words = sandbox.wrapped(command.words, config, root=root, **folders, writable=(_SCRATCH,), others=others)
     return TaskPreview(
         id=task["id"],
         title=str(task["title"]),

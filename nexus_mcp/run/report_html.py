@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from nexus_mcp.quoting import ESCAPED, printable
+from nexus_mcp.log import printable
+from nexus_mcp.quoting import ESCAPED
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.report import left, rows, status_line, timelines, title_of, worked

@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import psutil
+from pydantic_core import PydanticSerializationError
 
 from nexus_mcp.errors import NexusError, StorageError
-from nexus_mcp.run.events import AnyEvent, Event, parse, render
+from nexus_mcp.run.events import AnyEvent, Event, encodable, parse, render
 from nexus_mcp.run.processes import is_alive
 from nexus_mcp.state import times
 from nexus_mcp.store import atomic
@@ -157,8 +158,13 @@ class EventLog:
         self._seq += 1
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
+            line = render(made)
+        except PydanticSerializationError:
+            made = encodable(made)
+            line = render(made)
+        try:
             # If the last line is truncated, begin a new line: appended to the truncated one, the event would be lost.
-            atomic.write_all(self._fd, b"\n" * self._is_torn + render(made))
+            atomic.write_all(self._fd, b"\n" * self._is_torn + line)
             self._is_torn = False
             if getattr(made, "type", "") not in _LATER:
                 self._sync()

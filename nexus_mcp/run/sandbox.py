@@ -2,8 +2,9 @@
 they may have written: setup, checks and commit hooks.
 
 With bubblewrap the user's checkout and its git folder are read-only, whatever options a call of git has; the worktree,
-its index, the files of the session and the state that the mounted server writes stay writable. Nothing else is
-restricted: a sandbox command of your own may be stricter.
+its index, the files of the session and the state that the mounted server writes stay writable. The other worktrees of
+the run and the user's own git configuration are read-only, too: files there would change what the executor does with
+the work. Nothing else is restricted: a sandbox command of your own may be stricter.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nexus_mcp.run.config import RunConfig, Sandbox
-from nexus_mcp.run.git_files import folders
+from nexus_mcp.run.git_files import folders, global_config_files
 
 if TYPE_CHECKING:
     from nexus_mcp.run.worktrees import Repository
@@ -52,6 +53,7 @@ async def around(
         admin=await repository.admin_of(worktree),
         worktree=worktree,
         writable=more,
+        others=(repository.path(""), *global_config_files()),
     )
 
 
@@ -64,11 +66,12 @@ def wrapped(
     admin: str,
     worktree: str,
     writable: Sequence[str] = (),
+    others: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the words in the sandbox of the configuration.
 
     `root` is the user's checkout, `git` its common git folder, `admin` the folder of git for the worktree; `writable`
-    are more folders that the command may write into.
+    are more folders that the command may write into, `others` more paths that it may not change.
     """
     if config.sandbox == "none":
         return tuple(words)
@@ -78,6 +81,7 @@ def wrapped(
     runs = os.path.join(state, "runs")
     bound = ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--die-with-parent"]
     bound += ["--ro-bind", root, root, "--ro-bind", git, git]
+    bound += [word for path in others for word in ("--ro-bind-try", path, path)]
     # The order matters: later mounts cover earlier ones.
     bound += ["--bind", worktree, worktree, "--bind-try", admin, admin]
     bound += ["--bind-try", state, state, "--ro-bind-try", runs, runs]

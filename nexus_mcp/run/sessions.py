@@ -16,7 +16,7 @@ from typing import Literal
 from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import Guards
-from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest
+from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest, checked
 from nexus_mcp.run.environment_faults import NOT_FOUND
 from nexus_mcp.run.processes import Started
 from nexus_mcp.run.redaction import Redactor
@@ -260,7 +260,7 @@ class _Following:
             self._written += len(line) + 1
         else:
             self.result.unread_bytes += len(line)
-        for output in self._place.driver.outputs(line):
+        for output in filter(None, map(checked, self._place.driver.outputs(line))):
             self._output(output)
 
     def take_error(self, line: bytes) -> None:

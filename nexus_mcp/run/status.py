@@ -6,6 +6,7 @@ alias of `taskId`. schemas/run/status.schema.json is generated from this model.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from nexus_mcp.run.config import RunConfig
-from nexus_mcp.run.events import RunStatus
+from nexus_mcp.run.events import RunStatus, escaped
 from nexus_mcp.run.projection import AttemptRecord, RunRecord, TaskRecord
 from nexus_mcp.state.tasks import COMPLETED
 
@@ -120,6 +121,10 @@ class StatusFile(_Part):
     updatedAt: str
     lastHeartbeat: str
     durationMs: int
+
+    def data(self) -> bytes:
+        """Return the bytes of the file. A text that UTF-8 cannot hold, such as half a character, is escaped."""
+        return json.dumps(escaped(self.model_dump()), ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def status_file(

@@ -61,7 +61,7 @@ class StatusWriter:
         document = run.tasks()
         tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
         made = status_file(run.state, tasks, run.config, times.stamp(time.time()), feature=document["goal"])
-        data = made.model_dump_json(indent=2).encode() + b"\n"
+        data = made.data()
         with suppress(StorageError):  # the log is the truth; the next event writes the status again
             write_file(run.folder, STATUS, data, is_kept=False)
         for path in self.paths:

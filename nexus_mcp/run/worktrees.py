@@ -26,6 +26,7 @@ from nexus_mcp.run.git_files import (
     RUN_REFS,
     entries_if_there,
     folders,
+    global_config_files,
     has_commit_hooks,
     staged,
     text_if_there,
@@ -36,6 +37,7 @@ from nexus_mcp.store.folder import reason
 
 LEASE = "nexus-lease"
 VERDICT_FILES = (".nexus-verdict.json", ".nax-verifier-verdict.json")
+GLOBAL_CONFIG = "global config"
 _ESCAPE = "\\"
 _VERSION: list[tuple[int, ...]] = []
 
@@ -204,6 +206,8 @@ class Repository:
         """
         if admin := await self._own_admin(path):
             return admin
+        if not os.path.isdir(path):
+            raise WorktreeGone(path)
         worktrees = os.path.realpath(os.path.join((await folders(self.root)).common, "worktrees"))
         code, out = await Git(path).run("rev-parse", "--absolute-git-dir", check=False)
         admin = out.removesuffix("\n")
@@ -312,7 +316,7 @@ class Repository:
 
     async def fingerprint(self) -> dict[str, str]:
         """Return the state of the user's checkout that an attempt must not change: HEAD, index, refs, config, hooks,
-        info.
+        info; and the user's own configuration of git, which can name programs that git starts.
 
         Refs below refs/heads/nexus/ are left out. Raise GitFailed, and StorageError for a part that cannot be read.
         """
@@ -327,6 +331,7 @@ class Repository:
             "HEAD": text_if_there(os.path.join(found.own, "HEAD")),
             "index": await staged(self.root),
             "config": text_if_there(os.path.join(found.common, "config"), limit=-1),
+            GLOBAL_CONFIG: "\0".join(text_if_there(path, limit=-1) for path in global_config_files()),
             "hooks": _listing(os.path.join(found.common, "hooks")),
             "info": _listing(os.path.join(found.common, "info"), _is_written_by_gc),
         }
@@ -342,12 +347,15 @@ def left_out_pathspec(path: str) -> str:
 
 
 class WorktreeGone(NexusError):
-    """The file .git of a worktree was removed or replaced."""
+    """A worktree was removed, or its file .git was removed or replaced."""
 
     def __init__(self, path: str) -> None:
+        is_there = os.path.isdir(path)
+        what = "is no worktree of your repository any more: its file .git was removed or replaced."
+        left = "The files of the attempt are still there." if is_there else "Its branch has the commits made before."
         super().__init__(
-            f"{path} is no worktree of your repository any more: its file .git was removed or replaced.",
-            next_step="The files of the attempt are still there. nexus-mcp run retry begins another attempt.",
+            f"{path} {what if is_there else 'was removed while the attempt was at work.'}",
+            next_step=f"{left} nexus-mcp run retry begins another attempt.",
         )
 
 

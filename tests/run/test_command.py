@@ -349,7 +349,7 @@ def test_a_session_of_a_run_starts_no_run(tmp_path: Path) -> None:
     script = {"1": [[{"run": "python3 -m nexus_mcp run > out.txt 2>&1; true"}]]}
     ground = ready(tmp_path, [{"id": 1, "title": "One"}], script)
     assert ground.cli("--trust", "--merge", "never")[0] == 0
-    assert "may not start another run" in ground.tree()["out.txt"] or "No module" in ground.tree()["out.txt"]
+    assert "may not change runs" in ground.tree()["out.txt"] or "No module" in ground.tree()["out.txt"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

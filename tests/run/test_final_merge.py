@@ -201,11 +201,12 @@ def test_work_whose_last_checks_did_not_run_is_not_merged(tmp_path: Path) -> Non
     }
     ground = Ground(tmp_path, [*ONE, {"id": 2, "title": "Two", "deps": [1]}], script)
     ground.configure(regression="end")
-    process = ground.start("--trust", "--merge", "never")
+    process = ground.start("--trust", "--merge", "auto")
     until(lambda: second_at_work(ground))
     process.send_signal(signal.SIGTERM)
-    process.communicate()
+    out, _ = process.communicate()
     assert ground.state().integration
+    assert "Your branch has the work" not in out
     code, _, err = ground.cli("merge")
     assert (code, "did not run" in err) == (3, True), err
     assert not (ground.root / "f1").exists()

@@ -17,6 +17,7 @@ from tests.run.runs import GOOD, Ground, git
 from tests.support import Json
 
 ONE: list[Json] = [{"id": 1, "title": "One", "owner": "engineer"}]
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 WORK = [{"write": "f1", "text": "1\n"}]
 
 
@@ -71,6 +72,35 @@ def test_a_flood_of_output_is_read_to_its_end(tmp_path: Path) -> None:
     assert ground.run().task(1).state == "completed"
     raw = ground.root / ".nexus/state/runs" / ground.run_id / "attempts/1-1/stdout.raw"
     assert raw.stat().st_size < (65 << 20)
+
+
+ODD_LINES = (
+    '{"kind": "usage", "cost_usd": -5}',
+    '{"kind": "usage", "cost_usd": NaN}',
+    '{"kind": "usage", "cost_usd": 1e999}',
+    '{"kind": "usage", "input": "x"}',
+    '{"kind": "usage", "input": -5, "output": 1.5}',
+    '{"kind": "text", "text": 5}',
+    '{"kind": "session", "text": {"a": 1}}',
+    '{"kind": "session", "text": "\\ud800"}',
+    '{"kind": "tool_start", "text": "Read", "command": 5}',
+    '{"kind": "tool_start", "text": ["a"], "file": 3, "is_edit": 1}',
+    '{"kind": "tool_start", "text": "a", "arguments": 7, "call": {"a": 1}}',
+    '{"kind": "tool_end", "call": [1]}',
+    '{"kind": "error", "text": 5}',
+    '{"kind": ["x"]}',
+    '{"kind": "result", "text": null}',
+    "[" * 100_000,
+)
+
+
+def test_odd_lines_of_a_harness_end_no_run(tmp_path: Path) -> None:
+    """Values of a wrong type are dropped, and no line lowers the cost of the run."""
+    steps: list[Json] = [{"print": line} for line in ODD_LINES]
+    steps += [{"print": '{"kind": "usage", "cost_usd": 0.5}'}, {"write": "f1", "text": "x"}]
+    ground = Ground(tmp_path, ONE, {"1": [steps]})
+    state = ground.run()
+    assert (state.task(1).state, state.cost_usd) == ("completed", 0.5)
 
 
 @pytest.mark.parametrize("step", [{"kill": 9}, {"kill": 11}, {"exit": 3}, {"no_done": True}])
@@ -173,6 +203,48 @@ def test_a_change_of_the_checkout_pauses_the_run(tmp_path: Path, command: str, p
     assert "git reflog" in (state.paused or "")
 
 
+FILTER = (
+    'git config --global filter.x.clean "touch %s; cat"; echo "* filter=x" > .gitattributes; '
+    'echo "* filter=x" > ../integration/.gitattributes; true'
+)
+
+
+@pytest.mark.parametrize("kind", ["none", pytest.param("bwrap", marks=needs_bwrap)])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_program_in_the_global_configuration_of_git_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_there: bool
+) -> None:
+    """A session names a program that the executor's git would start outside of the sandbox: the run pauses before it
+    looks at the work, or the sandbox refuses the change.
+    """
+    home = tmp_path / "another home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    if is_there:
+        (home / ".gitconfig").write_text("[user]\n\tname = B\n")
+    ground = one(tmp_path, [{"run": FILTER % (tmp_path / "ran")}, *WORK])
+    state = ground.run(sandbox=kind)
+    assert not (tmp_path / "ran").exists()
+    is_refused = kind == "bwrap" and is_there
+    assert state.task(1).state == ("completed" if is_refused else "paused")
+    assert ("git configuration of your account" in (state.paused or "")) is not is_refused
+
+
+@needs_bwrap
+def test_bubblewrap_protects_the_other_worktrees(tmp_path: Path) -> None:
+    """A file in the worktree of the integration branch could make the checks of the merged work pass."""
+    reach = "echo evil > ../integration/evil; echo evil > ../2-1/evil; true"
+    script: dict[str, Json] = {
+        "1": [[{"run": reach}, *WORK]],
+        "2": [[{"run": "sleep 1"}, {"write": "f2", "text": "2"}]],
+    }
+    ground = Ground(tmp_path, [*ONE, {"id": 2, "title": "Two"}], script)
+    state = ground.run(sandbox="bwrap", jobs=2)
+    assert [state.task(id_).state for id_ in (1, 2)] == ["completed", "completed"]
+    assert not list(ground.worktrees.rglob("evil"))
+    assert "evil" not in ground.tree()
+
+
 def test_a_forged_integration_branch_is_not_built_upon(tmp_path: Path) -> None:
     """A commit that an attempt put there by update-ref pauses the run, and is never merged further."""
     forge = "git update-ref refs/heads/nexus/$NEXUS_RUN/integration $(git commit-tree -m evil HEAD^{tree} -p HEAD)"
@@ -183,7 +255,7 @@ def test_a_forged_integration_branch_is_not_built_upon(tmp_path: Path) -> None:
     assert not [event for event in ground.log() if event.type == "merged"]
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@needs_bwrap
 @pytest.mark.parametrize("command", [f"{REACH} git commit -q --allow-empty -m evil", f"{REACH} echo evil > README.md"])
 def test_bubblewrap_makes_the_checkout_read_only(tmp_path: Path, command: str) -> None:
     """The commands fail, the checkout stays, and the work in the worktree is done."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from nexus_mcp.run import events as ev
 from nexus_mcp.run.worktrees import Repository
 from tests.run.runs import Ground, git
 from tests.support import Json
@@ -89,3 +92,40 @@ def test_a_link_of_the_configuration_does_not_leave_the_worktree(tmp_path: Path)
     (worktree / "local").symlink_to(outside)
     Repository(str(tmp_path / "project"), "run", str(tmp_path)).link_all(str(worktree), ["local/.env"])
     assert os.listdir(outside) == []
+
+
+def test_a_file_name_that_is_no_text_is_committed(tmp_path: Path) -> None:
+    """The name has a byte that is no UTF-8: the log has it in another form, and the run goes on."""
+    named = "printf x > \"$(printf 'caf\\351')\""
+    ground = Ground(tmp_path, ONE, {"1": [[{"run": named}]]})
+    assert ground.run().task(1).state == "completed"
+    (collected,) = [event for event in ground.log() if isinstance(event, ev.Collected)]
+    assert collected.files == ["caf\\udce9"]
+    names = subprocess.run(
+        ["git", "ls-tree", "-z", "--name-only", f"nexus/{ground.run_id}/integration"],
+        cwd=ground.root,
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert b"caf\xe9" in names.split(b"\0")
+
+
+def test_a_title_with_half_a_character_stops_no_run(tmp_path: Path) -> None:
+    """JSON can hold it, UTF-8 cannot: log, status, report and brief have an escape in its place."""
+    ground = Ground(tmp_path, [{"id": 1, "title": "HALF", "context": "HALF"}], {"1": [[{"write": "f1", "text": "x"}]]})
+    ground.configure()
+    path = ground.root / ".nexus/state/tasks.json"
+    path.write_text(path.read_text().replace("HALF", "\\ud800"))
+    code, out, err = ground.cli("--trust", "--merge", "auto")
+    assert code == 0, out + err
+    assert json.loads((path.parent / "runs" / ground.run_id / "status.json").read_text())["progress"]["passed"] == 1
+
+
+def test_a_worktree_that_a_session_removed_is_named(tmp_path: Path) -> None:
+    """The sentence says what happened and what to type; another attempt begins."""
+    ground = Ground(tmp_path, ONE, {"1": [[{"run": "cd ..; rm -rf 1-1"}], [{"write": "f1", "text": "x"}]]})
+    ground.configure()
+    code, out, _ = ground.cli("--trust", "--merge", "never")
+    assert (code, "was removed while the attempt was at work" in out) == (3, True)
+    assert ground.cli("retry", "1")[0] == 0
+    assert ground.cli("--merge", "never")[0] == 0

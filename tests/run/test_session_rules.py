@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.cli import main
 from nexus_mcp.run.run_folder import run_folder
 from nexus_mcp.server.app import App
 from nexus_mcp.store import tasks_extension
@@ -45,6 +46,22 @@ def test_the_hook_denies_them_too(project: Project, monkeypatch: pytest.MonkeyPa
     answer = Teller(project.root)("pre_tool_use", tool=f"mcp__nexus__{tool}", tool_input={})
     assert answer["decision"] == "deny"
     assert "belongs to a run" in answer["reason"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("answer", "q1", "yes"), ("retry", "1"), ("skip", "1"), ("stop",), ("merge",), ("clean",), ("unlock",), ()],
+    ids=" ".join,
+)
+def test_a_session_changes_no_run(
+    tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It could answer its own question, give itself more money, or end the run; it may look at the run."""
+    monkeypatch.setenv("NEXUS_RUN", "run-x")
+    (tmp_path / ".git").mkdir()
+    assert main(["run", *words, "--project", str(tmp_path)]) == 2
+    assert "which may not change runs" in capsys.readouterr().err
+    assert main(["run", "list", "--project", str(tmp_path)]) == 0
 
 
 def test_a_brief_with_a_tag_starts_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.cli.run.screen import time_left
-from tests.run.runs import Ground
+from tests.run.runs import Ground, git
 from tests.run.test_command import TWO, WAIT_S, WORK, at_work, ready, until
 from tests.support import Json
 
@@ -21,9 +21,11 @@ SECONDS = 60
 ASKS: dict[str, Json] = {"1": [[{"say": "STATUS: blocked\nWhich?"}]]}
 
 
-def typed(ground: Ground, *words: str, before: Callable[[], object] = tuple, mark: bytes = QUESTION) -> tuple[int, str]:
-    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `y` typed at each `mark` in the output;
-    `before` is called before each.
+def typed(
+    ground: Ground, *words: str, before: Callable[[], object] = tuple, mark: bytes = QUESTION, answer: bytes = b"y\n"
+) -> tuple[int, str]:
+    """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `answer` typed at each `mark` in the
+    output; `before` is called before each.
     """
     pid, terminal = pty.fork()
     if pid == 0:
@@ -42,7 +44,7 @@ def typed(ground: Ground, *words: str, before: Callable[[], object] = tuple, mar
         if output.count(mark) > answered:
             answered += 1
             before()
-            os.write(terminal, b"y\n")
+            os.write(terminal, answer)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     ground.find_run()
     return code, output.decode(errors="replace")
@@ -97,6 +99,15 @@ def test_a_status_that_is_piped_is_printed_after_each_event(tmp_path: Path) -> N
     assert "\x1b" not in out
     assert "0 of 2 tasks completed, 1 paused, 1 blocked; 1 attempt, " in out
     assert out.count("nexus-mcp run answer q1 TEXT") == 1
+
+
+def test_ctrl_c_at_the_question_about_the_merge_is_a_no(tmp_path: Path) -> None:
+    """One Ctrl-C is enough: the run ends as interrupted, and the branch stays where it is."""
+    ground = ready(tmp_path)
+    head = git(ground.root, "rev-parse", "main")
+    code, out = typed(ground, "--trust", mark=b"Move main to", answer=b"\x03")
+    assert (code, git(ground.root, "rev-parse", "main")) == (130, head), out
+    assert "Your branch has the work" not in out
 
 
 def test_question_of_an_agent_is_answered_on_the_terminal(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import time
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command, Option, parse_count
-from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, run_name
+from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, refuse_in_session, run_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +21,20 @@ def run(values: Values) -> int:
     import asyncio
 
     from nexus_mcp.run.cleaning import KEPT, clean, old_runs
-    from nexus_mcp.run.run_folder import RunLock
+    from nexus_mcp.run.run_folder import RunBusy, RunLock
 
+    refuse_in_session()
     workspace, store = opened_store(values)
     with store.state() as state:
         if state is None:
             print("There is nothing to clean.")
             return exits.OK
-        with RunLock(state):
+        try:
+            lock = RunLock(state)
+        except RunBusy as busy:
+            print(busy)
+            return exits.BUSY
+        with lock:
             days = parse_count(values[OLDER.name], OLDER.name) if OLDER.name in values else None
             names = [run_name(values)] if run_name(values) else old_runs(state, days, time.time())
             for name in names:

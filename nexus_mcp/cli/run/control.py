@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command, Option
-from nexus_mcp.cli.run.options import PROJECT_ONLY, TASK, opened_store, task_of
+from nexus_mcp.cli.run.options import PROJECT_ONLY, TASK, opened_store, refuse_in_session, task_of
 from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ def _send(values: Values, request: dict[str, Any]) -> int:
     from nexus_mcp.run import control
     from nexus_mcp.run.view import open_view
 
+    refuse_in_session()
     _, store = opened_store(values)
     with open_view(store) as view:
         _check(view, request, store.tasks())

@@ -63,14 +63,14 @@ def show(typed: TypedRun) -> int:
             feature=document["goal"],
             dry_run=True,
         )
-        StatusPath(typed.values[STATUS_FILE.name]).write(made.model_dump_json(indent=2).encode() + b"\n")
+        StatusPath(typed.values[STATUS_FILE.name]).write(made.data())
     return exits.OK
 
 
 def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
     sessions, limit = sum(one.sessions for one in found), config.max_cost_usd
     money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
-    print("\n/WORKTREE and /SCRATCH stand for the folders that an attempt gets.")
+    print("\n/WORKTREE, /WORKTREES and /SCRATCH stand for folders of the run.")
     jobs = f"{config.jobs} task{'s' * (config.jobs != 1)} at once"
     print(f"At most {sessions} sessions, if every attempt fails; {jobs}; {money}.")
 

@@ -6,7 +6,7 @@ import os
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command
-from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, run_name
+from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, refuse_in_session, run_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def run(values: Values) -> int:
     from nexus_mcp.run.run_folder import RunBusy, RunLock
     from nexus_mcp.run.view import open_view
 
+    refuse_in_session()
     workspace, store = opened_store(values)
     try:
         with store.state() as state, open_view(store, run_name(values)) as view:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from nexus_mcp.cli.options import Argument, Option, parse_count
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
+from nexus_mcp.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +19,16 @@ TASK = Argument("TASK", "the id of a task", is_number=True)
 FOLLOW = Option("--follow", "", "go on showing what happens, until the run ends")
 PROJECT_ONLY = (PROJECT,)
 POLL_S = 0.5
+_NESTED = "NEXUS_RUN"
+
+
+def refuse_in_session() -> None:
+    """Raise UsageError in a session of a run: an agent may not answer its own questions, or change the run."""
+    if os.environ.get(_NESTED):
+        raise UsageError(
+            "This is a session of a run, which may not change runs.",
+            next_step="Write what you need into your last message.",
+        )
 
 
 def opened_store(values: Values) -> tuple[Workspace, Store]:

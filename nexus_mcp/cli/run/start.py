@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
-
 from nexus_mcp.cli.options import Command
 from nexus_mcp.cli.run.command_line import DEMO, DRY_RUN, OPTIONS, TASKS, read
-from nexus_mcp.errors import UsageError
+from nexus_mcp.cli.run.options import refuse_in_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
-
-_NESTED = "NEXUS_RUN"
 
 
 def run(values: Values) -> int:
     """Begin or continue a run, and return its exit code. Raise UsageError, CatalogError, and errors of the store and of
     git.
     """
-    if os.environ.get(_NESTED):
-        raise UsageError("This is a session of a run, which may not start another run.")
+    refuse_in_session()
     if DEMO.name in values:
         from nexus_mcp.cli.run.demo import show
 

@@ -115,7 +115,7 @@ def _task(task: dict[str, Any], view: View, tasks: list[dict[str, Any]]) -> str:
     is_done = task.get("status") == COMPLETED
     done = {one["id"] for one in tasks if one.get("status") == COMPLETED}
     open_deps = [str(dep) for dep in task.get("deps", ()) if dep not in done]
-    words = ["completed" if is_done else record.state]
+    words: list[str] = ["completed" if is_done else record.state]
     if record.state == "waiting" and not is_done and open_deps:
         words = [f"waits for {', '.join(open_deps)}"]
     if last is not None:

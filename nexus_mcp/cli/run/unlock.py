@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Command
-from nexus_mcp.cli.run.options import PROJECT_ONLY, opened_store
+from nexus_mcp.cli.run.options import PROJECT_ONLY, opened_store, refuse_in_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def run(values: Values) -> int:
     from nexus_mcp.run.run_folder import RunBusy, RunLock
     from nexus_mcp.store import tasks_extension
 
+    refuse_in_session()
     _, store = opened_store(values)
     with store.state() as state:
         if state is None:

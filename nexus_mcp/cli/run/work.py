@@ -112,7 +112,7 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
         screen.follow(run)
         with _Signals(run) as signals, _Terminal(run, is_open=not options.is_headless) as terminal:
             if not options.is_headless:
-                front = replace(front, confirm=lambda text: _confirm(terminal, screen, text))
+                front = replace(front, confirm=lambda text: _confirm(terminal, screen, signals, text))
             result = await execute(run, front, signalled=lambda: signals.code is not None)
             screen.stop()
             _summary(screen, run, result)
@@ -210,7 +210,7 @@ def _write_status(paths: list[StatusPath], typed: TypedRun, status: Status) -> N
         status=status,
     )
     for path in paths:
-        path.write(made.model_dump_json(indent=2).encode() + b"\n")
+        path.write(made.data())
 
 
 def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
@@ -234,10 +234,18 @@ def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
     return write
 
 
-async def _confirm(terminal: _Terminal, screen: Screen, text: str) -> bool:
+async def _confirm(terminal: _Terminal, screen: Screen, signals: _Signals, text: str) -> bool:
+    """Ask on the terminal, and return whether the person agrees; a signal, such as Ctrl-C, is a no."""
     screen.stop()
     screen.line(f"{text} [y/N]", "bold")
-    return (await terminal.line()).strip().lower() in _YES
+    answering = asyncio.create_task(terminal.line())
+    signalled = asyncio.create_task(signals.arrived.wait())
+    await asyncio.wait({answering, signalled}, return_when=asyncio.FIRST_COMPLETED)
+    is_answered = answering.done() and not signalled.done()
+    for task in (answering, signalled):
+        task.cancel()
+    await asyncio.gather(answering, signalled, return_exceptions=True)
+    return is_answered and answering.result().strip().lower() in _YES
 
 
 def _summary(screen: Screen, run: Run, result: Result) -> None:
@@ -259,7 +267,7 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
         screen.line(
             f"Nothing was merged into your branch: {why}. The work is on {run.repository.integration}.", "yellow"
         )
-    elif run.options.merge != "never" and run.state.integration:
+    elif result.is_merged:
         screen.line("Your branch has the work.", "green")
     for command in report.next_commands(run.state, document, result.merge):
         screen.line(f"  {command}")
@@ -278,6 +286,7 @@ class _Signals:
         self._run = run
         self._loop = asyncio.get_running_loop()
         self.code: int | None = None
+        self.arrived = asyncio.Event()
 
     def __enter__(self) -> _Signals:
         self._loop.add_signal_handler(signal.SIGINT, self._interrupt)
@@ -291,6 +300,7 @@ class _Signals:
             self._loop.remove_signal_handler(number)
 
     def _interrupt(self) -> None:
+        self.arrived.set()
         if self.code is not None:
             self._run.stop.set()
             return
@@ -301,6 +311,7 @@ class _Signals:
             self._run.stop.set()
 
     def _end(self, code: int) -> None:
+        self.arrived.set()
         self.code = code
         self._run.stop.set()
 

@@ -8,12 +8,13 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from nexus_mcp.harness.session_mount import NOTHING, Mount
 from nexus_mcp.run.events import Role
 
 PROBE_TIMEOUT_S = 60
+_MOST_TOKENS = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,10 @@ class Command:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
+Kind = Literal["session", "model", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
+KINDS = frozenset(get_args(Kind))
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """One event in the output of a harness.
@@ -66,7 +71,7 @@ class Output:
     at its start and its end.
     """
 
-    kind: Literal["session", "model", "text", "tool_start", "tool_end", "usage", "error", "done", "result"]
+    kind: Kind
     text: str = ""
     file: str = ""
     command: str = ""
@@ -139,6 +144,41 @@ class Driver(Protocol):
         """Return why a session failed, if its exit code or stderr shows it: `login` if it is not logged in, `limit` for
         a limit of the account.
         """
+
+
+def checked(output: Output) -> Output | None:
+    """Return an event with values of the right types, None for one of an unknown kind.
+
+    Other programs wrote it, and an agent may print into the same stream: a wrong value must neither end the run nor
+    lower its cost.
+    """
+    if not isinstance(output.kind, str) or output.kind not in KINDS:
+        return None
+    cost = output.cost_usd
+    is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < float("inf")
+    arguments = output.arguments
+    return Output(
+        output.kind,
+        _text(output.text),
+        file=_text(output.file),
+        command=_text(output.command),
+        is_edit=output.is_edit is True,
+        tool=_text(output.tool),
+        call=_text(output.call),
+        failed=output.failed is True,
+        arguments=arguments if isinstance(arguments, Mapping) else None,
+        input=_tokens(output.input),
+        output=_tokens(output.output),
+        cost_usd=float(cost) if is_cost and cost is not None else None,
+    )
+
+
+def _text(value: object) -> str:
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else ""
+
+
+def _tokens(value: object) -> int:
+    return min(max(0, count(value)), _MOST_TOKENS)
 
 
 def with_role(request: SessionRequest) -> str:

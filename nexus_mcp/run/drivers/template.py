@@ -77,5 +77,5 @@ def _own_event(text: str) -> list[Output]:
     try:
         value = json.loads(text)
         return [Output(**value)] if isinstance(value, dict) and "kind" in value else []
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return []
