@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -217,7 +218,8 @@ async def _write_header(
 async def measure_baseline(run: Run) -> None:
     """Run the checks on the integration branch, at first the base commit, so that known failures do not count.
 
-    Raise GitFailed.
+    The log has the results. A check that passed when an earlier executor began has to pass: if it fails now, because
+    the machine is under load for example, that excuses no later failure. Raise GitFailed, StorageError.
     """
     path = await run.repository.integration_worktree(run.config.link)
     git = Git(path)
@@ -225,8 +227,21 @@ async def measure_baseline(run: Run) -> None:
     environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)
     wrap = await sandbox.around(run.repository, run.config, path)
     await _set_up(run, path, environ, wrap)
+    before = ((read_json(run.folder, HEADER) or {}).get("config") or {}).get("checks") or {}
     for name, command in run.config.active_checks().items():
-        run.baseline[name] = await run_check(name, command, path, environ, run.config.check_timeout_s, wrap)
+        result = await run_check(name, command, path, environ, run.config.check_timeout_s, wrap)
+        has_passed = name in run.state.passing and before.get(name) == command
+        run.emit(
+            ev.Check(
+                name=name,
+                ok=result.ok,
+                code=result.code,
+                seconds=result.seconds,
+                summary="" if result.ok else result.output,
+                failures=result.failures,
+            )
+        )
+        run.baseline[name] = replace(result, ok=True) if has_passed else result
 
 
 async def _set_up(run: Run, path: str, environ: dict[str, str], wrap: sandbox.Wrap) -> None:

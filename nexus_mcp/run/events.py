@@ -153,7 +153,7 @@ class Collected(Event):
 
 
 class Check(Event):
-    """One of the project's own checks was run."""
+    """One of the project's own checks was run; without `task` on the integration branch, when an executor began."""
 
     type: Literal["check"] = "check"
     name: str

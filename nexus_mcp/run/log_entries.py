@@ -42,6 +42,8 @@ def level(event: ev.AnyEvent) -> Level:
         return "warn"
     if isinstance(event, ev.Check) and not event.ok:
         return "warn"
+    if isinstance(event, ev.Check) and event.task is None:
+        return "debug"
     if isinstance(event, ev.Verified) and event.reason:
         return "error"
     return _LEVELS.get(event.type, "info")
@@ -83,7 +85,7 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.Collected():
             return _collected(event)
         case ev.Check():
-            return _check(event)
+            return f"{'on the merged work so far, ' if event.task is None else ''}{_check(event)}"
         case ev.VerdictGiven():
             return _verdict(event)
         case ev.Judged():

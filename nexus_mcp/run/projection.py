@@ -118,11 +118,12 @@ class TaskRecord:
 class RunRecord:
     """The state of a run. `integration` is the commit of the integration branch, "" before the first merge; `verified`
     is the commit at which the last checks passed on the whole branch, "" if they did not yet; `unverified` is the
-    reason why they failed. `executor_since` is when the present executor began, and `was_killed` says that the executor
-    before it logged no end. `checkout` has the digests of the user's checkout that were recorded last;
-    `is_checkout_changed`: this executor saw that it differs. `cost_usd` is the sum of the costs that were reported, and
-    `is_cost_known` says that it is all; `unpriced` are the tasks whose session at work has reported none yet. Without
-    `is_cost_reported` a session ended by itself and reported none, so a limit on the cost cannot hold.
+    reason why they failed. `passing` are the checks that passed when an executor began. `executor_since` is when the
+    present executor began, and `was_killed` says that the executor before it logged no end. `checkout` has the digests
+    of the user's checkout that were recorded last; `is_checkout_changed`: this executor saw that it differs. `cost_usd`
+    is the sum of the costs that were reported, and `is_cost_known` says that it is all; `unpriced` are the tasks whose
+    session at work has reported none yet. Without `is_cost_reported` a session ended by itself and reported none, so a
+    limit on the cost cannot hold.
     """
 
     run: str = ""
@@ -137,6 +138,7 @@ class RunRecord:
     integration: str = ""
     verified: str = ""
     unverified: str = ""
+    passing: frozenset[str] = frozenset()
     cost_usd: float = 0.0
     is_cost_known: bool = True
     unpriced: frozenset[int] = frozenset()
@@ -214,6 +216,8 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
             return replace(state, integration=event.commit)
         case ev.Verified():
             return replace(state, verified="" if event.reason else event.commit, unverified=event.reason)
+        case ev.Check() if event.task is None and event.ok:
+            return replace(state, passing=state.passing | {event.name})
         case ev.Question():
             return replace(state, questions={**state.questions, event.id: event})
         case ev.Answered():

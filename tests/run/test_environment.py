@@ -258,3 +258,17 @@ def test_a_run_that_cannot_write_ends_with_a_sentence(tmp_path: Path, line: str,
     assert ground.cli("--merge", "never")[0] == 0
     assert ground.tree()["f1"] == "1\n2"
     assert len(ground.state().task(1).attempts) == 1
+
+
+def test_a_check_that_passed_when_the_run_began_has_to_pass(tmp_path: Path) -> None:
+    """It fails when the run goes on, because the machine is under load: that excuses no failure of the work."""
+    script: dict[str, Json] = {"1-engineer": [[{"say": "STATUS: blocked\nWhich?"}], [{"write": "broken", "text": "x"}]]}
+    ground = Ground(tmp_path, ONE, script)
+    flag = tmp_path / "load"
+    ground.configure(checks={"test": f"test ! -e broken && test ! -e {flag}"}, tiers=[{"tier": "high", "attempts": 1}])
+    assert ground.cli("--trust", "--merge", "never")[0] == 3
+    assert ground.cli("answer", "q1", "that")[0] == 0
+    flag.touch()
+    code, out, _ = ground.cli("--merge", "never")
+    assert (code, ground.statuses()) == (1, ["pending"]), out
+    assert "on the merged work so far, check test fails" in out
