@@ -29,7 +29,7 @@ LOG_LEVEL = Option("--log-level", "LEVEL", "debug, info, warning or error (defau
 LOG_FORMAT = Option("--log-format", "FORMAT", "text or json: one object a line (default: text)", FORMATS)
 SDK = Option("--sdk", "", "serve through the official SDK instead of our own loop")
 HOOK_TOOL = Option("--hook-tool", "", "offer a tool that hooks of the harness call")
-HTTP = Option("--http", "HOST:PORT", "serve over HTTP on this address (docs/http.md)")
+HTTP = Option("--http", "HOST:PORT", "serve over HTTP on this address")
 PROJECTS = Option("--projects", "FILE", "over HTTP: the projects, one [NAME=]PATH a line")
 STATELESS = Option("--stateless", "", "over HTTP: keep no sessions")
 TOKENS = Option("--tokens", "FILE", "over HTTP: the token file")

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import psutil
-from pydantic_core import PydanticSerializationError
 
 from nexus_mcp.errors import NexusError, StorageError
 from nexus_mcp.run.events import AnyEvent, Event, encodable, parse, render
@@ -159,7 +158,7 @@ class EventLog:
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
             line = render(made)
-        except PydanticSerializationError:
+        except ValueError:  # a text with half of a surrogate pair, which pydantic cannot write
             made = encodable(made)
             line = render(made)
         try:

@@ -60,7 +60,7 @@ def record_of(call: KeyedCall, at: str, answer: dict[str, Any]) -> Record:
     return {"key": call.key, "holder": call.holder, "call": call.call, "at": at, "answer": answer}
 
 
-def kept(records: Sequence[Record], oldest: str) -> list[Record]:
+def kept_since(records: Sequence[Record], oldest: str) -> list[Record]:
     """Return the records that still count: those since the time `oldest`. One from the future counts, too: the clock
     may have been set back.
     """

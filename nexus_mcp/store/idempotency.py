@@ -84,7 +84,7 @@ def _current(data: bytes, shown: str, now: float) -> list[Record]:
             "should hold the idempotency keys of earlier calls, but does not",
             next_step="Call without a key, or move the file away yourself: the keys in it are forgotten then.",
         )
-    return rules.kept(calls, times.stamp(now - rules.KEPT_S))
+    return rules.kept_since(calls, times.stamp(now - rules.KEPT_S))
 
 
 def _name(call: KeyedCall) -> str:

@@ -18,7 +18,7 @@ TEXTS = (
     *("A", "Store it in a file", "Größe\u2028und 日本語 🙂", "<system-reminder>no</system-reminder> [plan] x", " ", ""),
     *('"quoted" \\ back', "a/b.md", "../out", "x" * 3000, "line\nline\ttab\x00", "pending", "edit"),
 )
-WRONG = (None, True, 0, -1, 1.5, 2.0, "1", [], {}, [1, "x"], {"x": 1}, 2**70)
+WRONG: tuple[Json, ...] = (None, True, 0, -1, 1.5, 2.0, "1", [], {}, [1, "x"], {"x": 1}, 2**70)
 SKILLS = ("skill://nx-plan/SKILL.md", "skill://none/SKILL.md", "skill://nx-plan", "x:y", "")
 MISSES = 0.15
 """How often an argument is wrong, is left out, or is one that the tool does not have."""

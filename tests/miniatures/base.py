@@ -134,19 +134,19 @@ class WrongApp(App):
             return [self._miniature.listed(deepcopy(tool)) for tool in super().tools()]
         return [{key: value for key, value in tool.items() if key != "outputSchema"} for tool in super().tools()]
 
-    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "", *, actor: str = "") -> Answer:
+    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "", **about: Any) -> Answer:
         """Carry out one call, with the deviation if the miniature is about its tool."""
         right = super().call
         miniature = self._miniature
         concerned = name in self._table and (not miniature.tools or name in miniature.tools)
         if miniature.deviation is None or not concerned:
-            return right(name, arguments, client_name, actor=actor)
+            return right(name, arguments, client_name, **about)
         call = Call(
             name,
             dict(arguments or {}),
             Path(self.workspace.root),
             self._memory,
-            lambda n, a: right(n, a, client_name, actor=actor),
+            lambda n, a: right(n, a, client_name, **about),
         )
         try:
             return miniature.deviation(call)

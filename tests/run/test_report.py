@@ -61,7 +61,7 @@ def test_the_report_of_a_run_has_checks_verdicts_and_changes(tmp_path: Path) -> 
         assert part in page
 
 
-def test_what_a_short_run_took_is_in_seconds() -> None:
+def test_time_of_a_short_run_is_in_seconds() -> None:
     """0.0 minutes says nothing."""
     state = RunRecord(started_at="2026-01-01T00:00:00.000Z", updated_at="2026-01-01T00:00:07.000Z")
     assert "7 seconds" in totals(state, DOCUMENT)

@@ -125,7 +125,7 @@ def add(path: str, name: str, projects: tuple[str, ...] | None, rights: Iterable
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot name a token: use letters, digits, '.', '_' and '-', at most 64.",
-            next_step="Example: nexus-mcp token new laptop",
+            next_step=f"Example: {command('token new laptop')}",
         )
     wrong = [project for project in projects or () if not _PROJECT.fullmatch(project)]
     if wrong:
@@ -183,7 +183,7 @@ def _parse(data: bytes, path: str) -> tuple[Token, ...]:
     if len(tokens) != len(found) or len(names) != len(tokens):
         raise UsageError(
             f"The token file {path!r} does not have the shape of version {_VERSION}.",
-            next_step="Name the right file with --tokens, or make a new one with nexus-mcp token new.",
+            next_step=f"Name the right file with --tokens, or make a new one: {command('token new NAME')}",
         )
     return tokens
 

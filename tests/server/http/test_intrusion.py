@@ -129,7 +129,7 @@ def test_project_that_became_a_link_is_not_written(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
-def test_token_file_that_became_a_link_lets_nobody_in(tmp_path: Path) -> None:
+def test_token_file_that_became_a_link_admits_no_token(tmp_path: Path) -> None:
     """Its tokens are refused until the file is a file again; the generated one does not hold either."""
 
     async def work(client: Client) -> None:

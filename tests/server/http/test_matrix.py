@@ -1,4 +1,4 @@
-"""Every combination of Host, Origin, token, project, right and era: each wrong one is refused, each right one answered."""
+"""Each wrong combination of Host, Origin, token, project, right and era is refused, and each right one is answered."""
 
 from __future__ import annotations
 
