@@ -43,7 +43,8 @@ SECONDS = 2.0
 RECORD_SECONDS = 9.0
 """Seconds in which the start or end of an agent may arrive: the hook goes on after its deadline."""
 _OMITTED = "The input of the tool is larger than the 4 MiB that a server takes."
-_LONGEST_TOKEN = 200
+_LONGEST_TOKEN = 16 * 1024
+"""The longest token that a server takes: access tokens of an OAuth issuer are long."""
 _AGAIN = "Then use the tool again. Until then only tools that read may run."
 _STATUS = {
     401: ("refuses the token in {token}", "Ask for a token that holds, and put it into {token}."),

@@ -185,7 +185,7 @@ def test_hook_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
             assert ran.code == 0
 
 
-TOKENS = {"": "NEXUS_TOKEN is not set", "a\r\nX: y": "has no token", "ü": "has no token", "x" * 300: "has no token"}
+TOKENS = {"": "NEXUS_TOKEN is not set", "a\r\nX: y": "has no token", "ü": "has no token", "x" * 20_000: "has no token"}
 
 
 @pytest.mark.parametrize("token", TOKENS)
