@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nexus_mcp import log
+from nexus_mcp import log as log_lines  # nexus_mcp.cli.log, a command, takes the name `log` here
 from nexus_mcp.cli import exits, text_output
 from nexus_mcp.errors import CatalogError, HarnessFault, NexusError, UsageError, WaitStopped
 
@@ -172,8 +172,8 @@ def _need_output() -> None:
 def _complain(message: str, code: int) -> int:
     from nexus_mcp.quoting import inert
 
-    if log.is_json():
-        log.error(message, exit_code=code)
+    if log_lines.is_json():
+        log_lines.error(message, exit_code=code)
     elif sys.stderr is not None:
         print(f"nexus-mcp: {inert(message)}", file=sys.stderr)
     return code
