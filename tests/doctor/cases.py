@@ -232,7 +232,7 @@ CASES = (
     Case("kept-aside", f"memory/{KEPT}", puts(f"memory/{KEPT}", "theirs")),
     Case("old-tracker", "state/agent-tracker.json", puts("state/agent-tracker.json", "[")),
     Case("foreign-marker", "state/closed-x.json", puts("state/closed-x.json", "{}")),
-    Case("journal-newer", "state/txn.json", puts("state/txn.json", {"version": 3})),
+    Case("journal-newer", "state/txn.json", puts("state/txn.json", {"version": 4})),
     Case("journal-damaged", "state/txn.json", puts("state/txn.json", {"version": 2})),
     Case("journal-damaged", "state/txn.json", puts("state/txn.json", "{")),
     Case("journal-damaged", "state/txn.json", puts("state/txn.json", b"")),
