@@ -99,17 +99,18 @@ class Cycles:
     """Recognize the calls that start and close cycles, by their results."""
 
     def __init__(self) -> None:
-        self._last = ""
+        self._started: object = None
+        self._closed: object = None
 
     def judge(self, operation: Operation, result: dict[str, Any]) -> None:
         """Set `is_starting` and `is_closing` of a call with this structured result.
 
-        The stored answer of an earlier task_close, which a retry gets, closes no second cycle.
+        The stored answer of an earlier call, which a retry gets, starts and closes no second cycle.
         """
-        if operation.tool == "plan_start":
-            operation.is_starting = result.get("created") is True
+        if operation.tool == "plan_start" and (plan := result.get("plan_id")) != self._started:
+            self._started = plan
+            operation.is_starting = True
             operation.is_closing = result.get("previousArchived") is True
-        elif operation.tool == "task_close":
-            cycle = str(result.get("cycle"))
-            operation.is_closing = result.get("closed") is True and cycle != self._last
-            self._last = cycle
+        elif operation.tool == "task_close" and (cycle := result.get("cycle")) != self._closed:
+            self._closed = cycle
+            operation.is_closing = True

@@ -102,6 +102,24 @@ def test_stored_answer_of_a_close_closes_no_second_cycle(tmp_path: Path) -> None
     run(tmp_path, work)
 
 
+def test_call_repeated_with_its_key_starts_no_second_cycle(tmp_path: Path) -> None:
+    """A retry with the idempotency key of an earlier plan_start is a call, but no cycle."""
+
+    async def work(client: Client) -> None:
+        await call(client, "plan_start", topic="T", issues=[], research_summary="")
+        arguments = {"topic": "T", "issues": [], "research_summary": ""}
+        message = modern(1, "tools/call", name="plan_start", arguments=arguments)
+        message["params"]["_meta"] = {**message["params"]["_meta"], "nexus-mcp/idempotencyKey": "k"}
+        first, again = [(await client.modern(message)).message for _ in range(2)]
+        assert first == again
+        found = await scrape(client)
+        assert value(found, "nexus_tool_calls_total", tool="plan_start", outcome="ok") == 3
+        assert value(found, "nexus_cycles_started_total") == 2
+        assert value(found, "nexus_cycles_closed_total") == 1
+
+    run(tmp_path, work)
+
+
 def test_labels_do_not_grow_with_what_clients_send(tmp_path: Path) -> None:
     """A thousand unknown tools, methods and prompts are one series each."""
 
