@@ -386,7 +386,7 @@ def parse(line: bytes | str) -> AnyEvent | None:
 
 
 def render(event: Event) -> bytes:
-    """Return the event as one line of the log, with the newline. Raise PydanticSerializationError if a text in it is
+    """Return the event as one line of the log, with the newline. Raise ValueError if a text in it is
     not Unicode; `encodable` mends that.
     """
     return event.model_dump_json(exclude_defaults=False, exclude_none=True).encode() + b"\n"

@@ -33,7 +33,7 @@ from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.store.folder import Folder
 
-NOT_ASKED = "without a terminal nobody can be asked (--merge auto merges without a question)"
+NOT_ASKED = "a run without a terminal does not ask (--merge auto merges without a question)"
 NOT_AGREED = "you did not agree to the merge"
 HEARTBEAT_S = 60.0
 

@@ -64,7 +64,7 @@ def test_run_merges_only_as_its_option_says(tmp_path: Path) -> None:
     ground = ready(tmp_path)
     before = git(ground.root, "rev-parse", "main")
     code, out, _ = ground.cli("--trust")
-    assert (code, "Nothing was merged into your branch: without a terminal nobody can be asked" in out) == (3, True)
+    assert (code, "Nothing was merged into your branch: a run without a terminal does not ask" in out) == (3, True)
     assert git(ground.root, "rev-parse", "main") == before
     assert f"nexus-mcp run merge {ground.run_id}" in out
     assert ground.cli("merge")[0] == 0
