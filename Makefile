@@ -18,7 +18,7 @@ help:
 	@echo "make docs          rewrite the generated pages and all pictures: docs/tools.md, the man page and others"
 	@echo "make site          build the documentation as a site into site/"
 	@echo "make catalog       rewrite assets/catalog.json from the agents, skills and vocabulary"
-	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk (7 minutes)"
+	@echo "make conformance   run the conformance suite on our server: in memory, as a process, with --sdk, over HTTP (8 minutes)"
 	@echo "make examples      build and judge the examples of servers, by their CI job and our action (1 minute, npm, go)"
 	@echo "make miniatures    check that each deliberately wrong server is caught by its cause (10 minutes)"
 	@echo "make catchers      record what each new fixture catches: a miniature or a mutant (seconds for each)"
