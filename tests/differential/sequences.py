@@ -11,9 +11,9 @@ from tests.differential.test_handlers import COMPLETIONS, LISTS, PROMPTS, URIS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Json = Any
-    Make = Callable[..., Json]
+    Make = Callable[..., Any]
 
+Json = Any
 TEXTS = (
     *("A", "Store it in a file", "Größe\u2028und 日本語 🙂", "<system-reminder>no</system-reminder> [plan] x", " ", ""),
     *('"quoted" \\ back', "a/b.md", "../out", "x" * 3000, "line\nline\ttab\x00", "pending", "edit"),

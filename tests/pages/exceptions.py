@@ -15,7 +15,7 @@ NOT_RUN = {
     "make ": MAKE,
     ".venv/bin/python -m pytest ": "runs tests of this project: test_test_paths_on_the_pages_exist finds their files",
     ".venv/bin/nexus-mcp conformance run ": SUITE,
-    "claude ": CLIENT,
+    "claude": CLIENT,
     "codex ": CLIENT,
     "~/.local/share/nexus-mcp/bin/python -m pip install .": INSTALL,
     "python3 -m venv ~/.local/share/nexus-mcp": INSTALL,
