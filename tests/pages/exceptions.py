@@ -10,6 +10,8 @@ CLIENT = "is a command of the client, which comes from npm: make e2e installs an
 MAKE = "is a target of this project: tests/test_docs.py looks it up in the Makefile, .ci/run runs it"
 EXAMPLE = "is a line about a new server: tests/examples writes it, make examples builds and judges it"
 INSTALL = "downloads packages: .ci/check-wheel and .ci/check-tools install into an empty environment"
+SERVICE = "changes the machine as root: tests/deploy/test_unit.py runs the unit under a real systemd"
+SERVES = "serves until Ctrl-C: tests/server/http starts it"
 
 NOT_RUN = {
     "make ": MAKE,
@@ -32,7 +34,16 @@ NOT_RUN = {
     "nexus-mcp conformance run": SUITE,
     "nexus-mcp conformance compare": SUITE,
     "nexus-mcp board": "serves until Ctrl-C: tests/board starts and exports it, make browser opens it",
-    "nexus-mcp serve --http": "serves until Ctrl-C: tests/server/http/test_process.py starts it",
+    "nexus-mcp serve --http": SERVES,
+    "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 nexus-mcp serve --http": SERVES,
+    "curl -H ": "asks a server that runs: tests/server/http asks it",
+    'pip install "nexus-mcp[otel]"': INSTALL,
+    "useradd --system ": SERVICE,
+    "install -d -o nexus ": SERVICE,
+    "install -D -m 644 projects.txt /etc/": SERVICE,
+    "install -m 644 deploy/": SERVICE,
+    "runuser -u nexus ": SERVICE,
+    "systemctl enable ": SERVICE,
     "nexus-mcp run": "starts agents of a harness, or needs one: tests/run plays whole runs",
     "nexus-mcp status --watch": "needs a terminal: tests/cli/test_status.py runs it on one",
     "pytest ": f"{SUITE}, and tests/conformance runs the plug-in",
