@@ -95,7 +95,9 @@ def test_new_key_of_tokens_without_key_id_is_accepted(tmp_path: Path, server: Au
         server.keys.append(ec("third"))
         clock.seconds = 2 * PAUSE_S
         assert await status(client, mint(server)) == 200
-        assert await status(client, mint(server, header={"kid": ""})) == 401, "two keys would do"
+        for _ in server.keys:  # whichever of them has signed it
+            assert await status(client, mint(server, header={"kid": ""})) == 401, "two keys would do"
+            server.keys.reverse()
 
     run(tmp_path, server.issuer, work)
 
