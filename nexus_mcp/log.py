@@ -37,6 +37,9 @@ UNSEEN = frozenset(
     for code in codes
 )
 """Invisible characters that Python calls printable: joiners, fillers, variation selectors."""
+_TOKEN_BEGINS = ("nexus_", "eyJ")
+_TOKENS = r"(?:nexus_|eyJ)[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]+){0,2}"
+_SHOWN_OF_TOKEN = 6
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
@@ -104,6 +107,17 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() and char not in UNSEEN else _escaped(char) for char in text)
 
 
+def without_tokens(text: str) -> str:
+    """Return the text without what looks like a token of ours or of OAuth: a client may have put it anywhere, such as
+    into the name of a parameter, which an error repeats.
+    """
+    if not any(begin in text for begin in _TOKEN_BEGINS):
+        return text
+    import re  # imported late: hardly any line has a token
+
+    return re.sub(_TOKENS, lambda match: f"{match[0][:_SHOWN_OF_TOKEN]}[...]", text)
+
+
 def _escaped(char: str) -> str:
     # The codec unicode_escape would do this, but its import fails without free descriptors.
     number = ord(char)
@@ -133,6 +147,7 @@ def _write(level: int, message: str, fields: Fields) -> None:
 
 def _line(level: int, message: str, fields: Fields, most: int) -> bytes:
     """Return the line of a message, of at most `most` bytes."""
+    message = without_tokens(message)
     if _dumps is None:
         return _shorten(f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n".encode(), most)
     now = time.time()
@@ -154,7 +169,7 @@ def _json(fields: Fields) -> bytes:
 
 
 def _field(value: str | int | float) -> str | int | float:
-    return _without_middle(value, _LONGEST_FIELD) if isinstance(value, str) else value
+    return _without_middle(without_tokens(value), _LONGEST_FIELD) if isinstance(value, str) else value
 
 
 def _without_middle(text: str, most: int) -> str:

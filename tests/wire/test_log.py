@@ -116,3 +116,10 @@ def test_long_line_keeps_both_ends(pipe: tuple[int, int], char: str) -> None:
     assert f"{char} ... {char}" in text
     assert text.endswith(f"{char} end\n")
     assert select.PIPE_BUF - 8 <= len(text.encode()) <= select.PIPE_BUF
+
+
+@pytest.mark.parametrize("token", [f"nexus_{'a-Z_9' * 8}abc", f"eyJ{'hbG' * 9}.{'x' * 30}.{'y' * 40}"])
+def test_token_in_a_message_is_not_shown(token: str) -> None:
+    """Texts that look like tokens lose all but their beginning; names with the same beginning stay."""
+    shown = log.without_tokens(f'nexus_task_add: unknown parameter "{token}"; nexus_plan_start, eyJ')
+    assert shown == f'nexus_task_add: unknown parameter "{token[:6]}[...]"; nexus_plan_start, eyJ'

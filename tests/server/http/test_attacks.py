@@ -149,7 +149,6 @@ def test_no_token_is_ever_in_the_log(tmp_path: Path) -> None:
         modern(token, token),
         modern(1, "resources/read", uri=f"nexus://{token}"),
         modern(1, "prompts/get", name=token, arguments={token: token}),
-        modern(1, "subscriptions/listen", notifications={"resourceSubscriptions": [token]}, token=token),
         initialize(version=token),
     ):
         server.ask(message, **{"Mcp-Session-Id": token, "X-Token": token, "Origin": f"http://127.0.0.1:{server.port}"})
