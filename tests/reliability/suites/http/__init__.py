@@ -22,7 +22,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             _attack("streams", 40),
         ]
     return [
-        *(_storm(200, 9, projects=5, tokens=20, every_s=(0.5, 1.6)) for _ in range(2)),
+        *(_storm(200, 5, projects=5, tokens=20, every_s=(0.8, 2.5)) for _ in range(2)),
         _storm(200, 2, projects=5, tokens=20, every_s=(3.0, 6.0), program=True),
         _attack("malformed", 10_000, head_s=1.0, body_s=1.0),
         _attack("slow", 1000, head_s=10.0, body_s=30.0),
@@ -47,7 +47,7 @@ def _storm(clients: int, calls: int, **more: Json) -> Json:
 SUITE = Suite(
     name="http",
     title="servers over HTTP: kills, cut connections, retries with keys, attacks",
-    goal=(KILLS, 50),
+    goal=(KILLS, 25),
     plan=plan,
     work=work,
     mutants=(
