@@ -137,9 +137,10 @@ def test_no_token_is_ever_in_the_log(tmp_path: Path) -> None:
     folder.mkdir()
     server = Server(folder, "--allow-host", HOST)
     token = server.token
-    tool = {"name": "task_add", "arguments": {"title": "T", "context": "C"}}
+    right = {"title": "T", "context": "C"}
+    tool: dict[str, Any] = {"name": "task_add", "arguments": right}
     for message in (
-        modern(1, "tools/call", **{**tool, "arguments": {**tool["arguments"], token: 1}}),
+        modern(1, "tools/call", **{**tool, "arguments": {**right, token: 1}}),
         modern(1, "tools/call", **{**tool, "arguments": {"title": token, "context": [token]}}),
         modern(1, "tools/call", **{**tool, "arguments": {"status": token, "id": token}}),
         modern(1, "tools/call", name="plan_update", arguments={"action": token}),
