@@ -88,9 +88,7 @@ class FakeApp:
     def release(self) -> None:
         self.gate.release()
 
-    def call(
-        self, name: str, arguments: dict[str, Any] | None, client_name: str = "", *, actor: str = ""
-    ) -> FakeAnswer:
+    def call(self, name: str, arguments: dict[str, Any] | None, client_name: str = "", **_about: Any) -> FakeAnswer:
         given = arguments or {}
         label = f"{name} {given['n']}" if "n" in given else name
         self.events.append(f"run {label}")

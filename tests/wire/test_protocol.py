@@ -119,7 +119,7 @@ def test_revision_2026_needs_no_handshake() -> None:
     listening = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
     discovered = {
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {**OFFERED, **listening},
+        "capabilities": {**OFFERED, **listening, "extensions": {"io.modelcontextprotocol/skills": {}}},
         "instructions": "Say it in order.",
     }
     complete = {"resultType": "complete", "_meta": STAMP}
