@@ -89,7 +89,7 @@ def test_shell_offers_the_choices(shell: Shell, line: str, words: tuple[str, ...
         ("nexus-mcp hel", "help"),
         ("nexus-mcp history rep", "repair"),
         ("nexus-mcp serve --log-level=deb", "--log-level=debug"),
-        ("nexus-mcp --proj", "--project"),
+        ("nexus-mcp --tool-p", "--tool-prefix"),
         ("nexus-mcp conformance lint --fixtures my\\ fi", "my file.yml"),
     ],
 )

@@ -41,7 +41,9 @@ def told(ran: Ran) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--server", "a", "--url", "http://x"], "--server and --url both name a target. Use only one of them."),
+        (["--server", "a", "--url", "http://x"], "--server and --url together need {port} in both: the run replaces "
+         "it by a free port. Example: --server 'nexus-mcp serve --http 127.0.0.1:{port} --projects {projects_file}' "
+         "--url http://127.0.0.1:{port}/p/{project}/mcp"),
         (["--server", "  "], "--server needs a command, not '  '"),
         (["--server", "a 'b"], "--server \"a 'b\" is not a command: no closing quotation"),
         (

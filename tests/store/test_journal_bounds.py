@@ -53,7 +53,7 @@ def test_too_large_journal_stops_every_call(tmp_path: Path, tool: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"), [('{"version": 3}', NewerJournal), ('{"version": 1}', JournalError), ("", JournalError)]
+    ("content", "kind"), [('{"version": 4}', NewerJournal), ('{"version": 1}', JournalError), ("", JournalError)]
 )
 def test_newer_journal_is_not_reported_as_damaged(tmp_path: Path, content: str, kind: type[JournalError]) -> None:
     """A journal of a later version is distinguished from a damaged one."""

@@ -90,6 +90,10 @@ def _tokens_logged() -> tuple[Any, str, Any]:
     return guard.Guard, "check_names", check_names
 
 
+def _tokens_not_cut() -> tuple[Any, str, Any]:
+    return log, "without_tokens", lambda text: text
+
+
 def _host_presumed() -> tuple[Any, str, Any]:
     real = guard.Guard.check_names
 
@@ -108,6 +112,6 @@ MUTANTS = (
     Mutant("keys-of-anyone", "All tokens share their keys.", _keys_of_anyone),
     Mutant("no-deadlines", "A request may arrive as slowly as the client likes.", _no_deadlines),
     Mutant("no-share", "One token may have all open requests.", _no_share),
-    Mutant("tokens-logged", "Headers are logged with the token.", _tokens_logged),
+    Mutant("tokens-logged", "Headers are logged, and tokens are not cut.", _tokens_logged, _tokens_not_cut),
     Mutant("host-presumed", "A request without Host ends in an unexpected error.", _host_presumed),
 )
