@@ -169,7 +169,7 @@ def test_no_token_is_ever_in_the_log(tmp_path: Path) -> None:
         f"GET /mcp HTTP/1.1\r\n{asked}Cookie: t={token}\r\nX-Forwarded-For: {token}\r\n{token}\r\n\r\n",
         f"POST /mcp HTTP/1.1\r\n{asked}Content-Length: 2\r\n{token}: {token}\r\n\r\n{{}}",
         f"POST /mcp HTTP/1.1\r\n{asked}Content-Length: {len(token)}\r\n\r\n{token}",
-        f"POST /mcp HTTP/1.1\r\n{asked}Transfer-Encoding: chunked\r\n\r\n{token}",
+        f"POST /mcp HTTP/1.1\r\n{asked}Transfer-Encoding: chunked\r\n\r\n{token}\r\n",
         f"{token}\r\n\r\n",
     ):
         status_of(server, text.encode())
