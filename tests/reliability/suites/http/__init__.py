@@ -15,15 +15,15 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
     """Return the pieces."""
     if quick:
         return [
-            _storm(12, 8, projects=2, tokens=3, every_s=(0.3, 0.9)),
+            _storm(12, 8, projects=2, tokens=3, every=(8, 24)),
             _attack("malformed", 400, head_s=0.5, body_s=0.5),
             _attack("slow", 20, head_s=0.5, body_s=0.5),
             _attack("share", 25, requests=30, body_s=10.0),
             _attack("streams", 40),
         ]
     return [
-        *(_storm(200, 5, projects=5, tokens=20, every_s=(0.8, 2.5)) for _ in range(2)),
-        _storm(200, 2, projects=5, tokens=20, every_s=(3.0, 6.0), program=True),
+        *(_storm(200, 5, projects=5, tokens=20, every=(30, 90)) for _ in range(2)),
+        _storm(200, 2, projects=5, tokens=20, every=(60, 120), program=True),
         _attack("malformed", 10_000, head_s=1.0, body_s=1.0),
         _attack("slow", 1000, head_s=10.0, body_s=30.0),
         _attack("share", 1400, requests=1500),

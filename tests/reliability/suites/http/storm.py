@@ -26,6 +26,7 @@ from tests.reliability.suites.kills.files import leftovers, read
 KILLS = "SIGKILLs of a server over HTTP"
 _CUT_SHARE = 0.25
 _DELAY_S = 0.03
+_LOOK_S = 0.01
 _ORDERLY = 0.15
 """The share of the restarts that are no kills."""
 
@@ -91,18 +92,27 @@ class Storm:
             self.tally.counts.update(client.counts)
 
     async def _kill_until(self, working: asyncio.Future[list[None]], server: HttpServer, proxy: Proxy) -> HttpServer:
-        """Kill and start the server until the clients are done; return the one that runs."""
-        low, high = self._piece.item["every_s"]
+        """Kill and start the server until the clients are done; return the one that runs.
+
+        The next restart is due after a number of responses, not after a time: clients are fast on one machine and slow
+        on another. The first restart is a kill.
+        """
+        low, high = self._piece.item["every"]
         while True:
-            await asyncio.wait([working], timeout=self._rng.uniform(low, high))
+            due = self._acknowledged() + self._rng.randint(low, high)
+            while not working.done() and self._acknowledged() < due:
+                await asyncio.wait([working], timeout=_LOOK_S)
             if working.done():
                 return server
-            is_kill = self._rng.random() >= _ORDERLY
+            is_kill = not self.tally.counts[KILLS] or self._rng.random() >= _ORDERLY
             code = await server.end(signal.SIGKILL if is_kill else signal.SIGTERM)
             self.tally.counts[KILLS if is_kill else "orderly restarts under load"] += 1
             if not is_kill and code != 0:
                 self.tally.failures.append(f"the server ended with {code} after SIGTERM")
             server = await self._start(proxy)
+
+    def _acknowledged(self) -> int:
+        return sum(call.answer is not None for book in self.books.values() for call in book.calls)
 
     async def _start(self, proxy: Proxy) -> HttpServer:
         server = HttpServer(self._site, program=self._piece.item["program"], mutant=self._piece.mutant)
