@@ -18,7 +18,7 @@ from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
 from nexus_mcp.server.http.metrics import page
 from nexus_mcp.server.http.oauth.metadata import Metadata
-from nexus_mcp.server.http.refusal import Refusal
+from nexus_mcp.server.http.refusal import Refusal, ended
 from nexus_mcp.server.http.writer import Writer
 from nexus_mcp.server.sdk.exchange import KEY, Exchange
 
@@ -155,7 +155,7 @@ class HttpServer:
             self._callers.requests.add(request)
             try:
                 if hooks.is_hook(scope["path"]):
-                    await hooks.answer(self._guard, scope, receive, writer, headers=headers, token=token, body=body)
+                    await hooks.answer(self._guard, scope, receive, writer, headers=headers, request=request, body=body)
                     return
                 admitted = await self._guard.check_place(scope, headers, token)
                 request.mount, request.writer = admitted.mount, writer
@@ -163,6 +163,7 @@ class HttpServer:
                 if scope["method"] == "POST":
                     if not await body.read(headers, receive):
                         return
+                    self._guard.check_still(request, admitted.mount)
                     message = self._guard.check_body(admitted, bytes(body.data))
                     request.is_lasting = message is not None and message.method == "subscriptions/listen"
                 else:
@@ -173,7 +174,7 @@ class HttpServer:
                 self._callers.requests.discard(request)
                 body.release()
             if request.hang_up.is_set() and not writer.status:
-                raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
+                raise ended()
             await writer.finish()
         except Refusal as refusal:
             client = self._proxies.client(scope, headers)

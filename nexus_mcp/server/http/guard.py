@@ -14,14 +14,14 @@ from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import check_access, is_access_token
 from nexus_mcp.server.http.oauth.challenges import Challenges
 from nexus_mcp.server.http.paths import MCP, project_in, project_of
-from nexus_mcp.server.http.refusal import Refusal, of_fault
+from nexus_mcp.server.http.refusal import Refusal, ended, of_fault
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
 
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-    from nexus_mcp.server.http.callers import Session
+    from nexus_mcp.server.http.callers import Request, Session
     from nexus_mcp.server.http.mounts import Mount
     from nexus_mcp.server.http.service import Service
     from nexus_mcp.server.http.tokens import Token
@@ -119,13 +119,20 @@ class Guard:
         name = project_in(path, ending)
         mount = await self._mounts.find(name) if name is not None and token.may_enter(name) else None
         if mount is None:
-            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such project here.")
+            raise _no_project()
         return mount
 
     def check_right(self, token: Token, right: str, project: str | None = None) -> None:
         """Check that the token has a right."""
         if right not in token.rights:
             raise self._forbidden(right, project)
+
+    def check_still(self, request: Request, mount: Mount) -> None:
+        """Check what can end while a body arrives: the token was revoked, or the project is no longer served."""
+        if request.hang_up.is_set():
+            raise ended()
+        if mount.has_ended:
+            raise _no_project()
 
     def check_without_body(self, admitted: Admitted, method: str) -> None:
         """Check a request that is no POST: a stream, the end of a session, or a wrong method."""
@@ -169,6 +176,10 @@ class Guard:
             # The SDK would send both responses to the later request, and the earlier one would wait forever.
             text = "Invalid request: a request with this id is open; use another id"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text, message.id))
+
+
+def _no_project() -> Refusal:
+    return Refusal(HTTPStatus.NOT_FOUND, "There is no such project here.")
 
 
 def _no_session() -> Refusal:

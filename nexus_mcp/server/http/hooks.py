@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from nexus_mcp.server.http.body import Body
+    from nexus_mcp.server.http.callers import Request
     from nexus_mcp.server.http.guard import Guard
-    from nexus_mcp.server.http.tokens import Token
 
 _MARKS = 500_100
 """The maximum number of structural characters in an event: many small values take long to parse. The payload of a hook
@@ -51,10 +51,11 @@ def is_hook(path: str) -> bool:
 
 
 async def answer(
-    guard: Guard, scope: Scope, receive: Receive, send: Send, *, headers: Headers, token: Token, body: Body
+    guard: Guard, scope: Scope, receive: Receive, send: Send, *, headers: Headers, request: Request, body: Body
 ) -> None:
     """Answer an event. Raise Refusal."""
-    mount = await guard.find_mount(scope["path"], token, HOOK)
+    token = request.token
+    mount = request.mount = await guard.find_mount(scope["path"], token, HOOK)
     if scope["method"] != "POST":
         raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "Send events with POST.", {"allow": "POST"})
     guard.check_right(token, WRITE, mount.name)
@@ -65,6 +66,7 @@ async def answer(
     began = time.perf_counter()
     await mount.turns.begin()
     try:
+        guard.check_still(request, mount)
         found = await anyio.to_thread.run_sync(event.answer)
     finally:
         mount.turns.give_up()

@@ -108,7 +108,7 @@ class Mount:
         self._manager = _Manager(
             self._server,
             stateless=is_stateless,
-            session_idle_timeout=None,  # sessions.py ends them, so that it knows all of them
+            session_idle_timeout=None,  # asgi.py ends them, so that callers.py knows all of them
             max_request_body_size=limits.body,
             max_sessions=limits.sessions + 1,
         )
@@ -126,6 +126,11 @@ class Mount:
     def is_there(self) -> bool:
         """Return whether the folder of the project exists."""
         return os.path.isdir(self.root)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether it is no longer served: its session manager has ended, or ends."""
+        return self._ended.is_set()
 
     async def start(self) -> None:
         """Start the session manager, unless it runs. Raise RuntimeError if it cannot run."""
@@ -160,7 +165,8 @@ class Mount:
 
     async def end_session(self, session: str, token_id: str) -> None:
         """End a session as if its client had deleted it."""
-        self._server.subscribing.end_session(session)
+        if self.has_ended:  # with all its sessions
+            return
         scope = _deletion(session, token_id)
 
         async def receive() -> dict[str, Any]:
@@ -169,7 +175,10 @@ class Mount:
         async def send(_message: Any) -> None:
             pass
 
-        await self._manager.handle_request(scope, receive, send)
+        try:
+            await self._manager.handle_request(scope, receive, send)
+        finally:
+            self.forget_session(session)  # afterwards: a request of it could have subscribed meanwhile
 
     def forget_session(self, session: str) -> None:
         """End the subscriptions of a session that the SDK has ended."""

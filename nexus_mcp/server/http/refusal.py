@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
@@ -31,6 +32,11 @@ class Refusal(Exception):
             return Response(f"{self.body}\n", self.status, self.headers, "text/plain")
         text = json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
         return Response(text.encode("utf-8", "replace"), self.status, self.headers, "application/json")
+
+
+def ended() -> Refusal:
+    """Return the refusal of a request that the server ends itself: its token was revoked meanwhile."""
+    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
 
 
 def of_fault(status: int, fault: Fault, headers: Mapping[str, str] | None = None) -> Refusal:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import MutableHeaders
 
-from nexus_mcp.server.http.refusal import HEADERS, Refusal
+from nexus_mcp.server.http.refusal import HEADERS, ended
 
 if TYPE_CHECKING:
     import asyncio
@@ -49,7 +48,7 @@ class Writer:
     def _check(self) -> None:
         if self.hang_up is not None and self.hang_up.is_set():
             self.hang_up = None  # the refusal is sent with this method, too
-            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
+            raise ended()
 
     async def finish(self) -> None:
         """End a response that has begun and was ended from our side."""

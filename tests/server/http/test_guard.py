@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import pytest
 from nexus_mcp.server.http import tokens
 from nexus_mcp.server.http.rights import right_of
 from nexus_mcp.tools import TOOLS
-from tests.server.http.serving import HOST, Client, make_token, serving
+from tests.server.http.serving import HOST, Client, headers_of, make_token, serving
 from tests.support import Project
 from tests.wire.connection import call, initialize, modern, notification, request
 
@@ -201,8 +202,6 @@ def test_revoked_token_ends_its_sessions_and_streams(tmp_path: Path) -> None:
             await one.legacy(initialize())
             streams.append(one.begin("GET", mcp_session_id=one.session))
             listen = modern(7, "subscriptions/listen", notifications={"resourceSubscriptions": ["nexus://tasks"]})
-            from tests.server.http.serving import headers_of
-
             streams.append(one.begin("POST", "/mcp", listen, **headers_of(listen)))
         for stream in streams:
             await stream.until(lambda reply: reply.status == 200)
@@ -218,6 +217,72 @@ def test_revoked_token_ends_its_sessions_and_streams(tmp_path: Path) -> None:
         await stays.close()
 
     run(tmp_path, work)
+
+
+async def status_with_an_end_in_the_body(
+    client: Client, path: str, body: bytes, end: Callable[[], Awaitable[None]], **headers: str
+) -> int:
+    """Return the status of a POST in the middle of whose body `end` runs."""
+    sent: list[Json] = []
+
+    async def receive() -> Json:
+        if not parts:
+            await asyncio.Event().wait()
+        if len(parts) == 1:
+            await end()
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    async def send(message: Json) -> None:
+        sent.append(message)
+
+    parts = [body[:5], body[5:]]
+    own = {"host": HOST, "authorization": f"Bearer {client.token}", "accept": "application/json, text/event-stream"}
+    own |= {"content-type": "application/json", **headers}
+    raw = [(name.encode(), value.encode()) for name, value in own.items()]
+    await client.app({"type": "http", "method": "POST", "path": path, "headers": raw}, receive, send)
+    status: int = sent[0]["status"]
+    return status
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/hook"])
+def test_token_that_is_revoked_while_the_body_arrives_changes_nothing(tmp_path: Path, path: str) -> None:
+    """The head was admitted, but the rest of the request comes after the token was revoked."""
+    client_paths = {"root": "/home/ann/shop", "folder": "/home/ann/shop"}
+    write = modern(1, "tools/call", name="task_add", arguments={"title": "T", "context": "C"})
+    event = {"event": "user_message", "params": {"prompt": "[rule] Late"}, "client": client_paths}
+
+    async def work(client: Client) -> None:
+        async def end() -> None:
+            tokens.revoke(str(tmp_path / "tokens.json"), "laptop")
+            await client.app.refresh()
+
+        client.token = make_token(tmp_path, "laptop")
+        body, headers = (write, headers_of(write)) if path == "/mcp" else (event, {})
+        assert await status_with_an_end_in_the_body(client, path, json.dumps(body).encode(), end, **headers) == 503
+        assert not (tmp_path / "project" / ".nexus").exists()
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize("ending", ["mcp", "hook"])
+def test_project_that_ends_while_the_body_arrives_is_unknown(tmp_path: Path, ending: str) -> None:
+    """A request to a project that is served no longer gets 404, and the server logs no defect of its own."""
+    message = modern(1, "tools/list")
+    event = {"event": "turn_end", "params": {}, "client": {"root": "/home/ann/shop", "folder": "/home/ann/shop"}}
+    (tmp_path / "shop").mkdir()
+
+    async def work(client: Client) -> None:
+        async def end() -> None:
+            mounts = client.service.mounts.opened
+            (tmp_path / "projects.txt").write_text(f"api={tmp_path}\n")
+            await client.app.refresh()
+            await mounts[0].stop()
+
+        body, headers = (message, headers_of(message)) if ending == "mcp" else (event, {})
+        data = json.dumps(body).encode()
+        assert await status_with_an_end_in_the_body(client, f"/p/shop/{ending}", data, end, **headers) == 404
+
+    run(tmp_path, work, projects={"shop": tmp_path / "shop"})
 
 
 def test_new_token_with_an_old_name_gets_no_old_session(tmp_path: Path) -> None:

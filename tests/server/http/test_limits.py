@@ -130,6 +130,18 @@ def test_idle_session_ends(tmp_path: Path) -> None:
     run(tmp_path, work, limits=replace(Limits(), session_idle_s=0.0))
 
 
+def test_session_of_a_project_that_has_ended_is_forgotten(tmp_path: Path) -> None:
+    """A session that was opened while its project ended has nothing left to end."""
+
+    async def work(client: Client) -> None:
+        await client.legacy(initialize())
+        await client.service.mounts.opened[0].stop()
+        await client.app.end_expired()
+        assert client.service.callers.session_count == 0
+
+    run(tmp_path, work, limits=replace(Limits(), session_idle_s=0.0))
+
+
 def test_open_requests_are_bounded(tmp_path: Path) -> None:
     """Beyond the limit a request gets 503 with Retry-After."""
 
