@@ -45,16 +45,18 @@ class Tokens:
         return tokens.find(self._tokens, text)
 
     def refresh(self) -> list[Token]:
-        """Read the file again if it changed. Return the tokens that no longer hold as they were."""
-        if not self._file or (now := _mark(self._file)) == self._mark:
+        """Read the file again if it changed or was unreadable. Return the tokens that no longer hold as they were."""
+        now = _mark(self._file)
+        has_changed, self._mark = now != self._mark, now
+        if not self._file or not (has_changed or self._is_unreadable):
             return []
-        self._mark = now
         before = self._tokens
         try:
             self._tokens = (*self._extra, *tokens.load(self._file))
             self._is_unreadable = False
         except UsageError as error:
-            log.error(f"every token is refused until the token file can be used: {error}")
+            if has_changed:  # not again with each request
+                log.error(f"every token is refused until the token file can be used: {error}")
             self._is_unreadable = True
             return [token for token in before if token not in self._extra]
         return [token for token in before if token not in self._tokens]

@@ -113,6 +113,10 @@ def load(path: str) -> tuple[Token, ...]:
         _check(os.fstat(fd), path)  # before open(), which raises an error of its own for a folder
         with open(fd, "rb", closefd=False) as file:
             data = file.read(_LARGEST + 1)
+    except OSError as error:  # a server that ignored it would go on with tokens that may be revoked
+        raise UsageError(
+            f"The token file {path!r} cannot be read: {error.strerror}.", next_step="Check the disk that it is on."
+        ) from error
     finally:
         os.close(fd)
     if len(data) > _LARGEST:

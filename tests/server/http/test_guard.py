@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import json
 import os
@@ -310,6 +311,25 @@ def test_token_file_that_others_can_read_lets_no_token_in(tmp_path: Path, mode: 
         os.chmod(file, mode)
         assert (await client.modern(modern(1, "tools/list"))).status == 503
         os.chmod(file, 0o600)
+        assert (await client.modern(modern(1, "tools/list"))).status == 200
+
+    run(tmp_path, work)
+
+
+def test_read_error_of_the_token_file_lets_no_token_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens that may be revoked are refused while the disk fails, and hold again once it can be read."""
+    text = make_token(tmp_path, "laptop")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    async def work(client: Client) -> None:
+        client.token = text
+        make_token(tmp_path, "other")
+        with monkeypatch.context() as patch:
+            patch.setattr(tokens, "open", fail, raising=False)
+            for _ in range(2):
+                assert (await client.modern(modern(1, "tools/list"))).status == 503
         assert (await client.modern(modern(1, "tools/list"))).status == 200
 
     run(tmp_path, work)
