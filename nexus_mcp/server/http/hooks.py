@@ -62,7 +62,6 @@ async def answer(
     if not await body.read(headers, receive):
         return
     event = _Event(bytes(body.data), mount.app.workspace, token.name)
-    body.release()
     began = time.perf_counter()
     await mount.turns.begin()
     try:

@@ -254,6 +254,24 @@ def test_each_project_has_its_own_hooks(tmp_path: Path) -> None:
     asyncio.run(served())
 
 
+def test_events_that_wait_for_their_turn_keep_their_room(tmp_path: Path) -> None:
+    """The room for bodies bounds the events that wait, too: each of them is in memory."""
+    value = event("turn_end", {})
+    size = len(json.dumps(value))
+
+    async def served() -> None:
+        async with serving(tmp_path, limits=Limits(bodies=3 * size)) as client:
+            assert (await send(client, value)).status == 200
+            (mount,) = client.service.mounts.opened
+            await mount.turns.begin()
+            waiting = client.begin("POST", PATH, value)
+            late = await send(client, value)
+            mount.turns.give_up()
+            assert ((await waiting.wait()).status, late.status) == (200, 503)
+
+    asyncio.run(served())
+
+
 def test_rate_counts_events(tmp_path: Path) -> None:
     """Events count for the rate of a token."""
 
