@@ -198,7 +198,7 @@ class Mount:
         """Return whether the store answers a read."""
         await self.turns.begin()
         try:
-            await anyio.to_thread.run_sync(self.app.call, "task_list", {})
+            await anyio.to_thread.run_sync(self.app.call, f"{self.app.prefix}task_list", {})
         except Exception as error:  # noqa: BLE001 - the question is whether anything fails
             log.warning(f"{self.root} does not answer: {type(error).__name__}: {error}")
             return False

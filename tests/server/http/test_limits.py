@@ -310,6 +310,16 @@ def test_health_needs_no_token_and_readiness_asks_the_store(tmp_path: Path) -> N
     run(tmp_path, work)
 
 
+def test_readiness_asks_the_store_whatever_the_tools_are_called(tmp_path: Path) -> None:
+    """A prefix of the names of tools makes no project look broken."""
+
+    async def work(client: Client) -> None:
+        await client.modern(modern(1, "tools/list"))
+        assert (await client.request("GET", "/readyz", authorization=None)).status == 200
+
+    run(tmp_path, work, make_app=lambda workspace: App(workspace, "shop_"))
+
+
 def test_defect_of_a_call_ends_no_other(tmp_path: Path) -> None:
     """A call that fails unexpectedly is answered, and the next one is, too."""
 
