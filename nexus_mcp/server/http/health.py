@@ -27,6 +27,7 @@ class Health:
     def __init__(self, mounts: Mounts) -> None:
         self._mounts = mounts
         self._lock = asyncio.Lock()
+        self._asking: asyncio.Task[bool] | None = None
         self._result = False
         self._until = 0.0
 
@@ -44,10 +45,11 @@ class Health:
     async def _is_ready(self) -> bool:
         async with self._lock:
             if time.monotonic() >= self._until:
-                try:
-                    self._result = await asyncio.wait_for(self._ask(), _WAIT_S)
-                except TimeoutError:
-                    self._result = False
+                asking = self._asking or asyncio.create_task(self._ask())
+                # Never cancelled: its read goes on in a thread, and has to keep its turn so long.
+                done, _ = await asyncio.wait((asking,), timeout=_WAIT_S)
+                self._asking = None if done else asking
+                self._result = bool(done) and asking.result()
                 self._until = time.monotonic() + _KEEP_S
             return self._result
 

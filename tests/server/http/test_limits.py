@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from nexus_mcp.server.app import App
+from nexus_mcp.server.http import health
 from nexus_mcp.server.http.limits import Limits, Rates, Room
 from nexus_mcp.server.methods import META
 from tests.server.http.serving import Client, headers_of
@@ -308,6 +310,33 @@ def test_health_needs_no_token_and_readiness_asks_the_store(tmp_path: Path) -> N
         assert (await client.request("GET", "/healthz", authorization=None)).status == 200
 
     run(tmp_path, work)
+
+
+def test_readiness_that_takes_long_keeps_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read that is late makes the server unready, and no other call runs beside it."""
+    monkeypatch.setattr(health, "_WAIT_S", 0.01)
+    is_free = threading.Event()
+
+    class Slow(App):
+        def call(self, *call: Any, **more: Any) -> Any:
+            is_free.wait()
+            return super().call(*call, **more)
+
+    async def work(client: Client) -> None:
+        await client.modern(modern(1, "tools/list"))
+        (mount,) = client.service.mounts.opened
+        try:
+            assert (await client.request("GET", "/readyz", authorization=None)).status == 503
+            assert mount.turns._turn.value == 0
+        finally:
+            is_free.set()
+        await mount.turns.begin()
+        mount.turns.give_up()
+        client.app._health._until = 0.0
+        monkeypatch.undo()
+        assert (await client.request("GET", "/readyz", authorization=None)).status == 200
+
+    run(tmp_path, work, make_app=Slow)
 
 
 def test_readiness_asks_the_store_whatever_the_tools_are_called(tmp_path: Path) -> None:
