@@ -19,6 +19,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
+from nexus_mcp import log
 from nexus_mcp.server.call_queue import correlation_key
 from nexus_mcp.server.faults import Fault, id_in_use
 from nexus_mcp.server.sdk.exchange import exchange_of
@@ -227,6 +228,8 @@ class Subscribing:
         async def run() -> None:
             try:
                 await outbox.send_all(forward)
+            except Exception as error:  # noqa: BLE001 - it would end all sessions of the server
+                log.error(f"a session gets no more notifications: {type(error).__name__}: {error}")
             finally:
                 del self._sending[outbox]
                 sent.set()

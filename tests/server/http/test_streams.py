@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import _streamable_http_modern
+from mcp.server.session import ServerSession
 from sse_starlette import EventSourceResponse
 
 from nexus_mcp.server.http.service import LOCAL
@@ -139,6 +140,25 @@ def test_slow_reader_holds_up_no_other_client(tmp_path: Path) -> None:
         await slow.until(lambda reply: len(updates(reply)) >= 2)
         assert len(updates(slow)) <= 3
 
+    run(tmp_path, work)
+
+
+def test_notification_that_fails_ends_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect in one notification is logged, and the project is served as before."""
+
+    async def fail(*_: Any) -> None:
+        raise RuntimeError("defect")
+
+    async def work(client: Client) -> None:
+        await client.legacy(initialize())
+        await client.legacy(request(1, "resources/subscribe", {"uri": TASKS}))
+        await add(client)
+        (mount,) = client.service.mounts.opened
+        await mount.end_streams()
+        assert (await client.modern(modern(2, "tools/list"))).status == 200
+        assert (await client.legacy(call(3, "task_list"))).status == 200
+
+    monkeypatch.setattr(ServerSession, "send_resource_updated", fail)
     run(tmp_path, work)
 
 
