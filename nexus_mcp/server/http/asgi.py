@@ -92,11 +92,12 @@ class HttpServer:
         gone, left = self._tokens.refresh(), self._mounts.refresh()
         for token in gone:
             self._rates.forget(token.id)
+        for mount in left:  # at once: a project of the same name may get new series during the waits below
+            self._metrics.forget(mount.name)
         self._callers.hang_up(gone)
         for session in self._callers.of(gone, left) if gone or left else ():
             await self._end_session(session)
         for mount in left:
-            self._metrics.forget(mount.name)
             self._run(self._leave(mount))
 
     async def end_expired(self) -> None:

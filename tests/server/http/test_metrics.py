@@ -203,6 +203,28 @@ def test_series_of_a_project_go_with_it(tmp_path: Path) -> None:
     asyncio.run(work())
 
 
+def test_project_with_a_new_folder_has_series_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that arrives while the sessions of the old folder end is counted for the new one."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+
+    async def work() -> None:
+        async with serving(tmp_path, projects={"shop": old}) as client:
+            await client.legacy(initialize(), "/p/shop/mcp")
+            (tmp_path / "projects.txt").write_text(f"shop={new}\n")
+
+            async def meanwhile(*_: str) -> None:
+                await call(client, "task_list", "/p/shop/mcp")
+
+            monkeypatch.setattr(client.service.mounts.opened[0], "end_session", meanwhile)
+            await client.app.refresh()
+            found = await scrape(client)
+            assert "shop" in {dict(labels).get("project") for _, labels in found}
+
+    asyncio.run(work())
+
+
 def test_open_sessions_streams_and_requests_are_shown(tmp_path: Path) -> None:
     """Gauges have what is open now, and sessions that end are counted."""
 
