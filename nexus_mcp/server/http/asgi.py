@@ -166,11 +166,12 @@ class HttpServer:
                         return
                     self._guard.check_still(request, admitted.mount)
                     message = self._guard.check_body(admitted, bytes(body.data))
+                    request.is_opening = _may_open(admitted, message)
                     request.is_lasting = message is not None and message.method == "subscriptions/listen"
                 else:
                     self._guard.check_without_body(admitted, scope["method"])
                 replayed = replay(bytes(body.data), receive, request.hang_up)
-                await self._pass_on(scope, replayed, writer, admitted, message, hang_up=request.hang_up)
+                await self._pass_on(scope, replayed, writer, admitted, message, request=request)
             finally:
                 self._callers.requests.discard(request)
                 body.release()
@@ -193,7 +194,7 @@ class HttpServer:
         admitted: Admitted,
         message: Message | None,
         *,
-        hang_up: asyncio.Event,
+        request: Request,
     ) -> None:
         session, mount = admitted.session, admitted.mount
         token, method = admitted.token, message.method if message else ""
@@ -204,10 +205,10 @@ class HttpServer:
             session.pending.add(pending)
         self._callers.begin(session)
         if session is None:
-            writer.on_start = lambda status, headers: self._note_session(status, headers, admitted)
+            writer.on_start = lambda status, headers: self._note_session(status, headers, request)
         try:
             plain = admitted.is_modern and message is not None and self._rights.ends_by_itself(message)
-            writer.hang_up = hang_up if plain else None  # any other request looks for it while it is open
+            writer.hang_up = request.hang_up if plain else None  # any other request looks for it while it is open
             await mount.handle(scope, receive, writer, admitted.token, ends_by_itself=plain)
         finally:
             self._callers.end(session)
@@ -219,14 +220,21 @@ class HttpServer:
             self._callers.take(session)
             mount.forget_session(session.id)
 
-    def _note_session(self, status: int, headers: MutableHeaders, admitted: Admitted) -> None:
+    def _note_session(self, status: int, headers: MutableHeaders, request: Request) -> None:
         """Keep the session that a response opens. Its next request may come before the response has ended."""
         id_ = headers.get(SESSION)
-        if id_ is not None and status < HTTPStatus.BAD_REQUEST:
-            self._callers.add_session(id_, admitted.token, admitted.mount)
+        if id_ is not None and status < HTTPStatus.BAD_REQUEST and request.mount is not None:
+            self._callers.add_session(id_, request.token, request.mount)
+        request.is_opening = False
 
     def _run(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _may_open(admitted: Admitted, message: Message | None) -> bool:
+    """Return whether a request may open a session."""
+    is_initialize = message is not None and message.method == "initialize"
+    return is_initialize and admitted.session is None and not admitted.is_modern

@@ -77,13 +77,15 @@ class Session:
 class Request:
     """An open HTTP request. `hang_up` ends its stream from our side, and `is_lasting` if it stays open until then.
 
-    `mount` is its project, once it was let in, and `writer` then writes its response.
+    `mount` is its project, once it was let in, and `writer` then writes its response. `is_opening` while it may open a
+    session that `Callers` does not have yet.
     """
 
     def __init__(self, token: Token, *, is_stream: bool) -> None:
         self.token = token
         self.is_stream = is_stream
         self.is_lasting = is_stream
+        self.is_opening = False
         self.hang_up = asyncio.Event()
         self.mount: Mount | None = None
         self.writer: Writer | None = None
@@ -131,8 +133,9 @@ class Callers:
 
     def has_room(self, token: Token) -> bool:
         """Return whether the token may open a session: there is room, and it has not used up its share."""
-        own = sum(one.token.id == token.id for one in self._sessions.values())
-        return len(self._sessions) < self._most_sessions and own < share(self._most_sessions)
+        holders = [one.token.id for one in self._sessions.values()]
+        holders += [one.token.id for one in self.requests if one.is_opening]
+        return len(holders) < self._most_sessions and holders.count(token.id) < share(self._most_sessions)
 
     @property
     def sessions(self) -> list[Session]:

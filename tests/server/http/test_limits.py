@@ -116,6 +116,17 @@ def test_sessions_are_bounded(tmp_path: Path) -> None:
     run(tmp_path, work, limits=replace(Limits(), sessions=1))
 
 
+def test_sessions_that_are_opened_at_once_are_bounded(tmp_path: Path) -> None:
+    """Requests that open sessions count before their responses begin."""
+
+    async def work(client: Client) -> None:
+        replies = [client.begin("POST", "/mcp", initialize()) for _ in range(3)]
+        statuses = [(await reply.wait()).status for reply in replies]
+        assert (sorted(statuses), len(client.service.callers.sessions)) == ([200, 503, 503], 1)
+
+    run(tmp_path, work, limits=replace(Limits(), sessions=2))
+
+
 def test_idle_session_ends(tmp_path: Path) -> None:
     """A session without a request for the idle time is ended; one with an open stream is not."""
 
