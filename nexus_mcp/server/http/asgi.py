@@ -224,7 +224,9 @@ class HttpServer:
         """Keep the session that a response opens. Its next request may come before the response has ended."""
         id_ = headers.get(SESSION)
         if id_ is not None and status < HTTPStatus.BAD_REQUEST and request.mount is not None:
-            self._callers.add_session(id_, request.token, request.mount)
+            session = self._callers.add_session(id_, request.token, request.mount)
+            if request.hang_up.is_set():  # its token was revoked meanwhile
+                self._run(self._end_session(session))
         request.is_opening = False
 
     def _run(self, work: Any) -> asyncio.Task[None]:

@@ -146,9 +146,10 @@ class Callers:
     def session_count(self) -> int:
         return len(self._sessions)
 
-    def add_session(self, id_: str, token: Token, mount: Mount) -> None:
-        """Keep a session that the SDK opened."""
-        self._sessions[id_] = Session(id_, token, mount, self._now())
+    def add_session(self, id_: str, token: Token, mount: Mount) -> Session:
+        """Keep a session that the SDK opened, and return it."""
+        found = self._sessions[id_] = Session(id_, token, mount, self._now())
+        return found
 
     def session(self, id_: str, token: Token, mount: Mount) -> Session | None:
         """Return the session, None if this token has none with this id in this project."""

@@ -265,6 +265,27 @@ def test_token_that_is_revoked_while_the_body_arrives_changes_nothing(tmp_path: 
     run(tmp_path, work)
 
 
+def test_session_of_a_token_that_is_revoked_meanwhile_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that opens after its token was revoked does not stay open without an owner."""
+
+    async def work(client: Client) -> None:
+        check = client.app._guard.check_body
+
+        def revoking(*checked: Any) -> Any:
+            message = check(*checked)
+            tokens.revoke(str(tmp_path / "tokens.json"), "laptop")
+            client.service.callers.hang_up(client.service.tokens.refresh())
+            return message
+
+        client.token = make_token(tmp_path, "laptop")
+        monkeypatch.setattr(client.app._guard, "check_body", revoking)
+        await client.legacy(initialize())
+        await asyncio.gather(*client.app._tasks)
+        assert not client.service.callers.sessions
+
+    run(tmp_path, work)
+
+
 @pytest.mark.parametrize("ending", ["mcp", "hook"])
 def test_project_that_ends_while_the_body_arrives_is_unknown(tmp_path: Path, ending: str) -> None:
     """A request to a project that is served no longer gets 404, and the server logs no defect of its own."""
