@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Unreadable(Exception):
-    """The token file cannot be used now, so every token is refused."""
+    """The token file cannot be used now, so each token that may be in it is refused."""
 
 
 class Tokens:
@@ -40,9 +40,10 @@ class Tokens:
 
     def find(self, text: str) -> Token | None:
         """Return the token that `text` is, None for none. Raise Unreadable."""
-        if self._is_unreadable:
+        found = tokens.find(self._extra if self._is_unreadable else self._tokens, text)
+        if found is None and self._is_unreadable:
             raise Unreadable
-        return tokens.find(self._tokens, text)
+        return found
 
     def refresh(self) -> list[Token]:
         """Read the file again if it changed or was unreadable. Return the tokens that no longer hold as they were."""
@@ -56,7 +57,7 @@ class Tokens:
             self._is_unreadable = False
         except UsageError as error:
             if has_changed:  # not again with each request
-                log.error(f"every token is refused until the token file can be used: {error}")
+                log.error(f"each token of the token file is refused until the file can be used: {error}")
             self._is_unreadable = True
             return [token for token in before if token not in self._extra]
         return [token for token in before if token not in self._tokens]
@@ -141,10 +142,6 @@ class Callers:
     def sessions(self) -> list[Session]:
         """Return the open sessions."""
         return list(self._sessions.values())
-
-    @property
-    def session_count(self) -> int:
-        return len(self._sessions)
 
     def add_session(self, id_: str, token: Token, mount: Mount) -> Session:
         """Keep a session that the SDK opened, and return it."""

@@ -99,7 +99,7 @@ def test_malformed_body_is_answered_as_on_stdio(tmp_path: Path, body: bytes, cod
         more = {"mcp_protocol_version": "2026-07-28"} if era == "modern" else {}
         reply = await client.request("POST", "/mcp", body, content_type="application/json", **more)
         assert (reply.status, reply.message["error"]["code"]) == (400, code)
-        assert client.service.callers.session_count == 0
+        assert not client.service.callers.sessions
 
     run(tmp_path, work)
 
@@ -150,7 +150,7 @@ def test_session_of_a_project_that_has_ended_is_forgotten(tmp_path: Path) -> Non
         await client.legacy(initialize())
         await client.service.mounts.opened[0].stop()
         await client.app.end_expired()
-        assert client.service.callers.session_count == 0
+        assert not client.service.callers.sessions
 
     run(tmp_path, work, limits=replace(Limits(), session_idle_s=0.0))
 
