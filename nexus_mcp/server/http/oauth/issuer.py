@@ -87,18 +87,23 @@ class Issuer:
             self._waiting -= 1
 
     async def _fetch(self) -> None:
+        jwks = self._jwks
         try:
-            jwks = self._jwks or await self._find()
+            jwks = jwks or await self._find()
             fetched = await self._fetcher.get(jwks)
             self._keys = keys_of(fetched.document)
             self._jwks, self._fetched = jwks, self._now()
             self._note(fetched.ahead_s)
         except (FetchError, ValueError) as error:
-            self._jwks = self._named_jwks
-            text = str(error) if isinstance(error, FetchError) else f"{jwks} {error}"
-            self._lines.log(log.error, "fetch", f"the keys of {self.url} cannot be fetched: {text}")
+            self._note_failure(str(error) if isinstance(error, FetchError) else f"{jwks} {error}")
+        except Exception as error:  # noqa: BLE001 - a document that a library cannot take; requests wait for the end
+            self._note_failure(f"{jwks} {type(error).__name__}".strip())
         finally:
             self._task = None
+
+    def _note_failure(self, why: str) -> None:
+        self._jwks = self._named_jwks
+        self._lines.log(log.error, "fetch", f"the keys of {self.url} cannot be fetched: {why}")
 
     async def _find(self) -> str:
         """Return the URL of the keys, which the issuer's description names. Raise FetchError."""

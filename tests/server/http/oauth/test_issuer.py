@@ -120,6 +120,25 @@ def test_issuer_that_is_down_lets_no_new_token_in(tmp_path: Path, server: Author
     run(tmp_path, server.issuer, work)
 
 
+def test_document_that_a_library_cannot_take_is_no_defect_of_a_request(
+    tmp_path: Path, server: AuthorizationServer
+) -> None:
+    """An error that nothing expects lets no token in, as any other failed fetch."""
+
+    async def work(client: Client, clock: Clock) -> None:
+        async def fail(url: str) -> Any:
+            raise RuntimeError(url)
+
+        issuer = authority(client).issuer
+        get, issuer._fetcher.get = issuer._fetcher.get, fail  # type: ignore[method-assign]
+        assert await status(client, mint(server)) == 503
+        issuer._fetcher.get = get  # type: ignore[method-assign]
+        clock.seconds = PAUSE_S
+        assert await status(client, mint(server)) == 200
+
+    run(tmp_path, server.issuer, work)
+
+
 def test_known_keys_outlive_an_outage_for_an_hour(tmp_path: Path, server: AuthorizationServer) -> None:
     """While the issuer is down its last keys are used, for an hour at most."""
 
