@@ -164,8 +164,8 @@ class HttpServer:
                 if scope["method"] == "POST":
                     if not await body.read(headers, receive):
                         return
+                    message = await self._guard.check_body(admitted, bytes(body.data))
                     self._guard.check_still(request, admitted.mount)
-                    message = self._guard.check_body(admitted, bytes(body.data))
                     request.is_opening = _may_open(admitted, message)
                     request.is_lasting = message is not None and message.method == "subscriptions/listen"
                 else:

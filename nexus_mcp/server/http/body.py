@@ -6,16 +6,23 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
+
 from nexus_mcp.server.http.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from typing import TypeVar
 
     from starlette.datastructures import Headers
     from starlette.types import Message, Receive
 
     from nexus_mcp.server.http.limits import Limits, Room
 
+    Parsed = TypeVar("Parsed")
+
+_AT_ONCE = 1 << 16
+"""Bytes of a body that is parsed without a thread."""
 _CLOSE = {"connection": "close"}
 
 
@@ -68,6 +75,11 @@ class Body:
     def _too_large(self) -> Refusal:
         text = f"A request has at most {self._limits.body} bytes."
         return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, _CLOSE)
+
+
+async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
+    """Return `parse(data)`. A large body takes seconds, in which a thread does it, so that other requests go on."""
+    return parse(data) if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(parse, data)
 
 
 def replay(data: bytes, receive: Receive, hang_up: asyncio.Event) -> Callable[[], Awaitable[Message]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
+from nexus_mcp.server.http.body import parsed
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import check_access, is_access_token
@@ -145,10 +146,10 @@ class Guard:
         if method == "GET" and "read" not in admitted.token.rights:
             raise self._forbidden("read", admitted.mount.name)
 
-    def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
+    async def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
         """Return the message of a POST; None for one without a response that the SDK has to judge."""
         try:
-            message = parse(body)
+            message = await parsed(parse, body)
         except Fault as fault:
             raise of_fault(HTTPStatus.BAD_REQUEST, fault) from None
         if message is None and not body.strip():

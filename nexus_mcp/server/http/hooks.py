@@ -20,6 +20,7 @@ from nexus_mcp.lifecycle.client_paths import ClientPaths
 from nexus_mcp.lifecycle.guard import answer_event, answer_failure
 from nexus_mcp.lifecycle.host import BLOCK, GATES, Host
 from nexus_mcp.lifecycle.nexus_files import LONGEST_PATH
+from nexus_mcp.server.http.body import parsed
 from nexus_mcp.server.http.paths import HOOK
 from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.tokens import WRITE
@@ -61,7 +62,7 @@ async def answer(
     guard.check_right(token, WRITE, mount.name)
     if not await body.read(headers, receive):
         return
-    event = _Event(bytes(body.data), mount.app.workspace, token.name)
+    event = await parsed(lambda data: _Event(data, mount.app.workspace, token.name), bytes(body.data))
     began = time.perf_counter()
     await mount.turns.begin()
     try:

@@ -271,8 +271,8 @@ def test_session_of_a_token_that_is_revoked_meanwhile_ends(tmp_path: Path, monke
     async def work(client: Client) -> None:
         check = client.app._guard.check_body
 
-        def revoking(*checked: Any) -> Any:
-            message = check(*checked)
+        async def revoking(*checked: Any) -> Any:
+            message = await check(*checked)
             tokens.revoke(str(tmp_path / "tokens.json"), "laptop")
             client.service.callers.hang_up(client.service.tokens.refresh())
             return message

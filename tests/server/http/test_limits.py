@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nexus_mcp.server.app import App
-from nexus_mcp.server.http import health
+from nexus_mcp.server.http import guard, health, hooks
 from nexus_mcp.server.http.limits import Limits, Rates, Room
 from nexus_mcp.server.methods import META
 from tests.server.http.serving import Client, headers_of
@@ -48,6 +48,27 @@ def test_no_token_gets_all_the_room_for_bodies() -> None:
     assert (room.take("a", 50), room.take("a", 1), room.take("b", 50), room.take("c", 1)) == (True, False, True, False)
     room.give_back("a", 50)
     assert (room.left, room.take("c", 50)) == (50, True)
+
+
+@pytest.mark.parametrize(("path", "name"), [("/mcp", "parse"), ("/hook", "_Event")])
+def test_large_body_is_parsed_beside_other_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, name: str
+) -> None:
+    """4 MiB of small objects take seconds: a thread parses a large body, and a small one costs no thread."""
+    module = guard if path == "/mcp" else hooks
+    real, threads = getattr(module, name), []
+
+    def noting(*parsed: Any) -> Any:
+        threads.append(threading.current_thread())
+        return real(*parsed)
+
+    async def work(client: Client) -> None:
+        for length in (1, 1 << 17):
+            await client.request("POST", path, b"[" + b" " * length + b"]")
+        assert [thread is threading.main_thread() for thread in threads] == [True, False]
+
+    monkeypatch.setattr(module, name, noting)
+    run(tmp_path, work)
 
 
 def test_two_kinds_of_length_are_refused(tmp_path: Path) -> None:
