@@ -162,7 +162,7 @@ def _connect(address: Address, until: float) -> socket.socket:
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if through:
-            proxy.open_tunnel(made, through, address)
+            proxy.open_tunnel(made, through, address, lambda: _left(until))
         return _secured(made, address, until) if address.scheme == "https" else made
     except BaseException:
         made.close()

@@ -10,7 +10,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from nexus_mcp.remote.address import Address
 
@@ -54,8 +54,10 @@ def _is_excepted(host: str, environ: Mapping[str, str]) -> bool:
     return "*" in own or any(host == name or host.endswith(f".{name}") for name in own)
 
 
-def open_tunnel(made: socket.socket, proxy: Proxy, address: Address) -> None:
-    """Ask the proxy for a connection to the server. Raise OSError if it refuses."""
+def open_tunnel(made: socket.socket, proxy: Proxy, address: Address, left: Callable[[], float]) -> None:
+    """Ask the proxy for a connection to the server. Raise OSError if it refuses, and the errors of `left`, which
+    returns the seconds that are left.
+    """
     place = address.authority if address.authority.endswith(f":{address.port}") else f"{address.authority}:443"
     lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
     if proxy.credentials:
@@ -67,6 +69,7 @@ def open_tunnel(made: socket.socket, proxy: Proxy, address: Address) -> None:
     made.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
     head = b""
     while not head.endswith(b"\r\n\r\n"):
+        made.settimeout(left())  # for each byte: a proxy could send one from time to time
         byte = made.recv(1)  # what follows the head belongs to the server
         head += byte
         if not byte or len(head) > _HEAD:

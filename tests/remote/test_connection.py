@@ -175,6 +175,23 @@ def test_tunnel_leads_to_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert f"Authorization: Bearer {TOKEN}".encode() in request
 
 
+def test_proxy_that_answers_byte_by_byte_is_given_up() -> None:
+    """The time of a request is for the whole tunnel, not for each byte of the proxy."""
+    ours, theirs = socket.socketpair()
+    seconds = iter((60.0, 60.0))
+
+    def left() -> float:
+        try:
+            return next(seconds)
+        except StopIteration:
+            raise Unreachable("did not answer in time") from None
+
+    with ours, theirs:
+        theirs.sendall(b"HTTP/1.1 200")
+        with pytest.raises(Unreachable):
+            proxy.open_tunnel(ours, proxy.Proxy("proxy", 3128, ""), parse("https://a.example/mcp", "--url"), left)
+
+
 def test_proxy_gets_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The proxy is asked for a tunnel only; when it refuses, the reason says so."""
     with Listener(b"HTTP/1.1 403 No\r\n\r\n") as listener:
