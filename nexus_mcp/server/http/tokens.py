@@ -17,6 +17,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nexus_mcp import log
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.program import command
 from nexus_mcp.store.codec import decode
@@ -242,16 +243,24 @@ def _write(path: str, tokens: list[Token]) -> None:
         except BaseException:
             os.unlink(temporary)
             raise
-        if os.name == "posix":
-            above = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(above)
-            finally:
-                os.close(above)
     except OSError as error:
         raise NexusError(
             f"The token file {path!r} cannot be written: {error.strerror}.", next_step="Nothing was changed."
         ) from error
+    if os.name == "posix":
+        _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Sync the name of the file. The change is made already, so a failure is only logged."""
+    try:
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        log.warning(f"a power cut could undo this change: {folder!r} cannot be synced: {error.strerror}")
 
 
 @contextmanager

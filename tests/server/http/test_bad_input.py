@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -69,6 +71,21 @@ def test_token_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, what: st
     ran = nexus("serve", "--http", "127.0.0.1:0", "--tokens", str(file), cwd=tmp_path / "project")
     assert (ran.code, ran.out) == (2, "")
     assert ("Others may read or change" if what == "for others" else "is not a plain file") in ran.err
+
+
+def test_token_that_is_written_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that cannot be synced undoes nothing: the token holds, so its maker has to get it."""
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    file = str(tmp_path / "tokens.json")
+    text = tokens.add(file, "laptop", None, tokens.RIGHTS, "")
+    assert tokens.find(tokens.load(file), text)
 
 
 @pytest.mark.parametrize("line", ["a=", "a= ", "/srv/a\0b"])
