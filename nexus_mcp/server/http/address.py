@@ -1,6 +1,6 @@
-"""Where a server listens, and which Host and Origin headers it accepts: exact values, no patterns.
+"""Parse the address of a server, and list the Host and Origin headers that it accepts: exact values, no patterns.
 
-The SDK's own checks accept `localhost:evil.example` through their pattern for ports, and are off for any other address.
+The SDK's own checks accept `localhost:evil.example` because of their pattern for ports, and are off elsewhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Return whether only programs of this machine reach it."""
+        """Return whether only programs of this machine can reach the address."""
         return ipaddress.ip_address(self.host).is_loopback
 
 
@@ -63,7 +63,7 @@ class Names:
 
 
 def names_for(place: Place, hosts: Sequence[str], origins: Sequence[str], *, is_tls: bool) -> Names:
-    """Return the accepted headers of a server that listens at `place`: on loopback its own names, and those allowed."""
+    """Return the headers that a server at `place` accepts: its own names if on loopback, `hosts` and `origins`."""
     own: list[str] = []
     scheme, default = ("https", _HTTPS_PORT) if is_tls else ("http", _HTTP_PORT)
     if place.is_local:

@@ -1,4 +1,4 @@
-"""The ASGI application: health, the guard, the SDK behind it, and what is due when a response ends."""
+"""The ASGI application: answer health checks, pass guarded requests to the SDK, and clean up after responses."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _TICK_S = 1.0
 _LOCK_WAIT_S = 5.0
-"""Seconds that calls may wait for the lock of a project once the server ends."""
+"""Seconds for which calls may still wait for the lock of a project when the server ends."""
 _LAST_NEWS_S = 2.0
-"""Seconds in which clients may take the last notifications."""
+"""Seconds for sending the last notifications when the server ends."""
 _LEAVE_S = 15.0
-"""Seconds that open requests have when their project is no longer served."""
+"""Seconds for the open requests of a project that is no longer served."""
 
 
 class HttpServer:
-    """The application of all projects. `begin_end` may be called when the server is to end."""
+    """The application of all projects. The server calls `begin_end` when it starts to end."""
 
     def __init__(self, service: Service) -> None:
         self._guard = Guard(service)
@@ -73,7 +73,7 @@ class HttpServer:
                     self._metrics.count_response(writer.status)
 
     def begin_end(self) -> None:
-        """Answer what was read, and end the streams: the server accepts no more connections."""
+        """End the streams, and bound the waits for locks. Requests that were read are still answered."""
         self._run(self._end_streams())
 
     async def _end_streams(self) -> None:
@@ -88,7 +88,7 @@ class HttpServer:
             mount.app.stop()
 
     async def refresh(self) -> None:
-        """Read changed files again, and end what their new content no longer allows."""
+        """Read changed files again. End the requests, sessions and projects that they no longer allow."""
         gone, left = self._tokens.refresh(), self._mounts.refresh()
         for token in gone:
             self._rates.forget(token.id)
@@ -119,7 +119,7 @@ class HttpServer:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         if self._oauth is not None:
-            self._oauth.issuer.begin()  # so that the log says early what is wrong with it
+            self._oauth.issuer.begin()  # so that errors of the issuer are in the log early
         ticking = asyncio.create_task(self._tick())
         await send({"type": "lifespan.startup.complete"})
         await receive()

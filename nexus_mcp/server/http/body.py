@@ -27,7 +27,7 @@ _CLOSE = {"connection": "close"}
 
 
 class Body:
-    """The body of one request. `release` gives the room back that it took."""
+    """The body of one request. `release` frees its room."""
 
     def __init__(self, limits: Limits, room: Room, holder: str) -> None:
         self._limits = limits
@@ -37,7 +37,7 @@ class Body:
         self.data = bytearray()
 
     async def read(self, headers: Headers, receive: Receive) -> bool:
-        """Read all of it; return False if the client went away. Raise Refusal: 400, 408, 413 or 503."""
+        """Read the whole body; return False if the client disconnected. Raise Refusal: 400, 408, 413 or 503."""
         sizes = headers.getlist("content-length")
         if sizes and headers.getlist("transfer-encoding"):
             raise Refusal(HTTPStatus.BAD_REQUEST, "Send either Content-Length or Transfer-Encoding.", _CLOSE)
@@ -67,7 +67,7 @@ class Body:
                 return True
 
     def release(self) -> None:
-        """Give the room back."""
+        """Free the room of the body."""
         self._room.give_back(self._holder, self._taken)
         self._taken = 0
         self.data = bytearray()
@@ -83,7 +83,7 @@ async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
 
 
 def replay(data: bytes, receive: Receive, hang_up: asyncio.Event) -> Callable[[], Awaitable[Message]]:
-    """Return a `receive` that begins with the body, then waits for the client to go away, or for `hang_up`."""
+    """Return a `receive` that first returns the body, then waits until the client disconnects or `hang_up` is set."""
     waiting: list[dict[str, Any]] = [{"type": "http.request", "body": data, "more_body": False}]
 
     async def receive_next() -> Message:

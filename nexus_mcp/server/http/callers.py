@@ -1,4 +1,4 @@
-"""Keep the tokens that hold now, read again when their file changes, and their sessions and open requests."""
+"""Keep the valid tokens, their sessions and their open requests. The token file is read again when it changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Unreadable(Exception):
 
 
 class Tokens:
-    """The tokens that hold: those of a file, and `extra` ones. Raise UsageError if the file cannot be used at first."""
+    """The valid tokens: those of a file, and `extra` ones. Raise UsageError if the file cannot be used at the start."""
 
     def __init__(self, file: str, extra: Iterable[Token] = ()) -> None:
         self._file = file
@@ -76,7 +76,7 @@ class Session:
 
 
 class Request:
-    """An open HTTP request. `hang_up` ends its stream from our side, and `is_lasting` if it stays open until then.
+    """An open HTTP request. Setting `hang_up` ends its stream; `is_lasting` if only that or its client ends it.
 
     `mount` is its project, once it was let in, and `writer` then writes its response. `is_opening` while it may open a
     session that `Callers` does not have yet.
@@ -115,7 +115,7 @@ class OpenRequests:
         self._of[request.token.id] += 1
 
     def discard(self, request: Request) -> None:
-        """Uncount a request that has ended."""
+        """Remove a request that has ended."""
         self._all.discard(request)
         self._of[request.token.id] -= 1
         if not self._of[request.token.id]:
@@ -149,7 +149,7 @@ class Callers:
         return found
 
     def session(self, id_: str, token: Token, mount: Mount) -> Session | None:
-        """Return the session, None if this token has none with this id in this project."""
+        """Return the session with this id, None if this token has no such session in this project."""
         found = self._sessions.get(id_)
         return found if found is not None and found.token.id == token.id and found.mount is mount else None
 
@@ -159,7 +159,7 @@ class Callers:
             session.requests += 1
 
     def end(self, session: Session | None) -> None:
-        """Uncount a request of the session: its idle time begins with the last one."""
+        """Remove a request of the session. The idle time begins when the last one ends."""
         if session is not None:
             session.requests -= 1
             session.used = self._now()
@@ -172,12 +172,12 @@ class Callers:
         return True
 
     def expired(self) -> list[Session]:
-        """Return the sessions without a request for the idle time."""
+        """Return the sessions that had no request during the idle time."""
         oldest = self._now() - self._idle_s
         return [one for one in self._sessions.values() if not one.requests and one.used <= oldest]
 
     def of(self, gone: Iterable[Token], mounts: Iterable[Mount] = ()) -> list[Session]:
-        """Return the sessions of these tokens and of these projects."""
+        """Return the sessions of any of these tokens or projects."""
         ids, places = {token.id for token in gone}, set(mounts)
         return [one for one in self._sessions.values() if one.token.id in ids or one.mount in places]
 
@@ -189,13 +189,13 @@ class Callers:
                 request.hang_up.set()
 
     def hang_up_expired(self, now: float) -> None:
-        """End the streams whose tokens have expired. Calls that were admitted are answered."""
+        """End the streams whose tokens have expired. Admitted calls still get their response."""
         for request in self.requests:
             if request.is_lasting and request.token.expires <= now:
                 request.hang_up.set()
 
     def hang_up_streams(self) -> None:
-        """End the streams that would stay open until their clients end them."""
+        """End the streams that only their clients would end."""
         for request in self.requests:
             if request.is_stream:
                 request.hang_up.set()

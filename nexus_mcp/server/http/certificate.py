@@ -32,7 +32,7 @@ def check_certificate(certfile: str, keyfile: str, hosts: Sequence[str], now: da
         try:
             certificate = x509.load_pem_x509_certificates(file.read())[0]
         except ValueError:
-            return  # OpenSSL can use it, so clients may
+            return  # OpenSSL loaded it, so clients may accept it
     _check_dates(certificate, certfile, now or datetime.now(UTC))
     _check_names(certificate, certfile, hosts)
 
@@ -84,7 +84,7 @@ def _names(certificate: x509.Certificate) -> list[str]:
 
 
 def _without_port(host: str) -> str:
-    """Return the name or address in the value of a Host header."""
+    """Return the name or address in a Host header, without its port."""
     if host.startswith("["):
         text = host[1:].partition("]")[0]
         try:
@@ -95,7 +95,7 @@ def _without_port(host: str) -> str:
 
 
 def _matches(name: str, own: str) -> bool:
-    """Return whether a certificate for `own` is one for `name`: a star stands for the first label."""
+    """Return whether a certificate for `own` is valid for `name`. A star in `own` stands for the first label."""
     if own.startswith("*."):
         return name.partition(".")[2] == own[2:].lower() and bool(name.partition(".")[0])
     return name == own.lower()

@@ -1,4 +1,4 @@
-"""Make room for the descriptors of a server: each connection takes one, and calls need some for files."""
+"""Raise the limit of open files of a server: each connection takes a descriptor, and calls need some for files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _RESERVE = 128
 
 
 def room_for(connections: int) -> int:
-    """Raise the limit of this process if need be; return the number of connections that fit, at most `connections`.
+    """Raise the limit of this process if needed. Return how many connections fit, at most `connections`.
 
-    Beyond the limit no call could open a file. Raise UsageError if not even the reserve fits.
+    With all descriptors taken, no call could open a file. Raise UsageError if not even the reserve fits.
     """
     if os.name != "posix":
         return connections

@@ -1,7 +1,7 @@
-"""Believe what named proxies say of their clients: the address, for the log, and the scheme.
+"""Read the address and the scheme of clients from the headers of named proxies.
 
-A proxy usually writes one kind of header and passes the other one on as the client sent it. So what the two kinds say
-counts only where they agree. `X-Forwarded-Host` is never used: proxies pass the Host header on.
+A proxy usually writes one kind of header and passes the other kind on as the client sent it. So an address is used only
+if both kinds agree. `X-Forwarded-Host` is never used: proxies pass the Host header on.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Proxies:
                 ) from None
 
     def client(self, scope: Scope, headers: Headers) -> str:
-        """Return the address of the client, "" if it is unknown: what a proxy says, else the peer of the connection."""
+        """Return the client's address: from a named proxy's headers, else the peer of the connection, "" if unknown."""
         peer = _address((scope.get("client") or ("",))[0])
         if not self._is_named(peer):
             return str(peer or "")
@@ -54,7 +54,7 @@ class Proxies:
         return str(found[0] if found and all(one == found[0] for one in found) else peer)
 
     def check_scheme(self, scope: Scope, headers: Headers) -> None:
-        """Raise Refusal for a request that reached a named proxy in clear text, with its token."""
+        """Raise Refusal for a request that reached a named proxy in clear text: its token was readable on the way."""
         if not self._is_named(_address((scope.get("client") or ("",))[0])):
             return
         schemes = [one.strip() for value in headers.getlist("x-forwarded-proto") for one in value.split(",")]
@@ -63,7 +63,7 @@ class Proxies:
             raise Refusal(HTTPStatus.FORBIDDEN, text)
 
     def _first_foreign(self, row: list[str], peer: Any) -> Any:
-        """Return the last address of the row that is no proxy of ours: what precedes it is what strangers wrote."""
+        """Return the last address of the row that is not a named proxy: strangers can write the ones before it."""
         last = peer
         for text in reversed(row[-_MOST:]):
             address = _address(text)
@@ -92,7 +92,7 @@ def _standard(headers: Headers, name: str) -> list[str]:
         for part in element.split(";"):
             match = _PAIR.fullmatch(part)
             if match is None and name == "for":
-                found.append("")  # what precedes it is not believed
+                found.append("")  # the values before it are not trusted
             elif match is None:
                 continue
             elif match[1].lower() == name:

@@ -33,11 +33,11 @@ _LONGEST_TOKEN = 200
 SESSION = "mcp-session-id"
 _VERSION = "mcp-protocol-version"
 _STANDALONE_ID = "_GET_stream"
-"""The id under which the SDK keeps the GET stream of a session: a request with it would take the stream over."""
+"""The id under which the SDK keeps the GET stream of a session: a request with this id would replace the stream."""
 
 
 class Admitted(NamedTuple):
-    """A request that passed the checks of its head. `session` is None where it has none."""
+    """A request that passed the checks of its head. `session` is None for a request without a session."""
 
     token: Token
     mount: Mount
@@ -62,7 +62,7 @@ class Guard:
         self._has_sessions = not service.is_stateless
 
     def check_names(self, headers: Headers) -> None:
-        """Check Host and Origin, before anything else: a page whose name leads here (DNS rebinding) gets no further."""
+        """Check Host and Origin before anything else, against web pages whose name resolves to us (DNS rebinding)."""
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._names.hosts:
             raise Refusal(HTTPStatus.MISDIRECTED_REQUEST, "This server does not answer to this Host.")
@@ -70,7 +70,7 @@ class Guard:
             raise Refusal(HTTPStatus.FORBIDDEN, "Pages of this Origin may not call this server.")
 
     async def check_token(self, path: str, headers: Headers) -> Token:
-        """Return the caller's token: one of the file, or an access token of the issuer."""
+        """Return the token of the request: one of the token file, or an access token of the issuer."""
         values, project = headers.getlist("authorization"), project_of(path)
         text = values[0] if len(values) == 1 else ""
         is_bearer, text = text.lower().startswith(_BEARER), text[len(_BEARER) :].strip(" ")
@@ -101,8 +101,8 @@ class Guard:
         return found
 
     async def check_place(self, scope: Scope, headers: Headers, token: Token) -> Admitted:
-        """Return the project and the session that the request is for. What is unknown and what is forbidden look
-        alike.
+        """Return the project and the session that the request is for. Unknown and forbidden ones get the same
+        response.
         """
         mount = await self.find_mount(scope["path"], token)
         versions = headers.getlist(_VERSION)
@@ -136,7 +136,7 @@ class Guard:
             raise _no_project()
 
     def check_without_body(self, admitted: Admitted, method: str) -> None:
-        """Check a request that is no POST: a stream, the end of a session, or a wrong method."""
+        """Check a request other than POST: a stream, the end of a session, or a wrong method."""
         if admitted.is_modern:
             return
         if not self._has_sessions:

@@ -1,4 +1,4 @@
-"""/healthz: the process answers. /readyz: the stores of its projects answer, too. Neither needs a token."""
+"""Answer /healthz (the process runs) and /readyz (the stores of its projects answer). Neither needs a token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEALTH, READY = "/healthz", "/readyz"
 _WAIT_S = 5.0
 _KEEP_S = 1.0
-"""Seconds that a result is kept: requests without a token make no store read more often."""
+"""Seconds for which a result is reused: requests without a token cannot make a store read more often."""
 
 
 class Health:
@@ -54,7 +54,7 @@ class Health:
             return self._result
 
     async def _ask(self) -> bool:
-        """Return whether all folders are there, and the projects that were called answer."""
+        """Return whether all project folders exist and the stores in use answer."""
         if not all(os.path.isdir(root) for root in self._mounts.roots):
             return False
         return all([await mount.answers() for mount in self._mounts.opened])

@@ -1,4 +1,4 @@
-"""Answer the events of hooks over HTTP: `POST /hook` and `/p/NAME/hook`, as `nexus-mcp hook --url` sends them.
+"""Answer hook events over HTTP: `POST /hook` and `/p/NAME/hook`, as `nexus-mcp hook --url` sends them.
 
 The answer is that of a local hook. The paths in an event are those of the client's machine (lifecycle/client_paths.py).
 """
@@ -47,7 +47,7 @@ _MEMBERS = _TEXTS | {"params", "host", "client", "failure"}
 
 
 def is_hook(path: str) -> bool:
-    """Return whether a path is that of hooks."""
+    """Return whether a path is one for hook events."""
     return path.endswith(HOOK)
 
 
@@ -76,7 +76,7 @@ async def answer(
 
 
 class _Event:
-    """One event as a client sent it. Raise Refusal for anything that no `nexus-mcp hook` sends."""
+    """One event as a client sent it. Raise Refusal for values that `nexus-mcp hook` never sends."""
 
     def __init__(self, data: bytes, workspace: Workspace, actor: str) -> None:
         value = _object(data)

@@ -1,4 +1,4 @@
-"""The limits of a server over HTTP, and the counters that keep them."""
+"""The limits of a server over HTTP, and the counters that enforce them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 EXPOSED_RATE = 1200
-"""Requests a minute that each token has on a server for other machines, unless --rate says otherwise."""
+"""Requests a minute for each token on a server that other machines can call, without --rate."""
 _LEAST_BURST = 10
 _BURST_S = 10
 _MOST_BUCKETS = 10_000
-"""Buckets above which those are dropped that are full again: an issuer of OAuth may know any number of clients."""
+"""When there are this many buckets, the full ones are dropped: an OAuth issuer may have any number of clients."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what clients can take. Sizes are in bytes, times in seconds; `rate` is in requests a minute for each
-    token, 0 without a limit. `bodies` is for all bodies together that are read at a time.
+    """Limits for clients. Sizes are in bytes, times in seconds. `rate` is in requests a minute for each token, 0 for no
+    limit. `bodies` bounds the sum of all bodies that are in memory.
     """
 
     body: int = 4 * MIB
@@ -37,12 +37,12 @@ class Limits:
 
 
 def share(number: int) -> int:
-    """Return how many of a number of things one token may have: half of them, so that it cannot lock out the others."""
+    """Return the share of one token in a limit: half of it, so that no token can lock out the others."""
     return max(1, number // 2)
 
 
 class Rates:
-    """A bucket of requests for each token: it holds those of ten seconds, and fills steadily."""
+    """A token bucket for each caller: it holds the requests of ten seconds and fills steadily."""
 
     def __init__(self, per_minute: int, now: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_minute / 60
@@ -51,7 +51,7 @@ class Rates:
         self._left: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, token: str) -> float:
-        """Count a request; return 0.0, or the seconds after which the token may send the next one."""
+        """Count a request. Return 0.0 if it is allowed, else the seconds until the token may send one."""
         if not self._per_second:
             return 0.0
         now = self._now()
@@ -84,7 +84,7 @@ class Room:
         return self._left
 
     def take(self, holder: str, size: int) -> bool:
-        """Take bytes; return False, and take none, if they are not free or more than the holder's share."""
+        """Take bytes. Return False and take none if too few are free or the holder's share is exceeded."""
         held = self._held.get(holder, 0) + size
         if size > self._left or held > self._share:
             return False

@@ -1,4 +1,4 @@
-"""The projects of a server: for each one App, one SDK server and one session manager, started when first called."""
+"""The projects of a server. Each has an App, an SDK server and a session manager, which the first request starts."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ MOST = 1000
 
 
 class RequestTurns(Turns):
-    """Turns that end when the answer exists: a client that reads slowly holds up no other.
+    """Turns that end when the answer exists, so that a client that reads slowly delays no other client.
 
-    Answers with a receipt wait in the exchange of their request until it is known whether they were written.
+    An answer with a receipt stays in the exchange of its request until the response was written or failed.
     """
 
     def answer(self, context: Context, answer: Answer) -> None:
@@ -55,7 +55,7 @@ class RequestTurns(Turns):
         self.give_up()
 
     async def conclude(self, exchange: Exchange, *, delivered: bool) -> None:
-        """Run what is due once the response of an exchange was written, or can no longer be written."""
+        """Report to the answers of an exchange whether its response was delivered."""
         answers = exchange.close()
         if not answers:
             return
@@ -68,26 +68,26 @@ class RequestTurns(Turns):
 
 
 class _Manager(StreamableHTTPSessionManager):
-    """The SDK's session manager, which answers some requests of 2026-07-28 as JSON at once.
+    """The SDK's session manager, with JSON responses for requests of 2026-07-28 that need no cancellation.
 
-    For the others it starts two tasks: one watches whether the client goes away. That costs a third of a call.
+    For other requests the SDK starts two tasks, one to detect that the client disconnects: a third of a call's time.
     """
 
     @property
     def json_response(self) -> bool:
-        """Return whether the request of the current task is one of them."""
+        """Return whether the request of the current task gets a JSON response."""
         return _is_plain.get()
 
     @json_response.setter
     def json_response(self, _: bool) -> None:
-        """Ignore the value for all requests, which the SDK sets."""
+        """Ignore the value that the SDK sets for all requests."""
 
 
 _is_plain: ContextVar[bool] = ContextVar("is_plain", default=False)
 
 
 class Mount:
-    """A project that is served: `name` in addresses, `path` in the projects file."""
+    """A project of the server. `name` is its name in addresses, `path` its path in the projects file."""
 
     def __init__(
         self,
@@ -144,9 +144,9 @@ class Mount:
     async def handle(
         self, scope: Scope, receive: Receive, send: Send, token: Token, *, ends_by_itself: bool = False
     ) -> None:
-        """Let the SDK answer a request of the token's owner. One that ends by itself is not cancelled before."""
+        """Let the SDK answer a request of the token. A request that ends by itself is not watched for cancellation."""
         _is_plain.set(ends_by_itself)
-        # The SDK compares this identity, too, before it lets a request into a session.
+        # The SDK also compares this identity with that of the session.
         access = AccessToken(token="", client_id=token.id, scopes=sorted(token.rights))
         scope["user"] = AuthenticatedUser(access)
         self._requests += 1
@@ -159,7 +159,7 @@ class Mount:
                 self._idle.set()
 
     async def wait_until_idle(self, seconds: float) -> None:
-        """Wait until no request is open, at most so long."""
+        """Wait until no request is open, for at most `seconds`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), seconds)
 
@@ -185,12 +185,12 @@ class Mount:
         self._server.subscribing.end_session(session)
 
     def note_session(self, seconds: float) -> None:
-        """Tell the observers of a session that ended."""
+        """Report the end of a session to the observers."""
         for observer in self._observers:
             observer.session_ended(seconds)
 
     def note_hook(self, event: str, seconds: float) -> None:
-        """Tell the observers of an event of hooks that was answered."""
+        """Report an answered hook event to the observers."""
         for observer in self._observers:
             observer.hook_answered(event, seconds)
 
@@ -207,7 +207,7 @@ class Mount:
         return True
 
     async def end_streams(self) -> None:
-        """Deliver the changes up to now, and answer the open subscriptions/listen requests."""
+        """Send the notifications of all changes so far, and answer the open subscriptions/listen requests."""
         if self._ready.is_set():
             await self._server.subscribing.end()
 
@@ -228,10 +228,10 @@ class Mount:
 
 
 class Mounts:
-    """The projects by name. `open_workspace` makes the workspace of a path; it raises NexusError. `observers_of`
-    returns the observers of the project with a name and a label.
+    """The projects by name. `open_workspace` makes the workspace of a path and raises NexusError. `observers_of`
+    returns the observers of a project by its name and label.
 
-    With a `file`, the file is read again when it changes. A file that cannot be used then changes nothing.
+    If there is a projects `file`, it is read again when it changes. If it is malformed then, the projects stay.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class Mounts:
         return list(self._mounts.values())
 
     def refresh(self) -> list[Mount]:
-        """Read the file again if it changed. Return the projects that are no longer served: the caller ends them."""
+        """Read the file again if it changed. Return the projects that it no longer has; the caller ends them."""
         if not self._file or (now := _mark(self._file)) == self._mark:
             return []
         self._mark = now
@@ -279,7 +279,7 @@ class Mounts:
         return [self._mounts.pop(name) for name in gone]
 
     async def find(self, name: str) -> Mount | None:
-        """Return the project with this name, started; None if there is none, or if its folder is gone."""
+        """Return the started project with this name; None if it is unknown or its folder is missing."""
         path = self._paths.get(name)
         if path is None:
             return None
@@ -306,7 +306,7 @@ class Mounts:
 
 
 def read_projects(file: str) -> dict[str, str]:
-    """Return the paths in a projects file by the name that addresses have. Raise UsageError."""
+    """Return the paths in a projects file by the project's name in addresses. Raise UsageError."""
     entries = projects_file.read(file)
     if len(entries) > MOST:
         raise UsageError(f"--projects: {file!r} names more than {MOST} projects.", next_step="Name fewer of them.")
@@ -314,7 +314,7 @@ def read_projects(file: str) -> dict[str, str]:
     for entry in entries:
         name = entry.name or projects_file.plain_name(entry.path)
         if found.setdefault(name, entry.path) != entry.path:
-            # A number behind the name would change with the order of the lines, and tokens are for names.
+            # An appended number would change with the order of the lines, and tokens refer to names.
             raise UsageError(
                 f"--projects: {file!r} has two projects with the name {name}.",
                 next_step=f"Give one of them another name: other-name={entry.path}",

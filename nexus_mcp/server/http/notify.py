@@ -1,4 +1,4 @@
-"""Tell systemd that the server listens, or that it ends (sd_notify), when a unit with Type=notify started it."""
+"""Notify systemd (sd_notify) that the server listens or ends, if a unit with Type=notify started it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ READY, STOPPING = "READY=1", "STOPPING=1"
 
 
 def notify(state: str) -> None:
-    """Send the state to the socket that the environment names. A socket that takes nothing is only logged."""
+    """Send the state to the socket in the environment. If that fails, log a warning."""
     path = os.environ.get(VARIABLE, "")
     if path[:1] not in ("/", "@"):
         return

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 SINGLE = ""
-"""The name of the project of --project, which has no name in addresses."""
+"""The name of the project of --project: its addresses have no name."""
 MCP, HOOK = "/mcp", "/hook"
 _PREFIX = "/p/"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
 def project_in(path: str, ending: str = MCP) -> str | None:
-    """Return the name of the project in a path, SINGLE for the ending alone, None for any other path."""
+    """Return the name of the project in a path; SINGLE if the path is the ending itself, None for any other path."""
     if path == ending:
         return SINGLE
     if path.startswith(_PREFIX) and path.endswith(ending):
@@ -22,7 +22,7 @@ def project_in(path: str, ending: str = MCP) -> str | None:
 
 
 def project_of(path: str) -> str | None:
-    """Return the name of the project that a request is for: MCP or an event of a hook."""
+    """Return the name of the project in the path of an MCP request or a hook event."""
     return project_in(path, HOOK if path.endswith(HOOK) else MCP)
 
 

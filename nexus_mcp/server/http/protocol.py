@@ -30,7 +30,7 @@ class Protocol(H11Protocol):
     _stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin with the deadline for the first head; refuse a connection beyond the limit."""
+        """Start the deadline for the first head, or refuse a connection beyond the limit."""
         super().connection_made(transport)
         if self.metrics is not None:
             self.metrics.connections = self.connections  # the set that uvicorn keeps
@@ -40,7 +40,7 @@ class Protocol(H11Protocol):
         self._arm(self.limits.head_s)
 
     def data_received(self, data: bytes) -> None:
-        """Read data, and keep the deadline for what has begun and is incomplete."""
+        """Read data, and keep the deadline of an incomplete head or body."""
         if self.transport.is_closing():
             return
         if self._timer is None and not self._is_answering():
@@ -56,7 +56,7 @@ class Protocol(H11Protocol):
             self.timeout_keep_alive_task = wait
 
     def on_response_complete(self) -> None:
-        """Bound the time in which the rest of an unread body arrives."""
+        """Start the deadline for the rest of an unread body."""
         super().on_response_complete()
         if not self.transport.is_closing() and self._has_unread_body():
             self._arm(self.limits.body_s)
@@ -67,13 +67,13 @@ class Protocol(H11Protocol):
         super().timeout_keep_alive_handler()
 
     def pause_writing(self) -> None:
-        """Bound the time in which the client reads what waits for it."""
+        """Start the deadline in which the client has to read the buffered data."""
         super().pause_writing()
         if self._stall is None:
             self._stall = self.loop.call_later(self.limits.write_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Take the bound away: the client has read."""
+        """Stop the deadline: the client has read the buffered data."""
         super().resume_writing()
         self._end_stall()
 
@@ -84,7 +84,7 @@ class Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a malformed request, and close the connection. A response that has begun only ends."""
+        """Refuse a malformed request, and close the connection. If a response has begun, only close."""
         if self._is_answering() and self.cycle.response_started:
             self.transport.close()
         else:
@@ -132,5 +132,5 @@ class Protocol(H11Protocol):
 
 
 def protocol_with(limits: Limits, metrics: ServerMetrics | None = None) -> type[Protocol]:
-    """Return the class of connections with these limits, which are counted in `metrics`."""
+    """Return the protocol class of connections with these limits; `metrics` counts them."""
     return type("LimitedProtocol", (Protocol,), {"limits": limits, "metrics": metrics})

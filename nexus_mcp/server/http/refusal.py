@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from nexus_mcp.server.faults import Fault
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-"""Headers of every response that has none of its own with these names."""
+"""Default headers of every response; a response may have other values."""
 
 
 class Refusal(Exception):
-    """A request that is not answered by the SDK. `body` is text, or an object that is sent as JSON."""
+    """A request that the SDK does not answer. `body` is text, or an object that is sent as JSON."""
 
     def __init__(self, status: int, body: str | dict[str, Any], headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{int(status)} {body if isinstance(body, str) else body['error']['message']}")

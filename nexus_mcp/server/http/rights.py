@@ -1,4 +1,4 @@
-"""Which right of a token a request needs, derived from the table of tools."""
+"""Derive the right that a request needs from the table of tools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READING = frozenset(
 )
 """Methods whose results have data of the project."""
 ENDING = (_READING - SUBSCRIPTION_METHODS) | {"server/discover", "tools/list"}
-"""Methods whose requests end by themselves, and send no notification before."""
+"""Methods whose requests end by themselves and send no notifications."""
 
 
 def right_of(tool: Tool) -> str:
@@ -43,7 +43,7 @@ class Rights:
         self._tools = {prefix + tool.name: right_of(tool) for tool in TOOLS}
 
     def ends_by_itself(self, message: Message) -> bool:
-        """Return whether the request changes nothing, and wants no notification: nothing of it can be cancelled."""
+        """Return whether the request changes nothing and wants no notification, so that it needs no cancellation."""
         params = message.params or {}
         meta = params.get("_meta")
         if isinstance(meta, dict) and "progressToken" in meta:
@@ -54,7 +54,7 @@ class Rights:
         return message.method in ENDING
 
     def needed(self, message: Message) -> str:
-        """Return the right that a message needs, "" for none. Unknown tools need none: the server refuses them."""
+        """Return the right that a message needs, "" if none. Unknown tools need none: the SDK server refuses them."""
         if message.method == "tools/call":
             name = (message.params or {}).get("name")
             return self._tools.get(name, "") if isinstance(name, str) else ""

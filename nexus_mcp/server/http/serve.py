@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 _END_S = 20
-"""Seconds that open requests have at the end: longer than the longest wait for the lock."""
+"""Seconds for open requests when the server ends: longer than the longest wait for the lock."""
 _KEEP_ALIVE_S = 30
 
 
@@ -52,7 +52,7 @@ def serve_http(
         telemetry = start(is_http=True)
         service = make_service(settings, listener, open_workspace, make_app, prefix=prefix, telemetry=telemetry)
         with logging_to_our_log(), closing_telemetry(telemetry):
-            if service.generated:  # on stdout alone: logs go to stderr, and must never have it
+            if service.generated:  # on stdout: the logs on stderr must never have a token
                 print(f"Token: {service.generated}", flush=True)
             asyncio.run(_serve(service, settings, listener))
     return 0

@@ -1,4 +1,4 @@
-"""Put a server together from its settings; refuse settings under which strangers could call it."""
+"""Put a server together from its settings. Refuse settings that would let strangers call it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line says. `token_file` is "" for the default place; `rate` is None for the default."""
+    """The options of the command line. `token_file` is "" for the default path; `rate` is None for the default."""
 
     place: Place
     project: str = ""
@@ -56,18 +56,18 @@ class Settings:
 
     @property
     def is_exposed(self) -> bool:
-        """Return whether programs of other machines can reach the server."""
+        """Return whether other machines can reach the server."""
         return self.is_behind_proxy or not self.place.is_local
 
     @property
     def file(self) -> str:
-        """Return the path of the token file, "" if no token of a file is accepted."""
+        """Return the path of the token file, "" if the server accepts no token file."""
         return "" if self.has_oauth_only else self.token_file or tokens.default_path()
 
 
 @dataclass(frozen=True)
 class Service:
-    """The parts of a server. `generated` is the token that was made for this run, "" if none was."""
+    """The parts of a server. `generated` is the token of this run, "" if none was generated."""
 
     names: Names
     tokens: Tokens
@@ -162,7 +162,7 @@ def make_service(
 
 
 def _authority(settings: Settings, place: Place) -> Authority | None:
-    """Return what decides about access tokens, None without OAuth."""
+    """Return the Authority for access tokens, None without OAuth."""
     if settings.oauth is None:
         return None
     from nexus_mcp.server.http.oauth.setup import make_authority  # its libraries are slow to import

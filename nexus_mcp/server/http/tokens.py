@@ -41,8 +41,8 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Token(NamedTuple):
-    """What is known of a token. `projects` is None for all projects; `expires` is in seconds of the epoch.
-    `is_generated` is for one of no file, made for a run of a server.
+    """The record of a token. `projects` is None for all projects; `expires` is in seconds of the epoch.
+    `is_generated` if the server made the token for its run, without a file.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Token(NamedTuple):
 
     @property
     def holder(self) -> str:
-        """Return whose idempotency keys the token has. A generated token has those of the one before it: its client
-        repeats calls after a restart.
+        """Return the holder of the token's idempotency keys. All generated tokens are one holder: a client may repeat
+        a call after a restart of the server.
         """
         return "generated" if self.is_generated else self.hash
 
     @property
     def id(self) -> str:
-        """Return what identifies the token: a new token with an old name has another one."""
+        """Return the id of the token. A new token with an old name has another id."""
         return self.hash
 
     def may_enter(self, project: str) -> bool:
@@ -81,7 +81,7 @@ def hash_of(text: str) -> str:
 
 
 def find(tokens: Iterable[Token], text: str) -> Token | None:
-    """Return the token that `text` is, None for none. The time does not depend on which one it is."""
+    """Return the token with this text, or None. The time does not depend on which token matches."""
     wanted, found = hash_of(text), None
     for token in tokens:
         if hmac.compare_digest(token.hash, wanted):
@@ -90,7 +90,7 @@ def find(tokens: Iterable[Token], text: str) -> Token | None:
 
 
 def default_path() -> str:
-    """Return the place of the token file without --tokens."""
+    """Return the default path of the token file."""
     base = os.environ.get("XDG_CONFIG_HOME") or ""
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".config")
@@ -98,8 +98,8 @@ def default_path() -> str:
 
 
 def load(path: str) -> tuple[Token, ...]:
-    """Return the tokens in the file, () if it is absent. Raise UsageError if it cannot be used, or if others can read
-    or change it.
+    """Return the tokens in the file, () if it is absent. Raise UsageError if it cannot be used, or if other users can
+    read or change it.
     """
     try:
         fd = os.open(path, os.O_RDONLY | _NO_FOLLOW)
@@ -126,7 +126,7 @@ def load(path: str) -> tuple[Token, ...]:
 
 
 def add(path: str, name: str, projects: tuple[str, ...] | None, rights: Iterable[str], created_at: str) -> str:
-    """Add a token to the file, which is made when absent, and return the token. Raise UsageError, NexusError."""
+    """Add a token to the file, and return it; create the file if it is absent. Raise UsageError, NexusError."""
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot name a token: use letters, digits, '.', '_' and '-', at most 64.",
@@ -153,7 +153,7 @@ def add(path: str, name: str, projects: tuple[str, ...] | None, rights: Iterable
 
 
 def revoke(path: str, name: str) -> None:
-    """Remove a token from the file. Raise UsageError if there is none with this name."""
+    """Remove a token from the file. Raise UsageError if the file has no token with this name."""
     with _locked(path):
         tokens = load(path)
         left = [token for token in tokens if token.name != name]
@@ -194,7 +194,7 @@ def _parse(data: bytes, path: str) -> tuple[Token, ...]:
 
 
 def _token(row: Any) -> Token | None:
-    """Return the token of a row, None for one that is malformed: no token may get more rights than the file names."""
+    """Return the token of a row; None if the row is malformed, so that no token gets more rights than the file has."""
     if not isinstance(row, dict):
         return None
     name, hash_, projects, rights = (row.get(key) for key in ("name", "hash", "projects", "rights"))

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """An ASGI `send`. `status` is 0 until the response begins; `on_start` is called then, with the headers.
+    """An ASGI `send`. `status` is 0 until the response begins. Then `on_start` is called with status and headers.
 
-    Raise Refusal if `hang_up` is set before: the token of the request may have been revoked meanwhile.
+    Raise Refusal if `hang_up` is set before that: the token of the request may have been revoked.
     """
 
     def __init__(self, send: Send) -> None:
@@ -51,6 +51,6 @@ class Writer:
             raise ended()
 
     async def finish(self) -> None:
-        """End a response that has begun and was ended from our side."""
+        """Complete a response that the server has cut short."""
         if self.status and not self.is_complete:
             await self({"type": "http.response.body", "body": b"", "more_body": False})

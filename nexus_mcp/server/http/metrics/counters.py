@@ -1,7 +1,7 @@
-"""The counters and histograms of a server, those of each project in a registry of its own.
+"""The counters and histograms of a server. Each project has its own registry.
 
-So a page for a token that is limited to projects has the registries of these projects and no other one, and the series
-of a project go with it. Labels have values of fixed tables only, never a text of a client.
+So the page for a token of named projects joins only their registries, and the series of a project end with it. Labels
+have values of fixed tables only, never a text of a client.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ProjectMetrics:
             self._closed.inc()
 
     def _children_of(self, method: str, tool: str, outcome: str) -> tuple[Counter, Counter | None, Histogram | None]:
-        """Return what counts requests with these labels. The look-ups of the library take longer than the counting."""
+        """Return the metrics with these labels; the caller keeps them, because the library's look-ups are slow."""
         requests = self._requests.labels(method, outcome)
         return (
             (requests, self._calls.labels(tool, outcome), self._seconds.labels(tool))
@@ -112,9 +112,9 @@ class ProjectMetrics:
 
 
 class ServerMetrics:
-    """The metrics of a server, and those of its projects by the name that tokens are limited to.
+    """The metrics of a server, and those of its projects by the name in their address.
 
-    `connections` has the open connections, once the first one was made.
+    `connections` is set to the open connections when the first client connects.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class ServerMetrics:
         return dict(self._projects)
 
     def of_project(self, name: str, label: str) -> ProjectMetrics:
-        """Return the metrics of a project, new ones the first time."""
+        """Return the metrics of a project; make them if they do not exist."""
         found = self._projects.get(name)
         if found is None:
             found = self._projects[name] = ProjectMetrics(label)

@@ -1,6 +1,6 @@
 """Answer /metrics with the series that a token may see, in the text format 0.0.4 of Prometheus.
 
-A token that is limited to projects sees theirs alone; the others see the process, too.
+A token for named projects gets their series only. A token for all projects also gets those of the process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class MetricsPage:
-    """The answers to /metrics. One is made at a time, because a page of many projects takes long."""
+    """The answers to /metrics, rendered one at a time: a page of many projects takes long."""
 
     def __init__(self, metrics: ServerMetrics, callers: Callers) -> None:
         self._metrics = metrics
@@ -62,7 +62,7 @@ class MetricsPage:
         return GaugeMetricFamily("nexus_http_connections", "Open connections.", value=len(self._metrics.connections))
 
     def _open(self, projects: dict[str, ProjectMetrics]) -> Iterator[Metric]:
-        """Return how many sessions, requests and streams of each project are open."""
+        """Yield the numbers of open sessions, requests and streams of each project."""
         open_ = [(one.mount.name, one.writer) for one in self._callers.requests if one.mount is not None]
         streams = [name for name, writer in open_ if writer is not None and writer.is_stream]
         counts = (
@@ -79,7 +79,7 @@ class MetricsPage:
 
 
 class _Page:
-    """Families in the shape that the writer of the format takes."""
+    """Metric families with the interface that `generate_latest` needs."""
 
     def __init__(self, families: list[Metric]) -> None:
         self._families = families

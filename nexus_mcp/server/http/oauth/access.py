@@ -1,4 +1,4 @@
-"""Check an access token for the guard, and refuse it with its challenge. Nothing here imports a library for tokens."""
+"""Check an access token for the guard, and refuse it with a challenge. This module imports no JWT library."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SHAPE = re.compile(r"[A-Za-z0-9_=-]+\.[A-Za-z0-9_=.-]+")
 
 
 def is_access_token(text: str) -> bool:
-    """Return whether a text looks like a JWT. The tokens of the token file have no dot."""
+    """Return whether a text looks like a JWT. Tokens of the token file have no dot."""
     return len(text) <= LONGEST and _SHAPE.fullmatch(text) is not None
 
 
 async def check_access(authority: Authority, challenges: Challenges, text: str, project: str | None) -> Token:
-    """Return the caller whose access token this is. Raise Refusal: 401, 403 or 503."""
+    """Return the caller of an access token. Raise Refusal: 401, 403 or 503."""
     try:
         return await authority.find(text, project)
     except Unavailable:

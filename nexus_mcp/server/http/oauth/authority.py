@@ -1,4 +1,4 @@
-"""Find the caller of a request in its access token: a JWT that the issuer has signed for this server."""
+"""Verify the access token of a request, a JWT that the issuer signed for this server, and return its caller."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _DEPTH = 16
 
 
 class Authority:
-    """Decides which access tokens hold. `has_projects` if the server has several projects; `now` is the time that those
-    of tokens are compared with.
+    """Decides which access tokens are valid. `has_projects` if the server has several projects; `now` returns the time
+    that `exp` and `nbf` are compared with.
     """
 
     def __init__(self, issuer: Issuer, resources: Resources, *, has_projects: bool, accepts_plain: bool) -> None:
@@ -61,9 +61,9 @@ class Authority:
             raise
 
     def _header(self, text: str) -> tuple[str, str]:
-        """Return the key id, "" for none, and the algorithm in the header of a token. Raise Denied.
+        """Return the key id, "" if it has none, and the algorithm in the header of a token. Raise Denied.
 
-        Nothing else in it is used: a token must not bring its own key (jwk, x5c), nor say where one is (jku, x5u).
+        No other field is used: a token must not contain its own key (jwk, x5c) or the URL of one (jku, x5u).
         """
         header = _object(text.partition(".")[0])
         type_, algorithm, key_id = header.get("typ", ""), header.get("alg"), header.get("kid", "")
@@ -77,7 +77,7 @@ class Authority:
         return key_id, algorithm
 
     async def _verified(self, text: str, key_id: str, algorithm: str) -> dict[str, Any]:
-        """Return the claims, once the signature is right. Raise Denied, Unavailable."""
+        """Verify the signature, and return the claims. Raise Denied, Unavailable."""
         keys = await self.issuer.keys()
         key = choose(keys, key_id, algorithm)
         if key is None or (not key_id and not self._is_signed(text, key, algorithm)):
@@ -95,7 +95,7 @@ class Authority:
         return True
 
     def _note(self, denied: Denied, claims: dict[str, Any]) -> None:
-        """Log why a token of the issuer was refused: often a setting or a clock is wrong, which only the log tells."""
+        """Log why a token of the issuer was refused: the cause is often a wrong setting or clock."""
         text = f"a token of {self.issuer.url} was refused. {denied.text}"
         if denied.kind == "audience":
             text += f" Audience: {claims_of.shown_audience(claims)}, not {self.resources.base}"

@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class Challenges:
-    """The challenges of a server. With `resources` they say where a client finds out how to get a token."""
+    """The challenges of a server. With `resources` they have the URL of the metadata for OAuth clients."""
 
     def __init__(self, resources: Resources | None) -> None:
         self._resources = resources
 
     def unauthorized(self, project: str | None, error: str = "", description: str = "") -> dict[str, str]:
-        """Return the header for a request without a token that holds."""
+        """Return the header for a request without a valid token."""
         fields = {"error": error, "error_description": description}
         if self._resources is not None:
             fields |= {"resource_metadata": self._resources.metadata_url(project), "scope": " ".join(SCOPES)}
         return _header(fields)
 
     def forbidden(self, project: str | None, right: str = "") -> dict[str, str]:
-        """Return the header for a token without this right, or without any."""
+        """Return the header for a token that lacks this right, or any right ("")."""
         fields = {"error": "insufficient_scope", "scope": SCOPE + right if right else " ".join(SCOPES)}
         if self._resources is not None:
             fields["resource_metadata"] = self._resources.metadata_url(project)

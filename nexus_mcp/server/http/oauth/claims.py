@@ -1,4 +1,4 @@
-"""Check the claims of a token whose signature is right (RFC 9068), and name the caller.
+"""Check the claims of a token after its signature was verified (RFC 9068), and name the caller.
 
 Claims are stored text of the issuer: names and projects in them are escaped and bounded before anything shows them.
 """
@@ -23,9 +23,9 @@ LEEWAY_S = 60
 PROJECTS = "nexus_projects"
 """The claim with the names of projects."""
 ALL = "*"
-"""What the claim has for all projects."""
+"""The entry of the claim that means all projects."""
 PREFIX = "oauth:"
-"""How the names of callers begin: no token of the token file can have such a name."""
+"""The prefix of callers' names: a name in the token file cannot contain a colon."""
 _LONGEST_CLAIM = 1000
 _LONGEST_PART = 64
 _HASH_CHARACTERS = 16
@@ -33,7 +33,7 @@ _LAST_SECOND = 1e12
 
 
 class Expected(NamedTuple):
-    """What the claims are compared with: `project` is that of the request, `has_projects` if the server has several."""
+    """The expected claims. `project` is that of the request; `has_projects` if the server has several projects."""
 
     issuer: str
     resources: Resources
@@ -43,7 +43,7 @@ class Expected(NamedTuple):
 
 
 def caller(claims: dict[str, Any], expected: Expected) -> Token:
-    """Return the token with the name, projects and rights that the claims give it. Raise Denied."""
+    """Return a Token with the name, projects and rights from the claims. Raise Denied."""
     if claims.get("iss") != expected.issuer:
         raise Denied("issuer", "It is of another issuer.")
     expires = _check_times(claims, expected.now)
@@ -56,7 +56,7 @@ def caller(claims: dict[str, Any], expected: Expected) -> Token:
 
 
 def _check_times(claims: dict[str, Any], now: float) -> float:
-    """Return the second from which on the token is refused. Raise Denied."""
+    """Return the time at which the token ends, in seconds of the epoch. Raise Denied."""
     ends = _time(claims, "exp") + LEEWAY_S
     if now >= ends:
         raise Denied("clock", "It has expired.")
@@ -98,14 +98,14 @@ def _named_projects(claims: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def _rights(claims: dict[str, Any]) -> frozenset[str]:
-    """Return the rights of the scopes. Some issuers write them into `scp`, also as a list. Raise Denied."""
+    """Return the rights in the scopes. Some issuers write scopes into `scp`, also as a list. Raise Denied."""
     name = next((name for name in ("scope", "scp") if name in claims), "")
     scopes = " ".join(_texts(claims, name)).split(" ") if name else ()
     return frozenset(right for right in RIGHTS if SCOPE + right in scopes)
 
 
 def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
-    """Return the name and the id of the caller, a subject and the client that it uses. Raise Denied."""
+    """Return the name and the id of the caller, made from subject and client. Raise Denied."""
     subject = claims.get("sub")
     client = claims.get("client_id", claims.get("azp", ""))
     if not isinstance(subject, str) or not isinstance(client, str) or not subject:
@@ -118,7 +118,7 @@ def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Return the text without anything but letters, digits and `_.-~@%`; if too long, its beginning and a hash."""
+    """Return the text in letters, digits and `_.-~@%`; a long text is replaced by its beginning and a hash."""
     plain = quote(text, safe="@", errors="surrogatepass")
     if len(plain) <= _LONGEST_PART:
         return plain
@@ -127,7 +127,7 @@ def _plain(text: str) -> str:
 
 
 def _texts(claims: dict[str, Any], name: str) -> list[str]:
-    """Return a claim that is a text or a list of texts. Raise Denied."""
+    """Return the texts of a claim that is a text or a list of texts. Raise Denied."""
     value = claims.get(name)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):

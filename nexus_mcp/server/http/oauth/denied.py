@@ -1,4 +1,4 @@
-"""Why an access token is not accepted."""
+"""The errors for access tokens that are not accepted."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class Denied(Exception):
 
 
 class Unavailable(Exception):
-    """The keys of the issuer cannot be had now, so no token of it is accepted."""
+    """The keys of the issuer are not available now, so none of its tokens is accepted."""

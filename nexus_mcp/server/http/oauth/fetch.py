@@ -20,7 +20,7 @@ _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-a
 
 
 class FetchError(Exception):
-    """The document cannot be fetched; the message says why. `is_absent` if the issuer has none there."""
+    """The document cannot be fetched; the message says why. `is_absent` if the issuer has no document at this URL."""
 
     def __init__(self, why: str, *, is_absent: bool = False) -> None:
         super().__init__(why)
@@ -81,7 +81,7 @@ class Fetcher:
 
 
 def _why(url: str, error: Exception) -> str:
-    """Return the reason of a connection that failed. An untrusted certificate is the one that users have to mend."""
+    """Return why a connection failed. An untrusted certificate gets its own text, because users can correct it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -91,7 +91,7 @@ def _why(url: str, error: Exception) -> str:
 
 
 def _ahead_s(headers: httpx2.Headers) -> float:
-    """Return how far the sender's clock is ahead of ours, 0.0 if the response does not tell."""
+    """Return the seconds by which the sender's clock is ahead of ours, 0.0 if the response has no date."""
     try:
         sent = parsedate_to_datetime(headers["date"]).timestamp()
         return sent + int(headers.get("age", "0")) - time.time()

@@ -1,7 +1,7 @@
-"""Keep the keys of the issuer: find them (RFC 8414, OpenID Connect), fetch them again when they are old or when a token
-names an unknown one.
+"""Keep the keys of the issuer: find them (RFC 8414, OpenID Connect), and fetch them again when they are old or a token
+has an unknown key id.
 
-Clients choose what their tokens name. So between two fetches there is always a pause, whatever they send.
+Clients can send any key id. So there is always a pause between two fetches.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ PAUSE_S = 10.0
 FRESH_S = 300.0
 """Seconds after which the next token causes a fetch. It does not wait for it."""
 LONGEST_S = 3600.0
-"""Seconds that keys are used while the issuer does not answer. A key that it withdrew ends then at the latest."""
+"""Seconds for which keys are used while the issuer does not answer: the longest life of a withdrawn key."""
 _MOST_WAITING = 100
 _CLOCKS_S = 60.0
 
 
 class Issuer:
-    """The issuer, and its keys as they were fetched last."""
+    """The issuer, and the keys of the last fetch."""
 
     def __init__(self, settings: OAuthSettings, fetcher: Fetcher, now: Callable[[], float] = time.monotonic) -> None:
         self.url = settings.issuer
@@ -63,18 +63,18 @@ class Issuer:
         return self._keys
 
     async def newer_keys(self) -> tuple[Key, ...]:
-        """Return the keys after another fetch, or the same ones within the pause. Raise Unavailable."""
+        """Return the keys after another fetch; within the pause, the same keys. Raise Unavailable."""
         await self._wait()
         return self._keys
 
     def begin(self) -> None:
-        """Begin a fetch, unless one runs or began within the pause."""
+        """Begin a fetch, unless a fetch runs or began within the pause."""
         if self._task is None and self._now() - self._begun >= PAUSE_S:
             self._begun = self._now()
             self._task = asyncio.create_task(self._fetch())
 
     async def _wait(self) -> None:
-        """Wait for the fetch that runs or may begin now."""
+        """Wait for the running fetch; begin one if allowed."""
         self.begin()
         if self._task is None:
             return
@@ -106,7 +106,7 @@ class Issuer:
         self._lines.log(log.error, "fetch", f"the keys of {self.url} cannot be fetched: {why}")
 
     async def _find(self) -> str:
-        """Return the URL of the keys, which the issuer's description names. Raise FetchError."""
+        """Return the URL of the keys from the issuer's metadata. Raise FetchError."""
         why = ""
         for url in _descriptions(self.url):
             try:
@@ -134,7 +134,7 @@ class Issuer:
 
 
 def _descriptions(issuer: str) -> list[str]:
-    """Return the URLs at which an issuer may describe itself."""
+    """Return the URLs at which an issuer may have its metadata."""
     parts = urlsplit(issuer)
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     return [

@@ -1,4 +1,4 @@
-"""Read the keys of an issuer (JWKS), and choose the one that a token names.
+"""Read the keys of an issuer (JWKS), and choose the key of a token.
 
 The algorithms that a key may verify follow from the key, never from the token.
 """
@@ -16,7 +16,7 @@ _RSA_BITS = 2048
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": ("ES256",), "P-384": ("ES384",), "P-521": ("ES512",), "Ed25519": ("EdDSA",)}
 ALGORITHMS = frozenset((*_RSA, *(name for names in _CURVES.values() for name in names)))
-"""All of them have a public and a private key: with a shared secret, a public key would be one."""
+"""Asymmetric algorithms only: with HMAC, anybody could sign with the public key as the secret."""
 
 
 class Key(NamedTuple):
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 def keys_of(document: dict[str, Any]) -> tuple[Key, ...]:
-    """Return the usable keys in a JWKS. Raise ValueError if it is none."""
+    """Return the usable keys in a JWKS. Raise ValueError if the document is no JWKS."""
     rows = document.get("keys")
     if not isinstance(rows, list) or len(rows) > MOST:
         raise ValueError("has no list of keys" if not isinstance(rows, list) else f"has more than {MOST} keys")
@@ -36,13 +36,13 @@ def keys_of(document: dict[str, Any]) -> tuple[Key, ...]:
 
 
 def choose(keys: tuple[Key, ...], id: str, algorithm: str) -> Key | None:
-    """Return the key for a token, None if there is none, or if the token names none and several would do."""
+    """Return the key for a token; None if no key matches, or if the token has no key id and several match."""
     found = [key for key in keys if algorithm in key.algorithms and (not id or key.id == id)]
     return found[0] if len(found) == 1 else None
 
 
 def _key(row: Any) -> Key | None:
-    """Return the key of a row, None for one that verifies no tokens, is too weak, or is a private one."""
+    """Return the key of a row; None if it cannot verify tokens, is too weak, or is a private key."""
     if not isinstance(row, dict) or "d" in row or "k" in row:
         return None
     id_, operations, kind = row.get("kid", ""), row.get("key_ops", ["verify"]), row.get("kty")

@@ -1,4 +1,4 @@
-"""Answer requests for the description of a resource (RFC 9728), which need no token."""
+"""Answer requests for the metadata of a resource (RFC 9728). They need no token."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Metadata:
-    """The answers to the paths of descriptions. Without `resources` there are none."""
+    """The answers to the paths of metadata. Without `resources` there is no metadata."""
 
     def __init__(self, resources: Resources | None) -> None:
         self._resources = resources
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answer a request for a description; return False for any other path. Raise Refusal."""
+        """Answer a request for metadata; return False for any other path. Raise Refusal."""
         document = self._resources.metadata(scope["path"]) if self._resources is not None else None
         if document is None:
             return False

@@ -1,6 +1,6 @@
-"""The URLs of this server as OAuth knows them: what tokens are for (RFC 8707), and where that is described (RFC 9728).
+"""The URLs of this server in OAuth: its resources (RFC 8707), and their metadata (RFC 9728).
 
-Each project is a resource with a URL of its own. The URL of the server stands for all of them.
+Each project is a resource with its own URL. The URL of the server stands for all projects.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from nexus_mcp.server.http.paths import path_of, project_in
 from nexus_mcp.server.http.tokens import RIGHTS
 
 SCOPE = "nexus:"
-"""What precedes a right in a scope."""
+"""The prefix of a right in a scope."""
 SCOPES = tuple(SCOPE + right for right in RIGHTS)
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -36,13 +36,13 @@ class Resources:
         return self.base if project is None else self.base + path_of(project)
 
     def metadata_url(self, project: str | None) -> str:
-        """Return the URL of the description of a project."""
+        """Return the URL of the metadata of a project, that of the server for None."""
         return self._origin + WELL_KNOWN + self._path + ("" if project is None else path_of(project))
 
     def metadata(self, path: str) -> dict[str, Any] | None:
-        """Return the description at a path; None if the path is none of descriptions.
+        """Return the metadata at a path; None for a path without metadata.
 
-        Names of projects that do not exist have one, too: a request without a token must not find out which ones do.
+        Unknown projects have metadata, too: a request without a token must not find out which projects exist.
         """
         start = WELL_KNOWN + self._path
         if not path.startswith(start):

@@ -1,4 +1,4 @@
-"""The settings of OAuth, and what their URLs have to look like."""
+"""The settings of OAuth, and the checks of their URLs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?(/
 
 
 class OAuthSettings(NamedTuple):
-    """What the command line says. `audience` is the URL of this server, "" for the address where it listens; `jwks` is
-    the URL of the issuer's keys, "" to find it; `accepts_plain` also accepts tokens whose type is not at+jwt.
+    """The options of OAuth. `audience` is the URL of this server, "" for the address where it listens; `jwks` is the
+    URL of the issuer's keys, "" to find it; `accepts_plain` also accepts tokens whose type is not at+jwt.
     """
 
     issuer: str
@@ -48,7 +48,7 @@ def check_oauth(settings: OAuthSettings, *, is_exposed: bool) -> None:
 
 
 def check_url(url: str, option: str) -> None:
-    """Raise UsageError unless the URL is one of HTTPS, or of HTTP on this machine."""
+    """Raise UsageError unless the URL has the scheme https, or http on loopback."""
     if len(url) > _LONGEST or not _URL.fullmatch(url) or not _has_host(url):
         raise UsageError(
             f"{option}: {url[:_LONGEST]!r} is no URL that can be used here.",
@@ -62,7 +62,7 @@ def check_url(url: str, option: str) -> None:
 
 
 def is_safe(url: str) -> bool:
-    """Return whether no machine on the way can change what comes from the URL: HTTPS, or HTTP on this machine."""
+    """Return whether no other machine can change the responses of the URL: https, or http on loopback."""
     return bool(_URL.fullmatch(url)) and _has_host(url) and (url.startswith("https://") or is_local(url))
 
 
@@ -76,7 +76,7 @@ def is_local(url: str) -> bool:
 
 
 def _has_host(url: str) -> bool:
-    """Return whether the host of the URL can be one, and its port, if it has one."""
+    """Return whether the URL has a possible host, and a possible port or none."""
     try:
         parts = urlsplit(url)
         return bool(parts.hostname) and parts.port != 0

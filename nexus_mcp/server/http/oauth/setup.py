@@ -1,4 +1,4 @@
-"""Put the parts of OAuth together. It is imported only by servers that use it: its libraries are slow to import."""
+"""Put the parts of OAuth together. Only servers with OAuth import this module: its libraries are slow to import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_authority(settings: OAuthSettings, place: Place, *, is_tls: bool, has_projects: bool) -> Authority:
-    """Return what decides about access tokens, for a server that listens at `place`."""
+    """Return the Authority of a server that listens at `place`."""
     host = f"[{place.host}]" if ":" in place.host else place.host
     base = settings.audience or f"{'https' if is_tls else 'http'}://{host}:{place.port}"
     return Authority(

@@ -1,4 +1,4 @@
-"""Log lines that clients cause: each kind at most once a minute, so that strangers cannot fill a disk."""
+"""Log the lines that clients cause, each kind at most once a minute, so that strangers cannot fill a disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAUSE_S = 60.0
 
 
 class Throttle:
-    """Passes a text on to a function of our log. `kind` is one of few words."""
+    """Limits log lines of each kind. `kind` is one of a few fixed words."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
