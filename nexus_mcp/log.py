@@ -46,7 +46,7 @@ _lost = 0
 _torn = False  # the terminal accepted only the beginning of the last line
 _dumps: Callable[[object], str] | None = None  # json.dumps, where lines are JSON
 _LONGEST_FIELD = 200
-"""Characters of a field: the message needs the room more."""
+"""The maximum number of characters of a field, so that the message has enough room."""
 
 
 def set_level(name: str) -> None:
@@ -64,7 +64,7 @@ def set_format(name: str) -> None:
         raise ValueError(f"unknown log format; use one of {', '.join(FORMATS)}")
     _dumps = None
     if name == "json":
-        import json  # lines of text need none of it
+        import json  # text lines do not need it
 
         _dumps = json.dumps
 
@@ -108,8 +108,8 @@ def printable(text: str) -> str:
 
 
 def without_tokens(text: str) -> str:
-    """Return the text without what looks like a token of ours or of OAuth: a client may have put it anywhere, such as
-    into the name of a parameter, which an error repeats.
+    """Return the text without strings that look like one of our tokens or a JWT: a client may have put one anywhere,
+    such as into the name of a parameter, which an error repeats.
     """
     if not any(begin in text for begin in _TOKEN_BEGINS):
         return text
@@ -163,7 +163,7 @@ def _line(level: int, message: str, fields: Fields, most: int) -> bytes:
 
 
 def _json(fields: Fields) -> bytes:
-    """Return the object on one line of ASCII, so that nothing in it is a line end, a control or bidirectional."""
+    """Return the object as one line of ASCII, so that it has no line ends, control or bidirectional characters."""
     assert _dumps is not None
     return _dumps(fields).replace("\x7f", "\\u007f").encode("ascii") + b"\n"
 
@@ -173,9 +173,9 @@ def _field(value: str | int | float) -> str | int | float:
 
 
 def _without_middle(text: str, most: int) -> str:
-    """Return the text, without its middle if it is too long, and with surrogates escaped: strict parsers refuse them.
+    """Return the text with surrogates escaped, which strict parsers refuse, and without its middle if it is too long.
 
-    The text cannot be cut after it was encoded: the cut could be in an escape.
+    It is cut before the encoding: a cut afterwards could split an escape.
     """
     if len(text) > most:
         first = most // 3

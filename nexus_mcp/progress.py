@@ -1,7 +1,7 @@
-"""Tell the client of a long call which stage it is in.
+"""Report the stage of a long call to a listener, which sends it to the client.
 
-The store notes its stages here, and knows no transport. A thread carries out one call at a time, so the listener
-belongs to the thread. Without a listener, as for most calls, a note costs one look-up.
+The store notes its stages here and does not depend on a transport. A thread runs one call at a time, so each thread
+has its own listener. Most calls have no listener; then a note costs one look-up.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _here = _Here()
 
 
 def note(stage: str) -> None:
-    """Tell the listener of this thread the present stage. A long stage is noted again and again."""
+    """Report the current stage to the listener of this thread. A long stage is noted repeatedly."""
     listener = _here.listener
     if listener is not None:
         listener(stage)
 
 
 class listening:
-    """Call `listener` with each stage that this thread notes within the block. It may not raise."""
+    """Call `listener` with each stage that this thread notes within the block. The listener may not raise."""
 
     __slots__ = ("_before", "_listener")
 

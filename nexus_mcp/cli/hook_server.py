@@ -59,7 +59,7 @@ def _local(values: Values, host: Host) -> Ask:
 
 
 def _remote(values: Values, host: Host) -> Ask:
-    """Return a function that has a server answer events. Raise UsageError."""
+    """Return a function that gets the answers to events from a server over HTTP. Raise UsageError."""
     from nexus_mcp.cli.remote_hook import Server
 
     server = Server(values)

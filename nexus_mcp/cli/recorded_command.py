@@ -1,4 +1,4 @@
-"""The command of nexus-mcp in the record of an installation: it may be gone, or come with a cloned project."""
+"""Check the recorded command of an installation: the program may be missing, or the record may come with a clone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def drop_gone(values: Values, options: dict[str, str]) -> None:
 
     word = options.get(_COMMAND, "")
     if word and _COMMAND not in values and _CHECK not in values and shutil.which(word) is None:
-        print(f"{printable(word)}, which the last installation named, is not there any more.")
+        print(f"{printable(word)}, the command of the last installation, no longer exists.")
         del options[_COMMAND]
 
 

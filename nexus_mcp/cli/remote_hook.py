@@ -1,7 +1,7 @@
-"""Send the events of hooks to a server over HTTP, for --url or NEXUS_URL, and answer if the server cannot.
+"""Send hook events to a server over HTTP (--url or NEXUS_URL), and answer them if the server does not.
 
 The server handles an event as a local hook does (server/http/hooks.py). Without its answer the restrictions are
-unknown: then every tool is refused but those that only read, and any other event goes on with a warning.
+unknown: then only tools that read are allowed, and every other event gets a warning.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 MOST = 4 << 20
-"""The maximum size of an event, which is what a server takes."""
+"""The maximum size of an event: the limit of the server."""
 SECONDS = 2.0
-"""Seconds for an answer: a hook has its deadline after 2.5 (lifecycle/deadline.py)."""
+"""Seconds to wait for an answer: the deadline of a hook is 2.5 s (lifecycle/deadline.py)."""
 RECORD_SECONDS = 9.0
-"""Seconds in which the start or end of an agent may arrive: the hook goes on after its deadline."""
+"""Seconds to deliver the start or end of an agent: the hook continues after its deadline for these events."""
 _OMITTED = "The input of the tool is larger than the 4 MiB that a server takes."
 _LONGEST_TOKEN = 16 * 1024
-"""The longest token that a server takes: access tokens of an OAuth issuer are long."""
+"""The longest token that a server accepts: access tokens of an OAuth issuer are long."""
 _AGAIN = "Then use the tool again. Until then only tools that read may run."
 _STATUS = {
-    401: ("refuses the token in {token}", "Ask for a token that holds, and put it into {token}."),
+    401: ("refuses the token in {token}", "Ask for a valid token, and put it into {token}."),
     403: ("says that the token in {token} lacks the right to write", "Ask for a token with this right."),
-    404: ("has no such project for the token in {token}", "Check the URL, and for which projects the token is."),
+    404: ("has no such project for the token in {token}", "Check the URL and the projects of the token."),
     421: ("does not answer to this host name", "Start it with --allow-host and this name."),
     429: ("has too many requests from this token", "Wait a moment."),
     503: ("cannot take the event now", "Look at its log."),
@@ -76,11 +76,11 @@ class Server:
         return str(self._client["root"])
 
     def ask(self, name: str, params: Any, host: Host, *, records: bool = False) -> Json:
-        """Return the answer to an event; if the server has none, the strictest one. Never raise."""
+        """Return the server's answer to an event, or the strictest answer if it sends none. Never raise."""
         return self._answer({"event": name, "params": params}, host, records=records)
 
     def ask_failure(self, name: str, problem: str, host: Host, fields: Json, *, is_whole: bool) -> Json:
-        """Return the answer to an event whose payload is malformed; `fields` are those that could be read."""
+        """Return the answer to an event whose payload is malformed. `fields` are the readable ones."""
         failure = {"problem": problem, "is_whole": is_whole}
         return self._answer({"event": name, "params": fields, "failure": failure}, host)
 

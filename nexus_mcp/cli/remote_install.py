@@ -1,4 +1,4 @@
-"""The options of `install` for a server over HTTP: what a recorded URL counts, and what does not go with one."""
+"""The options of `install` for a server over HTTP: when a recorded URL is used, and which parts exclude one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _URL, _LOCAL, _FAST, _CHECK, _WITH = "--url", "--local", "--fast-hooks", "--chec
 
 
 def settle(values: Values, options: dict[str, str], site: Site) -> None:
-    """Check the options about the server, and bring `options`, those of the installation, into their final form.
+    """Check the options about the server, and complete `options`, those of the installation.
 
-    `options` has the recorded ones, and those of the command line over them. Raise UsageError.
+    `options` has the recorded options, replaced by those of the command line. Raise UsageError.
     """
     if _LOCAL in values:
         for name in remote_mount.OPTIONS:
@@ -50,7 +50,7 @@ def settle(values: Values, options: dict[str, str], site: Site) -> None:
 
 
 def check_parts(values: Values, parts: Sequence[str], installed: Sequence[str], options: dict[str, str]) -> None:
-    """Raise UsageError for parts that do not go with the server, or that would go on with another one."""
+    """Raise UsageError for parts that do not work with the server, or that would keep another server."""
     if options.get(_URL) and _WITH in values and STATUS_LINE in parts:
         raise UsageError(
             f"{STATUS_LINE} shows the files of this machine, and the server is on another one.",
@@ -66,7 +66,7 @@ def check_parts(values: Values, parts: Sequence[str], installed: Sequence[str], 
 
 
 def next_steps(request: Request) -> list[str]:
-    """Return the steps of the user for a server over HTTP."""
+    """Return the user's next steps for a server over HTTP."""
     if request.remote is None:
         return []
     return [f"Put the token of the server into {request.remote.variable} before you start the harness."]

@@ -1,4 +1,4 @@
-"""Options of commands that work with a server over HTTP. Local hooks import this, so it imports nothing more."""
+"""Options of commands that work with a server over HTTP. Local hooks import this module, so it imports little."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIONS = (URL, TOKEN_ENV, ALLOW_HTTP)
 
 
 def is_remote(values: Values) -> bool:
-    """Return whether events go to a server. A session of `nexus-mcp run` works on the files of this machine.
+    """Return whether hooks send events to a server. A session of `nexus-mcp run` always uses the local files.
 
     Raise UsageError for an option that has no effect without a server.
     """

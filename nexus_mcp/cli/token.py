@@ -1,4 +1,4 @@
-"""`nexus-mcp token new`, `token list` and `token revoke`: the tokens of clients that call a server over HTTP."""
+"""`nexus-mcp token new`, `list` and `revoke`: manage the tokens of clients that call a server over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = Argument("NAME", "the name of the token, which the log of changes shows")
 
 
 def new(values: Values) -> int:
-    """Make a token and print it: nothing can show it again. Raise UsageError, NexusError."""
+    """Make a token and print it; only its hash is stored. Raise UsageError, NexusError."""
     from nexus_mcp.server.http import tokens  # slow to import: --help does without it
 
     rights = _words(values.get(RIGHTS.name, ",".join(tokens.RIGHTS)))
@@ -39,7 +39,7 @@ def new(values: Values) -> int:
 
 
 def show(values: Values) -> int:
-    """Print the tokens of the file, without anything that would let in. Raise UsageError."""
+    """Print names, rights and projects of the tokens, but no hash. Raise UsageError."""
     from nexus_mcp.server.http import tokens
 
     found = tokens.load(_path(values))

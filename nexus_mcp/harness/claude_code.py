@@ -94,7 +94,7 @@ class ClaudeCode:
             rows += agent_rows(request, os.path.join(_folder(site), "agents"))
         if SKILLS in request.parts:
             rows += skill_rows(request, os.path.join(_folder(site), "skills"), (ID, "opencode"))
-        if STATUS_LINE in request.parts and request.remote is None:  # it shows the files of this machine
+        if STATUS_LINE in request.parts and request.remote is None:  # the status line shows the files of this machine
             line = shlex.join([*request.command, "status", "--line", *request.server_options])
             shown: dict[str, Any] = {"type": "command", "command": line, "refreshInterval": STATUS_SECONDS}
             rows.append(Spliced(STATUS_LINE, _settings(site), JSON, (_STATUS,), shown))

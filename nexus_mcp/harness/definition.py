@@ -127,7 +127,7 @@ class Request(NamedTuple):
     hook_options: Sequence[str] = ()
     """More options of the hook."""
     remote: RemoteMount | None = None
-    """The server over HTTP to mount, None for the one of this machine."""
+    """The server over HTTP to mount, None for the local server."""
 
     def serve_words(self, harness: str) -> list[str]:
         """Return the command of the server, as a list of words."""

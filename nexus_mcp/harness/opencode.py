@@ -102,7 +102,7 @@ class OpenCode:
 def _server(request: Request) -> dict[str, Any]:
     if request.remote is not None:
         headers = {"Authorization": f"Bearer {{env:{request.remote.variable}}}"}
-        # With oauth a refused token would begin a registration, in place of an error that names the status.
+        # With oauth, OpenCode would start a registration after a refused token instead of showing the status.
         return {"type": "remote", "url": request.remote.url, "headers": headers, "oauth": False, "enabled": True}
     return {"type": "local", "command": request.serve_words(ID), "enabled": True}
 

@@ -1,6 +1,6 @@
-"""The mount of a server over HTTP: what an installation writes for it, and how such an entry is recognized.
+"""Mount a server over HTTP: the options that an installation records, and how its entries are recognized.
 
-The token is never written: each harness, and the hook, reads it from an environment variable when it starts.
+The token is never written: the harness and the hook read it from an environment variable at their start.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 URL, TOKEN_ENV, ALLOW_HTTP = OPTIONS = ("--url", "--token-env", "--allow-http")
-"""The options of `install` and `hook`, as the record of an installation has them."""
+"""The options of `install` and `hook`, as recorded by an installation."""
 _UNAUTHORIZED = 401
 _WAIT_S = 5.0
 _FROM_VARIABLE = re.compile(r"Bearer (?:\$\{\w+\}|\{env:\w+\})")
 
 
 class RemoteMount(NamedTuple):
-    """A server over HTTP: its URL, the variable that has its token, and whether plain http:// is allowed."""
+    """A server over HTTP: its URL, the variable with its token, and whether plain http:// is allowed."""
 
     url: str
     variable: str = TOKEN_VARIABLE
     is_plain_allowed: bool = False
 
     def hook_options(self) -> list[str]:
-        """Return the options of the hook."""
+        """Return the options for `nexus-mcp hook`."""
         variable = [] if self.variable == TOKEN_VARIABLE else [TOKEN_ENV, self.variable]
         return [URL, self.url, *variable, *([ALLOW_HTTP] if self.is_plain_allowed else [])]
 
 
 def mount_of(options: Mapping[str, str]) -> RemoteMount | None:
-    """Return the mount that the options of an installation name; None for the server of this machine."""
+    """Return the mount in the options of an installation; None for the local server."""
     if not options.get(URL):
         return None
     return RemoteMount(options[URL], options.get(TOKEN_ENV, TOKEN_VARIABLE), ALLOW_HTTP in options)
@@ -61,7 +61,7 @@ def token_notice(mount: RemoteMount, environ: Mapping[str, str]) -> str:
 
 
 def answers(mount: RemoteMount) -> bool:
-    """Return whether the server answers. No token is sent: a cloned project may name any server."""
+    """Return whether the server answers. Send no token: a cloned project may name any server."""
     try:
         address = parse(mount.url, URL, is_plain_allowed=True)
     except UsageError:

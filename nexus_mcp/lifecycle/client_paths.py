@@ -1,9 +1,9 @@
-"""Read paths of a client's machine as paths of the project that the server has.
+"""Translate paths of a client's machine into paths of the server's project.
 
 A client over HTTP has its own checkout. A path below its project folder means the file of the same name in the project.
-Any other path gets the name of a folder that no project has, so that it never means a file of the server by chance.
-Links of the client are unknown here: paths are judged by their text. If both have the project at the same path, they
-are taken for the same machine, and paths stay as they are.
+Any other path gets a prefix that no project has, so that it never means a file of the server by chance. The server
+cannot follow links of the client, so it judges paths by their text. If both have the project at the same path, client
+and server count as one machine, and paths stay as they are.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ELSEWHERE = "client:"
-"""The first part of the name of a file that is on the client's machine, outside of its project."""
+"""The prefix of files on the client's machine outside of its project."""
 
 
 class ClientPaths:
-    """The folders of a client: `root` has its project, `folder` is the one it works in, `home` that of its user or "".
+    """The folders of a client: `root` is its project, `folder` its working folder, `home` its home folder or "".
 
-    All are absolute. `is_here` says that the server has the project at the same path.
+    All paths are absolute. `is_here` if the server has the project at the same path.
     """
 
     __slots__ = ("folder", "home", "is_here", "root")
@@ -35,7 +35,7 @@ class ClientPaths:
         self.home = home
 
     def all_of(self, paths: Iterable[str]) -> list[str]:
-        """Return every file that one of the paths may mean, as paths from the project root."""
+        """Return all files that the paths may mean, as paths from the project root."""
         return list(dict.fromkeys(found for path in paths for found in self.places(path)))
 
     def place(self, path: str) -> str:
@@ -43,7 +43,7 @@ class ClientPaths:
         return next(iter(self.places(path)))
 
     def places(self, path: str) -> list[str]:
-        """Return the files that a path may mean: a relative one counts from the project, or from the working folder."""
+        """Return the files that a path may mean: a relative path may begin at the project or the working folder."""
         if self.is_here:
             is_beside = self.folder != self.root and not posixpath.isabs(path)
             return [path, posixpath.join(self.folder, path)] if is_beside else [path]

@@ -16,10 +16,10 @@ BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
 class Host:
     """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
 
-    `has_skills` says that the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
+    `has_skills`: the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
     subagent_complete, so a later event delivers its warnings. `hides_resumes`: the harness sends no event when an agent
-    continues, so the agent's next use of a tool counts as one. `client` has the folders of a client over HTTP, None
-    for any other. `actor` is the name of its token.
+    continues, so the agent's next use of a tool counts as a resume. `client` has the folders of a client over HTTP,
+    None for a local hook. `actor` is the name of the client's token.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Read the URL of a nexus-mcp server, and refuse one that would show a token to strangers.
+"""Parse the URL of a nexus-mcp server, and refuse a URL that would show a token to strangers.
 
-No message quotes a URL that may have a password in it.
+No message quotes a URL that may contain a password.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IN_VARIABLES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 
 class Address:
-    """The URL of a server: `text` as a harness gets it, and its parts. `path` ends with /mcp."""
+    """The URL of a server: `text` is the whole URL as a harness gets it. `path` ends with /mcp."""
 
     __slots__ = ("host", "path", "port", "scheme")
 
@@ -33,7 +33,7 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """Return host and port as the header Host has them."""
+        """Return host and port in the form of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -43,7 +43,7 @@ class Address:
 
     @property
     def hook_path(self) -> str:
-        """Return the path that takes the events of hooks."""
+        """Return the path for hook events."""
         return self.path.removesuffix(_MCP) + _HOOK
 
     @property
@@ -60,7 +60,7 @@ def is_loopback(host: str) -> bool:
 
 
 def parse(text: str, source: str, *, is_plain_allowed: bool = False) -> Address:
-    """Return the address in a URL. `source` is the option or variable that has it. Raise UsageError."""
+    """Return the address of a URL. `source` is the option or variable with the URL. Raise UsageError."""
     scheme, separator, rest = text.partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _PORTS or len(text) > _LONGEST:

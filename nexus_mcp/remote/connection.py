@@ -1,7 +1,7 @@
-"""Send requests to a server over HTTP/1.1, each within a time.
+"""Send requests to a server over HTTP/1.1, each with a time limit.
 
-Our own client, because http.client would take longer to import than a hook takes in all. Redirects are not followed:
-so the token goes to no other server. Certificates are always verified.
+This is a client of our own, because http.client takes longer to import than a whole hook runs. It follows no
+redirects, so the token goes to no other server. It always verifies certificates.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CUT = "ended the connection in the middle of its response"
 
 
 class Unreachable(Exception):
-    """The server gave no whole response. The message goes on after the name of the server."""
+    """The server sent no complete response. The message continues a sentence that begins with the server's name."""
 
 
 class Connection:
-    """A connection to a server, opened when it is first needed, and kept if the server keeps it."""
+    """A connection to a server. The first request opens it; it stays open if the server keeps it open."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -38,7 +38,7 @@ class Connection:
         self._rest = b""
 
     def send(self, method: str, path: str, body: bytes, token: str, seconds: float) -> tuple[int, bytes]:
-        """Return (status, body) of the response. Raise Unreachable. `token` is "" for a request without one."""
+        """Return (status, body) of the response. Raise Unreachable. `token` is "" for a request without a token."""
         until = time.monotonic() + seconds
         lines = [
             f"{method} {path} HTTP/1.1",
@@ -157,7 +157,7 @@ def _connect(address: Address, until: float) -> socket.socket:
 
     through = proxy.find(address)
     place = (through.host, through.port) if through else (address.host, address.port)
-    name = place[0].encode("ascii")  # for a text the codec of international names would be imported
+    name = place[0].encode("ascii")  # bytes: for a str, Python would import the codec of international names
     made = socket.create_connection((name, place[1]), _left(until))  # type: ignore[arg-type]
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -175,7 +175,7 @@ def _secured(made: socket.socket, address: Address, until: float) -> socket.sock
 
     own = os.environ.get(CA_VARIABLE) or None
     try:
-        context = ssl.create_default_context(cafile=own)  # without a file: SSL_CERT_FILE, else those of the system
+        context = ssl.create_default_context(cafile=own)  # None: SSL_CERT_FILE, else the system's certificates
     except (OSError, ValueError) as error:
         raise Unreachable(f"was not asked: {CA_VARIABLE} names no file of certificates") from error
     made.settimeout(_left(until))
@@ -190,7 +190,7 @@ def _left(until: float) -> float:
 
 
 def _has_ended(made: socket.socket) -> bool:
-    """Return whether an idle connection can be read: then the server has closed it."""
+    """Return whether the server has closed an idle connection: it is readable then."""
     import select
 
     try:
@@ -200,7 +200,7 @@ def _has_ended(made: socket.socket) -> bool:
 
 
 def _reason(error: OSError) -> str:
-    """Return what an error means, as words that go on after the name of the server."""
+    """Return the meaning of an error, as the rest of a sentence that begins with the server's name."""
     if isinstance(error, TimeoutError):
         return _LATE
     if isinstance(error, ConnectionRefusedError):

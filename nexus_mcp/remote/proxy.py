@@ -1,6 +1,6 @@
-"""Find the proxy of the environment for a server, and open a tunnel through it.
+"""Find the proxy for a server in the environment, and open a tunnel through it.
 
-Only https:// goes through a proxy, in a tunnel: so a proxy never sees a token.
+Only https:// requests go through a proxy, and only in a tunnel, so a proxy never sees a token.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEFAULT_PORT = 80
 
 
 class Proxy:
-    """A proxy: host, port, and the user and password that it wants, "" for none."""
+    """A proxy: its host and port, and its user and password, "" if it needs none."""
 
     __slots__ = ("credentials", "host", "port")
 
@@ -31,9 +31,9 @@ class Proxy:
 
 
 def find(address: Address, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-    """Return the proxy for a server; None for one on loopback or over http://, and for hosts of NO_PROXY.
+    """Return the proxy for a server; None for loopback, for http:// and for the hosts in NO_PROXY.
 
-    A variable that names no http:// proxy counts as unset.
+    A variable without the URL of an http:// proxy counts as unset.
     """
     value = environ.get("https_proxy") or environ.get("HTTPS_PROXY") or ""
     if not value or address.scheme != "https" or address.is_local or _is_excepted(address.host, environ):

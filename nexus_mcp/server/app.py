@@ -86,7 +86,7 @@ class Answer:
 
     @property
     def holds_receipt(self) -> bool:
-        """Return whether the store waits for the delivery: the receipt of a close."""
+        """Return whether the answer has the receipt of a close, which the store drops after the delivery."""
         return self._unanswered is not None
 
     def delivered(self) -> None:
@@ -156,7 +156,7 @@ class App:
 
     @property
     def prefix(self) -> str:
-        """Return what goes before each tool name."""
+        """Return the prefix of each tool name."""
         return self._prefix
 
     def observe_waits(self, waited: Callable[[float, bool], object]) -> None:
@@ -208,8 +208,8 @@ class App:
     ) -> Answer:
         """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`.
 
-        `actor` is the name of the client's token, "" where the transport has none. `meta` is the call's `_meta`, which
-        may have an idempotency key; `holder` is whose keys these are.
+        `actor` is the name of the client's token, "" if the transport has no tokens. `meta` is the call's `_meta`,
+        which may have an idempotency key; the key belongs to `holder`.
         """
         if name == self.hook_name != "":
             return self._call_hook(arguments or {})

@@ -170,7 +170,7 @@ class CallQueue:
                 log.error(f"{job.call.name}, after its response: {type(error).__name__}: {error}")
 
     def _reports(self, job: _Job) -> Callable[[str], None] | None:
-        """Return what takes the stages of a call, None if the client wants no progress notifications."""
+        """Return the listener for the stages of a call, None if the client wants no progress notifications."""
         token = job.call.progress_token
         if token is None:
             return None

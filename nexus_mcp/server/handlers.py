@@ -1,4 +1,4 @@
-"""Handle requests for resources, prompts, skills and completion. They only read; the read of a note is counted."""
+"""Handle requests for resources, prompts, skills and completion. They only read, but each read of a note is counted."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ _PARAMS: dict[str, dict[str, Any]] = {
 }
 _ONLY_LEGACY = frozenset({"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"})
 SKILL_METHODS = frozenset({"skills/get", "skills/list"})
-"""Those of the skills extension, which is specified for 2026-07-28."""
+"""The methods of the skills extension, which is specified for 2026-07-28."""
 _ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen", *SKILL_METHODS})
 
 

@@ -1,4 +1,4 @@
-"""Describe what a server does, for the rooms that count and trace it: /metrics and OpenTelemetry."""
+"""Define the events of a server that /metrics and OpenTelemetry observe."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Observer(Protocol):
-        """Something that counts or traces what happens in one project. Called from any thread; may neither block nor
-        raise.
-        """
+        """Counts or traces the events of one project. Any thread calls its methods; they may neither block nor raise."""
 
         def operation_ended(self, operation: Operation) -> None:
-            """Take a request that was answered, failed or was cancelled."""
+            """Observe a request that was answered, failed or was cancelled."""
 
         def turn_waited(self, seconds: float) -> None:
-            """Take the wait of a call for earlier calls of the same server."""
+            """Observe the wait of a call for earlier calls of the same server."""
 
         def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
-            """Take the wait of a call for the lock of the project, which another process held."""
+            """Observe the wait of a call for the lock of the project, which another process held."""
 
         def hook_answered(self, event: str, seconds: float) -> None:
-            """Take an event of a hook, one of the table EVENTS, and the duration of its answer."""
+            """Observe a hook event, one of the table EVENTS, and the seconds until its answer."""
 
         def session_ended(self, seconds: float) -> None:
-            """Take the duration of a session that ended."""
+            """Observe the end of a session and its duration."""
 
 
 OK = "ok"
@@ -33,14 +31,14 @@ PROTOCOL_ERROR = "protocol_error"
 CANCELLED = "cancelled"
 OUTCOMES = (OK, TOOL_ERROR, PROTOCOL_ERROR, CANCELLED)
 UNKNOWN = "unknown"
-"""The name of every tool, prompt and method that the server does not have: clients can send any number of names."""
+"""The common name of all unknown tools, prompts and methods: clients can send any number of names."""
 
 
 class Operation:
     """A request of a client, from its arrival to its result.
 
-    `tool` and `prompt` are "" for requests that name none, and UNKNOWN for names that the server does not have, as
-    `method` is. `code` and `message` are of the JSON-RPC error, None and "" without one. `parent` has the trace context
+    `tool` and `prompt` are "" for requests without one. All three names are UNKNOWN if the server does not have them.
+    `code` and `message` are those of the JSON-RPC error, None and "" without an error. `parent` has the trace context
     of the client: traceparent and tracestate. `begun_ns` is the time in nanoseconds since 1970.
     """
 
@@ -96,7 +94,7 @@ class Operation:
 
 
 class Cycles:
-    """Recognize the calls that start and close cycles, by their results."""
+    """Recognize calls that start or close a cycle by their results."""
 
     def __init__(self) -> None:
         self._started: object = None
@@ -105,7 +103,7 @@ class Cycles:
     def judge(self, operation: Operation, result: dict[str, Any]) -> None:
         """Set `is_starting` and `is_closing` of a call with this structured result.
 
-        The stored answer of an earlier call, which a retry gets, starts and closes no second cycle.
+        A retry gets the stored answer of the earlier call: it starts or closes no second cycle.
         """
         if operation.tool == "plan_start" and (plan := result.get("plan_id")) != self._started:
             self._started = plan

@@ -223,7 +223,7 @@ class Sink:
             self._lock.release()
 
     def try_send(self, message: dict[str, Any]) -> bool:
-        """Write a short message if that needs no wait at all; return whether it was written."""
+        """Write a short message if that needs no wait. Return whether it was written."""
         if not self._lock.acquire(blocking=False):
             return False
         try:

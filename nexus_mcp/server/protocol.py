@@ -37,7 +37,7 @@ _CAPABILITIES: dict[str, Any] = {
 }
 # List changes go to open listen requests only, which 2026-07-28 introduced. The list of tools never changes.
 _LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
-# Extensions are of 2026-07-28, too. An empty object: of the skills extension we offer the required methods only.
+# Extensions are new in 2026-07-28, too. The empty object means: only the required methods of the skills extension.
 _EXTENSIONS: dict[str, Any] = {"extensions": {f"{methods.META}skills": {}}}
 CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING, **_EXTENSIONS}}
 """Server capabilities, by whether the era is 2026-07-28."""
@@ -60,8 +60,8 @@ _SUPPORTED = [methods.MODERN_VERSION]
 
 
 class Call:
-    """An accepted tools/call, to be run in turn; `result` shapes its result. With a `progress_token` the client wants
-    progress notifications.
+    """An accepted tools/call, to be run in turn; `result` shapes its result. If it has a `progress_token`, the client
+    wants progress notifications.
     """
 
     __slots__ = ("arguments", "client_name", "id", "meta", "name", "progress_token", "result")
@@ -241,7 +241,7 @@ def _progress_token(meta: dict[str, Any] | None) -> Id | None:
 
 
 def cache_hints(method: str) -> dict[str, Any]:
-    """Return the fields that say how long a client may cache a result of the method; {} for none."""
+    """Return the fields about caching for a result of the method; {} if it has none."""
     hint = CACHE.get(method)
     return {} if hint is None else {"ttlMs": hint[0], "cacheScope": hint[1]}
 

@@ -1,7 +1,7 @@
-"""Send progress notifications of a long call over stdio, from the thread that carries it out.
+"""Send progress notifications of a long call over stdio, from the thread that runs the call.
 
-So there are none while a call waits for earlier ones. A notification that cannot be written at once is dropped: the
-call may hold the lock of the project, and must not wait for a client that does not read.
+So a call that waits for earlier calls sends none. A notification that cannot be written at once is dropped: the call
+may hold the lock of the project, and must not wait for a client that does not read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from nexus_mcp.server.pipes import Sink
 
 INTERVAL_S = 1.0
-"""Seconds to the first notification, and from each to the next."""
+"""Seconds before the first notification, and between two notifications."""
 
 
 class Reports:
-    """A listener of stages (nexus_mcp.progress). `is_over` returns whether the client has cancelled the call."""
+    """A listener for stages (nexus_mcp.progress). `is_over` returns whether the client has cancelled the call."""
 
     __slots__ = ("_began", "_is_over", "_last", "_next", "_sink", "_token")
 
@@ -33,12 +33,12 @@ class Reports:
         self._last = 0.0
 
     def __call__(self, stage: str) -> None:
-        """Tell the client the stage, if it is time to."""
+        """Send the stage to the client if a notification is due."""
         now = time.monotonic()
         if now < self._next or self._is_over():
             return
         self._next = now + INTERVAL_S
-        # Progress has to increase, also where the clock is coarse.
+        # Progress has to increase, even if the clock is coarse.
         self._last = max(round(now - self._began, 3), round(self._last + 0.001, 3))
         params = {"progressToken": self._token, "progress": self._last, "message": stage}
         self._sink.try_send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})

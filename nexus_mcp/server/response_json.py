@@ -51,9 +51,9 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
 
 
 def values(block: Rendered, structured: Rendered) -> tuple[Any, Any]:
-    """Return new copies of the values of both, which `content` made."""
+    """Return new copies of the values of both results of `content`."""
     text = b"".join(structured.parts)
-    if b"\\u" in text:  # encode_line escapes in one of them what the other one holds as it is
+    if b"\\u" in text:  # encode_line escapes a character in only one of the two
         return block.value(), json.loads(text)
     return [{"type": "text", "text": text.decode()}], json.loads(text)
 

@@ -1,4 +1,4 @@
-"""Start OpenTelemetry when its variable is set. Without the variable nothing of it is imported."""
+"""Start OpenTelemetry if its variable is set. Without the variable, it is not imported."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from nexus_mcp.server.observing import Observer
 
     class Telemetry(Protocol):
-        """Something that sends spans and metrics to a collector, in threads of its own."""
+        """Sends spans and metrics to a collector from its own threads."""
 
         def of_project(self, label: str) -> Observer:
             """Return the observer of a project with this name."""
 
         def close(self) -> None:
-            """Send what waits, within a bounded time."""
+            """Send the remaining data within a bounded time."""
 
 
 VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -31,7 +31,7 @@ _HTTP = "http/protobuf"
 
 
 def start(*, is_http: bool) -> Telemetry | None:
-    """Return the sender of spans and metrics, None without the variable or the extra. Never raise."""
+    """Return the Telemetry of the process, None without the variable or the extra. Never raise."""
     if not os.environ.get(VARIABLE) or os.environ.get(DISABLED, "").strip().lower() == "true":
         return None
     if (protocol := os.environ.get(PROTOCOL) or _HTTP) != _HTTP:
@@ -52,7 +52,7 @@ def start(*, is_http: bool) -> Telemetry | None:
 
 @contextmanager
 def closing_telemetry(telemetry: Telemetry | None) -> Iterator[None]:
-    """Close the telemetry, if there is any, at the end of the block."""
+    """Close the telemetry, unless it is None, at the end of the block."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Compare calls that have an idempotency key with the ones before them: the rules, without files.
+"""Compare a call that has an idempotency key with the records of earlier calls: the rules, without files.
 
 A client sends `nexus-mcp/idempotencyKey` in `_meta` of tools/call (docs/http.md). Neither keys nor arguments are
 stored: their digests are enough to compare them.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Record = dict[str, Any]
-    """What is kept of a call: `key`, `holder` and `call` as in KeyedCall, `at`, the time, and `answer`."""
+    """The record of a call: `key`, `holder` and `call` as in KeyedCall, the time `at`, and the `answer`."""
 
 META_NAME = "nexus-mcp/idempotencyKey"
 MOST_CHARACTERS = 255
@@ -36,9 +36,7 @@ class KeyedCall(NamedTuple):
 
 
 def keyed_call(key: Any, holder: str, tool: str, arguments: dict[str, Any]) -> KeyedCall:
-    """Return the call. `holder` is whose keys these are: two holders may use one key. Raise NexusError for a value that
-    is no key.
-    """
+    """Return the KeyedCall of a call. Two holders may use the same key. Raise NexusError for a value that is no key."""
     if not isinstance(key, str) or not 0 < len(key) <= MOST_CHARACTERS or _has_surrogates(key):
         raise NexusError(
             f"{META_NAME} in _meta is not usable: a key is text of 1 to {MOST_CHARACTERS} characters",
@@ -56,21 +54,19 @@ def is_record(value: Any) -> bool:
 
 
 def record_of(call: KeyedCall, at: str, answer: dict[str, Any]) -> Record:
-    """Return the record of a call that was carried out at the time `at`."""
+    """Return the record of a call that was made at the time `at`."""
     return {"key": call.key, "holder": call.holder, "call": call.call, "at": at, "answer": answer}
 
 
 def kept_since(records: Sequence[Record], oldest: str) -> list[Record]:
-    """Return the records that still count: those since the time `oldest`. One from the future counts, too: the clock
-    may have been set back.
+    """Return the records since the time `oldest`, including those with a time in the future: the clock may have been
+    set back.
     """
     return [record for record in records if record["at"] >= oldest]
 
 
 def answer_in(records: Sequence[Record], call: KeyedCall) -> dict[str, Any] | None:
-    """Return the answer that was kept for the key, None if there is none. Raise NexusError if the key was used for
-    another call.
-    """
+    """Return the stored answer for the key, None if the key is new. Raise NexusError if another call used the key."""
     for record in records:
         if record["key"] == call.key:
             if record["call"] != call.call:

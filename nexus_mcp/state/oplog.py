@@ -39,8 +39,8 @@ _SLICE_BYTES = 1 << 16  # bytes that are compared at a time
 
 
 class By:
-    """The caller of a change: the tool, the harness of the server, the name that the client gives itself, and over HTTP
-    the name of its token. `keyed` is set for a call with an idempotency key.
+    """The caller of a change: the tool, the harness of the server, the client's own name, and over HTTP the name of its
+    token. `keyed` is set for a call with an idempotency key.
     """
 
     __slots__ = ("actor", "client", "harness_id", "keyed", "tool")

@@ -151,7 +151,7 @@ class Access:
         return held
 
     def _is_stopping(self) -> bool:
-        """Return whether to give up the wait for the lock; called again and again while it lasts."""
+        """Return whether to give up the wait for the lock; it is called repeatedly during the wait."""
         progress.note(progress.WAITING_FOR_LOCK)
         return self.stopping
 

@@ -167,8 +167,8 @@ def write_journaled(
 def _places(
     stack: ExitStack, state: Folder, change: Transaction, made: list[tuple[Folder, str]]
 ) -> dict[str, tuple[Folder | None, str]]:
-    """Return the result of `paths.find` for each file, after creating missing folders for new content: after the commit
-    point they could no longer be refused. Each of them is added to `made`.
+    """Create missing folders for new content, add them to `made`, and return the result of `paths.find` for each file.
+    This happens before the commit point, because afterwards a bad folder could no longer fail the change.
     """
     found: dict[str, tuple[Folder | None, str]] = {}
     for name, (_, after) in change.files.items():
@@ -180,7 +180,7 @@ def _places(
 
 
 def _take_back(temporary: dict[str, tuple[Folder, str]], made: list[tuple[Folder, str]]) -> None:
-    """Remove what a failed change has prepared. A folder that is no longer empty stays."""
+    """Remove the files and empty folders that a failed change has prepared."""
     for folder, name in temporary.values():
         with suppress(OSError):  # the next change deletes it
             folder.unlink(name)

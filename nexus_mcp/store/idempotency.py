@@ -1,7 +1,7 @@
-"""Keep the records of calls with an idempotency key in `.nexus/state/idempotency/`, in the same journal as the write.
+"""Store the records of calls with an idempotency key in `.nexus/state/idempotency/`, in the same journal as the write.
 
-So a crash leaves both the write and its record, or none of them. The records are spread over FILES files by the digest
-of the key: a call reads and writes one short file, which drops its old records then.
+So after a crash, either both the write and its record exist or none of them. The digest of the key selects one of
+FILES files: a call reads and writes one short file, and drops its old records.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 FILES = 64
 LIMIT = 1 << 20
-"""The most bytes of one file. A holder gets half of them, so that it cannot use up the room of others."""
+"""The maximum size of one file in bytes. A holder gets half of it, so that it cannot take the room of others."""
 _VERSION = 1
 _BEGIN, _BETWEEN, _END = f'{{"version":{_VERSION},"calls":[\n', ",\n", "\n]}\n"
 _ADVICE = "Call again without a key, or later."
 
 
 def read(change: Transaction, call: KeyedCall) -> list[Record]:
-    """Return the records among which that of the call would be. Raise StateError, PathRefused, StorageError if they
-    cannot be read.
+    """Return the records of the file that the key selects. Raise StateError, PathRefused, StorageError if it cannot be
+    read.
     """
     name = _name(call)
     data = change.current(name)
@@ -41,8 +41,8 @@ def read(change: Transaction, call: KeyedCall) -> list[Record]:
 
 
 def keep(change: Transaction, call: KeyedCall, earlier: list[Record], answer: dict[str, Any]) -> None:
-    """Request a record of the call beside the `earlier` ones, to be written with the change. Raise NexusError if there
-    is no room for it.
+    """Add a record of the call to the `earlier` ones, to be written with the change. Raise NexusError if there is no
+    room for it.
     """
     records = [*earlier, rules.record_of(call, change.stamp(), answer)]
     lines = [compact(record) for record in records]
@@ -60,7 +60,7 @@ def keep(change: Transaction, call: KeyedCall, earlier: list[Record], answer: di
 
 
 def remove_expired(state: Folder, now: float) -> None:
-    """Look at one of the files, at random, and remove it if all its records are old. Needs the lock. Never raises."""
+    """Check one random file, and remove it if all its records are old. The caller holds the lock. Never raise."""
     with suppress(OSError, NexusError):
         folder = state.child(paths.IDEMPOTENCY)
         if folder is not None:
@@ -75,7 +75,7 @@ def remove_expired(state: Folder, now: float) -> None:
 
 
 def _current(data: bytes, shown: str, now: float) -> list[Record]:
-    """Return the records of a file that still count. Raise StateError."""
+    """Return the records of a file that have not expired. Raise StateError."""
     value = decode(data, shown, JOURNAL_DEPTH) if len(data) <= LIMIT else None
     calls = value.get("calls") if isinstance(value, dict) and value.get("version") == _VERSION else None
     if not isinstance(calls, list) or not all(map(rules.is_record, calls)):

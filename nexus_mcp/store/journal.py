@@ -4,8 +4,8 @@
 next lock holder rolls it forward. It holds the new cycle with its final time, and the entry of the operation log. For
 each file it holds a digest of the bytes before and after, and the new bytes. Applying it twice does no harm.
 
-Version 1 has a cycle and session files; version 2 has neither cycle nor answer, and perhaps artifacts; version 3 has
-also the record of an idempotency key, and no answer. Each journal is of the first version that can hold it, so that an
+Version 1 has a cycle and session files. Version 2 has neither cycle nor answer, and may have artifacts. Version 3 also
+has the record of an idempotency key, and no answer. A journal gets the lowest version that can hold it, so that an
 older nexus-mcp can complete the closes of a newer one.
 """
 

@@ -263,7 +263,7 @@ class Store:
         from nexus_mcp.store.commit import carry_out
 
         if by.keyed is not None:
-            is_answer = None  # the record of the key tells whether this call was made, and keeps its answer
+            is_answer = None  # the record of the key shows whether this call was made, and has its answer
         markers = None if is_answer is None else close_receipt.Receipts(at.state, self._access.state, is_answer)
         recovered = None if markers is None else markers.answer
         with self._transaction(at.nexus, at.state, by, recovered=recovered, completed=at.completed) as change:

@@ -85,7 +85,7 @@ class Transaction:
 
     @property
     def files(self) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """Return the bytes before and after of all files to be written: `writes`, and the record of a key."""
+        """Return the old and new bytes of all files to be written: `writes`, and the record of a key."""
         if self.record is None:
             return self.writes
         name, before, after = self.record
@@ -133,7 +133,7 @@ class Transaction:
 
     def put_artifact(self, name: str, data: bytes) -> None:
         """Request the content `data` for the artifact at the path `name`, whose folders may be missing. Raise the
-        errors of a read of the present one.
+        errors of reading the present file.
         """
         self.writes[name] = (self.current(name), data)
 

@@ -14,16 +14,16 @@ _BACKLOG = 128
 
 
 def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = True) -> socket.socket:
-    """Return a bound socket, which listens unless `listens` is False; port 0 is any free one. Raise UsageError.
+    """Return a bound socket, which listens unless `listens` is False; port 0 is any free port. Raise UsageError.
 
-    `holder` is the program that probably holds a port in use, if the system does not show it; `next_step` is what to do
-    then.
+    If the port is in use and the system does not show by which process, the error names `holder` as the probable one.
+    `next_step` is the advice of that error.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the protocol is named; without it a response of two parts takes 40 ms more.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":  # a port whose last connections are still closing may be used again
+        if os.name == "posix":  # use the port even while its last connections are closing
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
         if listens:
@@ -47,8 +47,8 @@ def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = T
 
 
 def end_signals() -> list[signal.Signals]:
-    """Return what ends a server: Ctrl-C, a service manager, and a terminal that is closed, unless nohup keeps it
-    out.
+    """Return the signals that end a server: of Ctrl-C, of a service manager, and of a closed terminal, unless nohup
+    ignores it.
     """
     found = [signal.SIGINT, signal.SIGTERM]
     if os.name == "posix" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""Find the process that listens on a port of this machine, for the error that the port is in use."""
+"""Find the process that listens on a port of this machine, for the error about a port in use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ADDRESS, _STATE, _INODE = 1, 3, 9
 
 
 def holder_of(port: int) -> str:
-    """Return the name and the id of the process, "" if the system does not show it (another user's, or no Linux)."""
+    """Return name and id of the process, "" if the system does not show it (another user's process, or not Linux)."""
     sockets = {f"socket:[{inode}]" for inode in _listening(port)}
     if not sockets:
         return ""

@@ -14,14 +14,14 @@ _NAMED = re.compile(r"([a-z0-9][a-z0-9-]{0,39})=(.*)", re.DOTALL)
 
 
 class Entry(NamedTuple):
-    """A project: its name in addresses ("" where the line has none), and its absolute path."""
+    """A project: its name in addresses ("" if the line has no name), and its absolute path."""
 
     name: str
     path: str
 
 
 def plain_name(path: str) -> str:
-    """Return the name of a folder as addresses have it: lower case letters, digits and hyphens."""
+    """Return the name of a folder in the form for addresses: lower case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", os.path.basename(path).lower()).strip("-")[:_LONGEST_NAME] or "project"
 
 

@@ -18,8 +18,8 @@ _TICK_S = 1
 
 
 class EndingServer(uvicorn.Server):
-    """A server that a signal ends with exit code 0. `on_stop` ends the streams, which would stay open otherwise;
-    `on_start` is called once the server listens.
+    """A server that ends with exit code 0 after a signal. `on_stop` ends the streams, which would stay open otherwise;
+    `on_start` is called when the server listens.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class EndingServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal. A signal ends the server as it should end, so it is not raised again."""
+        """Stop at a signal, and do not raise it again: the exit code is 0."""
         loop = asyncio.get_running_loop()
         for number in end_signals():
             loop.add_signal_handler(number, self.stop)
@@ -45,13 +45,13 @@ class EndingServer(uvicorn.Server):
             self._on_start()
 
     async def main_loop(self) -> None:
-        """Wait for the end, and renew the header Date each second. uvicorn's own loop looks ten times a second."""
+        """Wait for the end, and renew the Date header each second; uvicorn's own loop wakes ten times a second."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), _TICK_S)
 
     def stop(self) -> None:
-        """Begin the end: no new connection, and open requests get their answers. A second call ends at once."""
+        """Accept no more connections, and answer the open requests. A second call ends the server at once."""
         if self.should_exit:
             self.force_exit = True
             return

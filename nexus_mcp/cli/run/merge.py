@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Fast-forward the branch, and return one of the exit codes in docs/run.md; print what is in the way on stderr."""
+    """Fast-forward the branch. Return an exit code of docs/run.md, and print the reason on stderr if it stays."""
     import asyncio
     import sys
 
@@ -42,7 +42,7 @@ def run(values: Values) -> int:
 
 
 async def _merge(root: str, view: View) -> str:
-    """Move the branch, and print what it has now; return what is in the way, with the next step. Raise GitFailed."""
+    """Move the branch, and print its new state. If it cannot move, return why and the next step. Raise GitFailed."""
     from nexus_mcp.run.final_merge import fast_forward, go_on, readiness, unverified
     from nexus_mcp.run.worktrees import Repository
 

@@ -23,7 +23,7 @@ _NESTED = "NEXUS_RUN"
 
 
 def refuse_in_session() -> None:
-    """Raise UsageError in a session of a run: an agent may not answer its own questions, or change the run."""
+    """Raise UsageError in a session of a run: an agent may neither answer its own questions nor change the run."""
     if os.environ.get(_NESTED):
         raise UsageError(
             "This is a session of a run, which may not change runs.",

@@ -105,7 +105,7 @@ class Screen:
                 self.line(f"{item.tier}: {item.name}: {inert(item.message)}", style)
 
     def _view(self) -> Group:
-        """Return the progress, the attempts at work and the open questions, each line no wider than the terminal."""
+        """Return lines with the progress, the running attempts and the open questions, no wider than the terminal."""
         if self._run is None:
             return Group()
         state, now = self._run.state, times.stamp(time.time())
@@ -141,14 +141,14 @@ def _progress(run: Run) -> str:
 
 
 def _pace(state: RunRecord) -> tuple[int, int]:
-    """Return (how many tasks the present executor completed, the milliseconds that it took)."""
+    """Return (number of tasks that the current executor completed, milliseconds that they took)."""
     mine = [one for one in state.tasks.values() if one.last is not None and one.last.planned_at >= state.executor_since]
     done = sum(one.state == "completed" for one in mine)
     return done, milliseconds(state.executor_since, times.stamp(time.time()))
 
 
 def time_left(done: int, took_ms: int, left: int) -> str:
-    """Return how long `left` tasks will take if they go on as the completed ones did; "" if nothing is known."""
+    """Return the estimated time of `left` tasks at the pace of the completed ones; "" if no pace is known."""
     if not done or not left:
         return ""
     minutes = took_ms / done * left / 60_000

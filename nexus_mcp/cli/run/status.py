@@ -49,8 +49,8 @@ def run(values: Values) -> int:
 
 @contextmanager
 def _screen(*, is_live: bool) -> Iterator[Callable[[int, list[str]], None]]:
-    """Yield the function that shows (number of the last event, lines). On a terminal, with `is_live`, they replace
-    those before; elsewhere they are printed after each event, with an empty line between.
+    """Yield a function that shows (number of the last event, lines). On a terminal, with `is_live`, new lines replace
+    the old ones; elsewhere they are printed after each event, separated by an empty line.
     """
     if not (is_live and sys.stdout.isatty()):
         shown: list[int] = []
@@ -72,7 +72,7 @@ def _screen(*, is_live: bool) -> Iterator[Callable[[int, list[str]], None]]:
 
 
 def status_lines(view: View, status: StatusFile, document: dict[str, Any] | None) -> list[str]:
-    """Return the lines about a run for people. `document` is tasks.json."""
+    """Return the lines of a run for people. `document` is tasks.json."""
     from nexus_mcp.quoting import inert
     from nexus_mcp.run.costs import cost_text
     from nexus_mcp.run.report import next_commands
@@ -106,7 +106,7 @@ def _is_chosen(task: dict[str, Any], view: View) -> bool:
 
 
 def _task(task: dict[str, Any], view: View, tasks: list[dict[str, Any]]) -> str:
-    """Return the line of a task: its state, what it waits for, and where its last attempt is."""
+    """Return the line of a task: its state, its open dependencies, and the folder of its last attempt."""
     from nexus_mcp.quoting import inert
     from nexus_mcp.state.tasks import COMPLETED
 

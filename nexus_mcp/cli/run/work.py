@@ -120,7 +120,7 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
 
 
 def _exit_code(result: Result) -> int:
-    """Return the exit code of a run; one whose work is not in the user's branch yet needs a person."""
+    """Return the exit code of a run. If its work is not in the user's branch yet, a person has to act."""
     if result.status == "completed" and result.merge_is_open:
         return exits.NEEDS_PERSON
     return EXIT_CODES[result.status]
@@ -183,7 +183,7 @@ def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
 
 
 def _name_unmerged(typed: TypedRun, screen: Screen) -> int:
-    """Name the newest run if its work is not in the branch of the user; return the exit code."""
+    """Print the newest run if its work is not in the user's branch; return the exit code."""
     with typed.store.state() as state:
         left = asyncio.run(earlier.run_to_merge(state, typed.workspace.root))
     if not left or typed.options.merge == "never":
@@ -235,7 +235,7 @@ def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
 
 
 async def _confirm(terminal: _Terminal, screen: Screen, signals: _Signals, text: str) -> bool:
-    """Ask on the terminal, and return whether the person agrees; a signal, such as Ctrl-C, is a no."""
+    """Ask on the terminal, and return whether the person agrees. A signal such as Ctrl-C means no."""
     screen.stop()
     screen.line(f"{text} [y/N]", "bold")
     answering = asyncio.create_task(terminal.line())

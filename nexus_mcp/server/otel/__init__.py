@@ -1,1 +1,1 @@
-"""Send spans and metrics to a collector by OpenTelemetry: needs the extra `otel`."""
+"""Send spans and metrics to a collector by OpenTelemetry. This needs the extra `otel`."""

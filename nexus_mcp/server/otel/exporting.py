@@ -1,7 +1,7 @@
-"""Hold the providers of OpenTelemetry, which send in threads of their own.
+"""Hold the providers of OpenTelemetry, which send from their own threads.
 
-A collector that is dead or slow costs a call nothing: spans wait in a queue of bounded size, and are dropped when it is
-full. The providers are not the global ones, so that no other library of the process sends through them.
+A dead or slow collector delays no call: spans wait in a bounded queue, and are dropped when it is full. The providers
+are not the global ones, so that no other library of the process sends through them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 _NAME = "nexus-mcp"
 _CLOSE_S = 3.0
-"""Seconds in which the collector may take what waits at the end."""
+"""Seconds to send the remaining spans and metrics when the server ends."""
 _REPEAT_S = 60.0
 _PLACEHOLDER = re.compile(r"%[-+ #0]*[\d.]*[sdifr]")
 
 
 class Exporting:
-    """The providers of a server. Raise any error of a setting that OpenTelemetry refuses."""
+    """The providers of a server. Raise the errors of OpenTelemetry for invalid settings."""
 
     def __init__(self, *, is_http: bool) -> None:
         _report_to_our_log()
@@ -61,7 +61,7 @@ class Exporting:
         return ProjectTelemetry(self._tracer, self._instruments, {**self._transport, "nexus.project": label})
 
     def close(self) -> None:
-        """Send what waits, within `_CLOSE_S`. The threads are daemons: they do not hold up the end of the process."""
+        """Send the remaining data within `_CLOSE_S`. The threads are daemons, so they do not delay the end."""
         end = time.monotonic() + _CLOSE_S
         ending = [threading.Thread(target=_quietly, args=(one,), daemon=True) for one in self._shutdowns()]
         for thread in ending:
@@ -85,9 +85,9 @@ def _is_on(variable: str) -> bool:
 
 
 class _Reporter(logging.Handler):
-    """Log what OpenTelemetry reports: each message once a minute, and without its values.
+    """Log the messages of OpenTelemetry without their values, each at most once a minute.
 
-    The values may be headers with a key of the collector. The failures of a dead collector come again and again.
+    The values may be headers with a key of the collector. A dead collector causes the same failure repeatedly.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class _Reporter(logging.Handler):
         now = time.monotonic()
         if now < self._next.get(template, 0.0):
             return
-        if len(self._next) > 100:  # a message that was formatted before has a text of its own each time
+        if len(self._next) > 100:  # a message formatted by its caller has a new text each time
             self._next.clear()
         self._next[template] = now + _REPEAT_S
         text = _PLACEHOLDER.sub("…", template) if record.args else record.name

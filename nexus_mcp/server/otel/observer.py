@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 _LONGEST = 200
 _BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
-"""The boundaries that the conventions name for durations of MCP, in seconds."""
+"""The bucket boundaries in the conventions for MCP durations, in seconds."""
 
 
 class Instruments:
@@ -50,7 +50,7 @@ class ProjectTelemetry:
         self._common = attributes
 
     def operation_ended(self, operation: Operation) -> None:
-        """Make the span of a request, and measure it. The span is made afterwards: nothing runs inside it."""
+        """Make the span of a request after its end, because no other span is inside it, and measure its duration."""
         measured = self._measured(operation)
         target = operation.tool or ("" if operation.outcome == PROTOCOL_ERROR else operation.prompt)
         span = self._tracer.start_span(
@@ -87,7 +87,7 @@ class ProjectTelemetry:
         self._to.sessions.record(seconds, self._common)
 
     def _measured(self, operation: Operation) -> Attributes:
-        """Return the attributes whose values are few: those of the metrics, and of the span too."""
+        """Return the attributes with few different values, for metrics and spans."""
         found: Attributes = {**self._common, "mcp.method.name": operation.method}
         if operation.version:
             found["mcp.protocol.version"] = operation.version
@@ -104,7 +104,7 @@ class ProjectTelemetry:
 
 
 def _of_span(operation: Operation) -> Attributes:
-    """Return the attributes whose values are many. A span has neither arguments nor results."""
+    """Return the attributes with many different values, for spans only: no arguments, no results."""
     pairs = (
         ("jsonrpc.request.id", operation.request_id),
         ("mcp.session.id", operation.session),

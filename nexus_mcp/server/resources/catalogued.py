@@ -37,7 +37,7 @@ def render_text(ctx: ReadContext, text: str) -> str:
 
 
 def harness_chapter(ctx: ReadContext) -> str:
-    """Return the chapter about the harness for the skills that need one."""
+    """Return the chapter about the harness for skills that need it."""
     return f"## The harness\n\n{ctx.catalog().notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS}"
 
 

@@ -1,6 +1,6 @@
-"""Resource skill://{id}/SKILL.md: the skills of the catalog as files of the Agent Skills format.
+"""Resource skill://{id}/SKILL.md: the skills of the catalog as files in the Agent Skills format.
 
-The file is made from the catalog: it is the same for the same catalog, so its digest holds.
+The file is made from the catalog. The same catalog gives the same bytes, so the listed digest stays right.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST_DESCRIPTION = 1024
 
 
 def known(ctx: ReadContext) -> Iterator[str]:
-    """Yield the ids of the skills in order. Leave out those that the Agent Skills format cannot have."""
+    """Yield the ids of the skills in order. Leave out skills that the Agent Skills format does not allow."""
     for name, skill in sorted(ctx.catalog().skills.items()):
         if has_text(skill):
             if fault := _fault(name, skill):
@@ -47,7 +47,7 @@ def _fault(name: str, skill: dict[str, Any]) -> str:
 
 
 def _description(skill: dict[str, Any]) -> str:
-    """Return the description as clients put it before a model: it begins no tag."""
+    """Return the description without tags: clients show it to a model."""
     return inert(" ".join(skill["description"].split()))
 
 
@@ -73,7 +73,7 @@ def text(ctx: ReadContext, name: str) -> str:
 
 
 def _yaml(value: object) -> str:
-    """Return a value as JSON, which YAML reads alike: `inert` has left no character that YAML refuses."""
+    """Return a value as JSON, which is also YAML: `inert` has removed the characters that YAML refuses."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What a transport knows of the request that the SDK hands to a handler: its caller, session and unwritten answers."""
+"""Pass the caller, the session and the unwritten answers of an HTTP request through the SDK to its handler."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from nexus_mcp.server.app import Answer
 
 KEY = "nexus_mcp.exchange"
-"""The name under which an ASGI scope's state has the exchange."""
+"""The key of the exchange in the state of an ASGI scope."""
 
 
 class Exchange:
-    """One HTTP request and its response. `actor` is the name of the token, `holder` is whose idempotency keys it has;
-    `session` is None without a session; `method` is that of the client's message, "" for none.
+    """One HTTP request and its response. `actor` is the name of the token, `holder` the holder of its idempotency keys;
+    `session` is None without a session; `method` is that of the client's message, "" without a message.
 
-    The answers whose response was not written yet are in `answers`. After `close` no answer can be written.
+    `answers` has the answers whose response was not written yet. After `close` no answer can be written.
     """
 
     def __init__(self, actor: str, session: str | None, *, holder: str = "", method: str = "") -> None:
@@ -29,7 +29,7 @@ class Exchange:
         self.is_closed = False
 
     def close(self) -> list[Answer]:
-        """Take no more answers, and return the ones that wait."""
+        """Accept no more answers, and return the unwritten ones."""
         self.is_closed = True
         waiting, self.answers = self.answers, []
         return waiting
@@ -44,7 +44,7 @@ def exchange_of(context: ServerRequestContext[Any]) -> Exchange | None:
 
 
 def names_of(context: ServerRequestContext[Any]) -> tuple[str, str]:
-    """Return (the name that the client gives itself, the name of its token); "" for each that is missing."""
+    """Return (the client's own name, the name of its token); "" for a missing one."""
     client = context.session.client_params
     exchange = exchange_of(context)
     return (client.client_info.name if client else "", exchange.actor if exchange else "")

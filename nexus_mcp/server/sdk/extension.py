@@ -1,4 +1,4 @@
-"""Serve the methods of the skills extension by the SDK, which knows only the methods of the protocol itself."""
+"""Serve the methods of the skills extension through the SDK, which has only the methods of the protocol itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_skills(server: Server[Any], read: Read) -> None:
-    """Let the server answer the methods of the extension by `read`, in 2026-07-28 only."""
+    """Register `read` for the methods of the extension, in 2026-07-28 only."""
 
     async def handle(context: Context, params: types.RequestParams) -> dict[str, Any]:
         return {**cache_hints(context.method), **await read(context, params)}
@@ -33,7 +33,7 @@ def add_skills(server: Server[Any], read: Read) -> None:
 
 
 async def _check(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Check a request as the SDK checks those of the protocol: first the revision, then the params."""
+    """Check a request as the SDK checks its own methods: first the revision, then the params."""
     if ctx.method in SKILL_METHODS and ctx.request_id is not None:
         if ctx.protocol_version != MODERN_VERSION:
             raise as_error(method_not_found(None, ctx.method))

@@ -1,4 +1,4 @@
-"""Observe each request that the SDK's server answers, as a middleware of it."""
+"""Observe each request of the SDK's server in a middleware."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any]
 
     class Observed(Protocol):
-        """Something that tells observers of its waits."""
+        """An object that reports its waits to observers."""
 
         observers: tuple[Observer, ...]
 
 
 _LONGEST = 200
-"""Characters of a text from a client."""
+"""The maximum number of characters of a text from a client."""
 _LONGEST_STATE = 512
-"""Characters of a trace state, as W3C bounds what has to be passed on."""
+"""The maximum number of characters of a trace state: W3C requires no more to be passed on."""
 
 
 class Measuring:
-    """A middleware: it tells the observers of each request, and changes nothing.
+    """A middleware that reports each request to the observers and changes nothing.
 
-    `prefix` is that of the names of tools. Every tool has its name without it, so that servers can be compared.
+    `prefix` is that of the tool names. Reported names have no prefix, so that servers can be compared.
     """
 
     def __init__(self, observers: Collection[Observer], prefix: str) -> None:
@@ -52,7 +52,7 @@ class Measuring:
 
     async def __call__(self, ctx: Context, call_next: Callable[[Context], Awaitable[Any]]) -> Any:
         exchange = exchange_of(ctx)
-        # Over HTTP the SDK lists the tools for itself before it lets a call in: no client has sent that.
+        # Over HTTP the SDK itself lists the tools before each call: that is no request of a client.
         if ctx.request_id is None or (exchange is not None and exchange.method not in ("", ctx.method)):
             return await call_next(ctx)
         operation = self._operation(ctx)
@@ -125,9 +125,9 @@ def _parent(params: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def observe(server: Server[Any], app: App, turns: Observed, observers: tuple[Observer, ...]) -> None:
-    """Let the observers see the requests of a server, and its waits.
+    """Report the requests and waits of a server to the observers.
 
-    The middleware replaces the SDK's own one, which makes spans for a global tracer that the server does not set.
+    The middleware replaces that of the SDK, which makes spans for a global tracer that the server does not set.
     """
     server.middleware[:] = [Measuring(observers, app.prefix)] if observers else []
     turns.observers = observers

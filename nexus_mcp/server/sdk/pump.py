@@ -47,7 +47,7 @@ class _Handler(logging.Handler):
 
 @contextmanager
 def logging_to_our_log() -> Iterator[None]:
-    """Send records of the root logger, and warnings, to our log (one line each, never blocking) within the block."""
+    """Within the block, send records of the root logger and warnings to our log: one line each, never blocking."""
     root = logging.getLogger()
     before = root.handlers[:]
     root.handlers[:] = [_Handler()]

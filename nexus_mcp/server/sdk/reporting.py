@@ -1,7 +1,7 @@
-"""Send progress notifications of a long request to the client that wants them.
+"""Send progress notifications of a long request to a client that wants them.
 
-A call that is short sends none, and costs a timer only. Progress is in seconds since the request came, without a total:
-how long another process keeps the lock is unknown.
+A short call sends none and costs only a timer. Progress is in seconds since the request came, without a total: how
+long another process keeps the lock is unknown.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any]
 
 INTERVAL_S = 1.0
-"""Seconds to the first notification, and from each to the next."""
+"""Seconds before the first notification, and between two notifications."""
 
 
 @asynccontextmanager
 async def reporting(context: Context) -> AsyncIterator[Callable[[str], None] | None]:
-    """Report the request's progress within the block, and never after it.
+    """Report the request's progress within the block, never after it.
 
-    Yield a function that takes the present stage, from any thread; None if the client wants no notifications.
+    Yield a function for the current stage, to be called from any thread; None if the client wants no notifications.
     """
     if not _wants_progress(context):
         yield None
@@ -48,7 +48,7 @@ def _wants_progress(context: Context) -> bool:
 
 
 class _Reports:
-    """The notifications of one request. A client that reads slowly gets fewer of them."""
+    """The notifications of one request. A client that reads slowly gets fewer notifications."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -68,7 +68,7 @@ class _Reports:
     async def _send_all(self) -> None:
         try:
             while True:
-                # Progress has to increase, also where the clock is coarse.
+                # Progress has to increase, even if the clock is coarse.
                 self._last = max(round(time.monotonic() - self._began, 3), round(self._last + 0.001, 3))
                 await self._context.session.report_progress(self._last, None, self._stage)
                 await asyncio.sleep(INTERVAL_S)
@@ -76,7 +76,7 @@ class _Reports:
             log.debug(f"no more progress can be reported: {type(error).__name__}")
 
     async def end(self) -> None:
-        """Send no more notifications once this returns."""
+        """Stop the notifications: none is sent after this returns."""
         self._timer.cancel()
         if self._task is None:
             return

@@ -89,17 +89,17 @@ class _Outbox:
         self._is_closed = False
 
     def put(self, method: str, params: dict[str, Any]) -> None:
-        """Add a notification, unless the same one waits already."""
+        """Add a notification, unless the same one is pending."""
         self._waiting.setdefault((method, str(params.get("uri"))), params)
         self._changed.set()
 
     def close(self) -> None:
-        """Let `send_all` return once nothing waits."""
+        """Let `send_all` return when no notification is pending."""
         self._is_closed = True
         self._changed.set()
 
     async def send_all(self, send: Callable[[str, dict[str, Any]], Awaitable[None]]) -> None:
-        """Send what waits and what comes, in order, until `close`."""
+        """Send pending and new notifications in order, until `close`."""
         while True:
             while self._waiting:
                 key = next(iter(self._waiting))
@@ -111,7 +111,7 @@ class _Outbox:
 
 
 class Subscribing:
-    """The subscriptions to the project of a server: those of one connection on stdio, of all sessions over HTTP."""
+    """The subscriptions to the project of a server: those of one stdio connection, or of all HTTP sessions."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -120,7 +120,7 @@ class Subscribing:
         self._group: TaskGroup | None = None
         self._open: dict[_Outbox, None] = {}  # of listen requests, in the order in which they came
         self._outboxes: dict[str, _Outbox] = {}  # of sessions with subscriptions
-        self._sending: dict[_Outbox, anyio.Event] = {}  # is set once the outbox of a session has sent everything
+        self._sending: dict[_Outbox, anyio.Event] = {}  # set when the outbox of a session has sent everything
         self.listens = Listens()  # set by a transport that replaces the ids
 
     @asynccontextmanager

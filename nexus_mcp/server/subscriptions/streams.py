@@ -79,17 +79,17 @@ def _is_true(value: Any) -> bool:
 
 
 MOST_URIS = 1024
-"""Limit of the URIs in all subscriptions of one owner together."""
+"""Limit of the sum of URIs in all subscriptions of one owner."""
 MOST_STREAMS = 64
 """Limit of the open subscriptions/listen requests of one owner."""
 
 
 class Stream:
-    """One subscriber's notifications by path, in `wanted`. `deliver` gets (method, params) of each notification.
+    """One subscriber. `wanted` has its notifications by path; `deliver` gets (method, params) of each notification.
 
     `uris` counts the resources; `listens` is true for a request that stays open. Delivery starts with `begin`, after
-    the acknowledgement; changes before that are kept in `late`. `owner` names the connection, session or token to which
-    the limits apply.
+    the acknowledgement; changes before that are kept in `late`. The limits apply to the `owner`: the connection,
+    session or token.
     """
 
     __slots__ = ("begun", "deliver", "late", "listens", "owner", "uris", "wanted")
