@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Observer(Protocol):
-        """Counts or traces the events of one project. Any thread calls its methods; they may neither block nor raise."""
+        """Counts or traces the events of one project. Any thread calls the methods; they neither block nor raise."""
 
         def operation_ended(self, operation: Operation) -> None:
             """Observe a request that was answered, failed or was cancelled."""

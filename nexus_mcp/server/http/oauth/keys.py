@@ -16,7 +16,7 @@ _RSA_BITS = 2048
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": ("ES256",), "P-384": ("ES384",), "P-521": ("ES512",), "Ed25519": ("EdDSA",)}
 ALGORITHMS = frozenset((*_RSA, *(name for names in _CURVES.values() for name in names)))
-"""Asymmetric algorithms only: with HMAC, anybody could sign with the public key as the secret."""
+"""Asymmetric algorithms only: with HMAC, clients could sign with the public key as the secret."""
 
 
 class Key(NamedTuple):
