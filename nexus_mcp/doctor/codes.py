@@ -125,8 +125,8 @@ CODES = {
     ),
     "token-missing": Code(
         NOTE,
-        "A harness is set up for a server over HTTP, and the variable with the token is not set here.",
-        "Set it where you start the harness: it and its hooks read the token then.",
+        "A harness is set up for a server over HTTP, but the variable with the token is not set here.",
+        "Set it where you start the harness: the harness and its hooks read it when they start.",
     ),
     # References between files, and times
     "repeated-task-id": Code(
