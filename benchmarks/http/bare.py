@@ -1,8 +1,8 @@
 """Serve our table of tools through the SDK alone, without a store: `python -m benchmarks.http.bare FILE`.
 
-The SDK's own application answers, with its own session manager, by uvicorn with the same parser of HTTP as ours. Each
-task_list answers the same content, which was read from FILE once; no file is read, checked, locked or written for a
-call. It prints its port.
+The SDK's own application answers with its own session manager, in uvicorn with the same HTTP parser as ours. Each
+task_list returns the same content, which was read from FILE once; no call reads, checks, locks or writes a file. It
+prints its port.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _VERSION = "2025-06-18"
 _MODERN = "2026-07-28"
 _LAST_CHUNK = b"0\r\n\r\n"
 _ID = 100_000_000
-"""The id in a request: `rush` replaces it by others of as many digits, because a session uses each id once."""
+"""The id in a request: `rush` replaces it by ids of the same length, because a session uses each id once."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Target:
 
 @dataclass
 class Connection:
-    """One connection, which is kept for many requests."""
+    """One connection for many requests."""
 
     target: Target
     socket: socket.socket = field(init=False)
@@ -127,7 +127,7 @@ def message_in(response: bytes) -> dict[str, Any]:
 
 
 def rush(connections: Sequence[Connection], requests: Sequence[bytes], each: int) -> tuple[float, list[float], bytes]:
-    """Send `each` requests on every connection, one after the other there, at the same time on all of them.
+    """Send `each` requests on every connection: concurrently on all, one after the other on each.
 
     Return (responses per second, milliseconds of each, the last response). Raise NotMeasurable.
     """

@@ -66,7 +66,7 @@ def _line(process: subprocess.Popen[str]) -> str:
 
 
 def _wait_for(port: int) -> None:
-    """Wait until the port accepts: the SDK's server prints its port before it listens. Raise NotMeasurable."""
+    """Wait until the server listens: the SDK's server prints its port before that. Raise NotMeasurable."""
     for _ in range(int(PATIENCE * 10)):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=PATIENCE):
             return

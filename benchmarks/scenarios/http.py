@@ -1,4 +1,4 @@
-"""Calls over HTTP by 1, 8 and 64 clients, beside the SDK's own server and beside stdio; memory of 1 000 streams."""
+"""Compare calls over HTTP by 1, 8 and 64 clients with the SDK's own server and stdio; measure 1 000 streams' memory."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 TASKS = 20
 READS, WRITES = 320, 64
-"""Calls of all clients together, for each measurement."""
+"""The sum of calls of all clients in one measurement."""
 READ = ("tools/call", {"name": "task_list", "arguments": {}})
 WRITE = ("tools/call", {"name": "task_add", "arguments": TASK})
 LISTEN = ("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["nexus://tasks"]}})
 
 
 def run(bench: Bench) -> None:
-    """Measure each server in each round, in alternating order, so that their ratios are of the same load."""
+    """Measure each server in each round, in alternating order, so that their ratios have the same load."""
     load = os.getloadavg()[0]
     with projects([OURS, STDIO]) as made, ExitStack() as stack:
         for project in made.values():
@@ -93,7 +93,7 @@ def _writes(bench: Bench, target: Target, count: int) -> None:
 
 
 def _stdio(bench: Bench, sessions: Sequence[Session], row: str, request: tuple[str, Any], each: int) -> None:
-    """Measure the same calls by as many processes of our server over stdio: a process has one client."""
+    """Measure the same calls on stdio, with a process of our server for each client."""
     times: list[float] = []
     left = {session.pid: each - 1 for session in sessions}
     sent: dict[int, float] = {}
@@ -132,7 +132,7 @@ def _stdio(bench: Bench, sessions: Sequence[Session], row: str, request: tuple[s
 
 
 def _memory(bench: Bench) -> None:
-    """Measure the resident memory with as many streams as clients of 16 tokens may open."""
+    """Measure the resident memory with the maximum number of streams of 16 tokens."""
     _raise_limit()
     with projects([OURS]) as made, tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder, "tokens.json"))

@@ -29,7 +29,7 @@ _SLOW_STARTS = 2
 """Start timeouts in a row after which the target is not started again: further starts would only take as long."""
 
 PORT, PROJECTS_FILE, PROJECT = "{port}", "{projects_file}", "{project}"
-"""The words that are replaced in the command and the URL of a server that is started over HTTP."""
+"""The placeholders in the command and the URL of a server that the run starts over HTTP."""
 
 
 class Place(NamedTuple):
@@ -114,7 +114,7 @@ def over_http(url: str, project: str, options: TargetOptions | None = None) -> T
 
 
 def started_over_http(command: Sequence[str], url: str, options: TargetOptions | None = None) -> Target:
-    """Return a command that serves HTTP as a target, which is started for each session and serves at `url`.
+    """Return the target for a command that serves HTTP at `url`. The command is started for each session.
 
     In both, {port} is a free port of loopback; in the command, {projects_file} is a file with the path of the project;
     in the URL, {project} is the name of its folder.

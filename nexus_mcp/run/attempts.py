@@ -291,7 +291,7 @@ class Attempts:
             self._write("verdict.json", found_json)
 
     async def is_touched(self, record: AttemptRecord) -> bool:
-        """Return whether the files or the branch of the attempt differ from its last commit. Raise GitFailed."""
+        """Return whether files or branch of the attempt differ from its last commit. Raise GitFailed."""
         left_out = [left_out_pathspec(link) for link in self.run.config.link]
         is_dirty = await Git(record.worktree).out("status", "--porcelain", "--", ":/", *left_out)
         head = await self.run.repository.head_of(record.worktree)

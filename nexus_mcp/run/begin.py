@@ -218,8 +218,8 @@ async def _write_header(
 async def measure_baseline(run: Run) -> None:
     """Run the checks on the integration branch, at first the base commit, so that known failures do not count.
 
-    The log has the results. A check that passed when an earlier executor began has to pass: if it fails now, because
-    the machine is under load for example, that excuses no later failure. Raise GitFailed, StorageError.
+    Log the results. A check that passed when an earlier executor began has to pass: if it fails now, for example
+    because the machine is under load, later failures still count. Raise GitFailed, StorageError.
     """
     path = await run.repository.integration_worktree(run.config.link)
     git = Git(path)

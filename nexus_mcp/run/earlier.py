@@ -1,4 +1,4 @@
-"""Look at the newest run before another one begins: its work may be in no branch of the user yet."""
+"""Check the newest run before a new run begins: its work may not be in the user's branch yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nexus_mcp.store.run_files import run_ids
 
 
 async def run_to_merge(state: Folder | None, root: str) -> str:
-    """Return the id of the newest run if it is over and HEAD lacks its work, else "".
+    """Return the id of the newest run if it has ended and HEAD lacks its work, else "".
 
     Raise PathRefused, StorageError.
     """
@@ -30,7 +30,7 @@ async def run_to_merge(state: Folder | None, root: str) -> str:
 
 
 def half_moved(state: Folder | None) -> str:
-    """Return the id of the newest run if git stopped while it moved the user's branch to its work, else ""."""
+    """Return the id of the newest run if git stopped while moving the user's branch to its work, else ""."""
     newest = _newest(state)
     if state is None or not newest:
         return ""

@@ -254,7 +254,7 @@ class LocalEngine:
         return True
 
     def _raise_limits(self) -> None:
-        """Give the run as much again of each limit that it has reached."""
+        """Set each reached limit to the used amount plus the limit. Drop a limit of the cost if the cost is unknown."""
         spent, config = self._spent(), self.run.config
         more: dict[str, float | None] = {}
         if config.max_cost_usd is not None and not spent.is_cost_reported:

@@ -215,7 +215,7 @@ class Merged(Event):
 
 
 class Verified(Event):
-    """The checks of the whole integration branch were run at this commit. `reason` says which one fails, "" if all
+    """The checks of the whole integration branch were run at this commit. `reason` names the failing check, "" if all
     pass.
     """
 
@@ -387,19 +387,19 @@ def parse(line: bytes | str) -> AnyEvent | None:
 
 def render(event: Event) -> bytes:
     """Return the event as one line of the log, with the newline. Raise ValueError if a text in it is
-    not Unicode; `encodable` mends that.
+    not Unicode; `encodable` replaces such texts.
     """
     return event.model_dump_json(exclude_defaults=False, exclude_none=True).encode() + b"\n"
 
 
 def encodable(event: Event) -> Event:
-    """Return the event with backslash escapes in the place of what UTF-8 cannot hold, such as bytes of a file name."""
+    """Return the event with backslash escapes for characters that UTF-8 cannot encode, such as bytes of a file name."""
     found: Event = type(event).model_validate(escaped(event.model_dump()))
     return found
 
 
 def escaped(value: Any) -> Any:
-    """Return a JSON value with backslash escapes in the place of what UTF-8 cannot hold."""
+    """Return a JSON value with backslash escapes for characters that UTF-8 cannot encode."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

@@ -52,8 +52,8 @@ class Front:
 
 @dataclass(slots=True)
 class Result:
-    """How a run ended. `is_merged`: the user's branch has all merged tasks. `merge_is_open`: it lacks some, although
-    they were to be merged, and `merge` is the reason.
+    """How a run ended. `is_merged`: the user's branch has all merged tasks. `merge_is_open`: the branch should have
+    them, but lacks some, and `merge` is the reason.
     `report` is the path of the report. `removed` has the ids of old runs that were deleted.
     """
 
@@ -154,7 +154,7 @@ async def _drop_old_runs(run: Run, state: Folder, result: Result) -> None:
 
 
 async def _unless_stopped(run: Run, working: asyncio.Task[Any]) -> bool:
-    """Wait for a task, but cancel it as soon as the run is stopped; return whether it ended by itself."""
+    """Wait for a task, but cancel it when the run is stopped. Return whether the task ended by itself."""
     stopping = asyncio.create_task(run.stop.wait())
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -169,13 +169,13 @@ async def _unless_stopped(run: Run, working: asyncio.Task[Any]) -> bool:
 async def _check_all(run: Run, result: Result) -> None:
     """With `regression: end`, run the checks on the whole integration branch, so that it may be merged.
 
-    A stalled or paused run is checked, too: a person may merge what is done. A run whose checks fail is not completed.
+    Check a stalled or paused run, too: a person may merge its work. A run whose checks fail is not completed.
     """
     commit = run.state.integration
     if run.config.regression != "end" or not commit or run.state.verified == commit or run.stop.is_set():
         return
     if run.state.is_checkout_changed or await _moved(run):
-        return  # nothing is merged then, and checks could run what another program put there
+        return  # it is not merged then, and checks could run files of another program
     checking = asyncio.create_task(_last_checks(run, commit))
     if not await _unless_stopped(run, checking):
         return
@@ -190,7 +190,7 @@ async def _moved(run: Run) -> bool:
 
 
 async def _last_checks(run: Run, commit: str) -> str:
-    """Return which check fails on a commit, "" if all pass."""
+    """Return the reason why the checks fail on a commit, "" if all pass."""
     repository = run.repository
     path = await repository.check_out(commit)
     environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)
@@ -234,7 +234,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
         if front.confirm is None or not await front.confirm(question):
             result.merge = NOT_ASKED if front.confirm is None else NOT_AGREED
             return
-        # The person may have taken a while, and changed files or the branch meanwhile.
+        # The person may have changed files or the branch before the answer.
         result.merge = (await final_merge.readiness(repository, branch, commit)).problem
         if result.merge:
             return

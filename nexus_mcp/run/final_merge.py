@@ -58,8 +58,8 @@ async def readiness(repository: Repository, branch: str, new: str) -> Readiness:
 
 
 def unverified(config: RunConfig, state: RunRecord) -> str:
-    """Return why the work of a run may not be merged, "" if it may: with `regression: end` the last checks have to pass
-    on exactly the commit that is merged.
+    """Return why the work of a run may not be merged, "" if it may. With `regression: end` the last checks have to pass
+    on exactly the commit to be merged.
     """
     if config.regression != "end" or state.verified == state.integration:
         return ""
@@ -67,12 +67,12 @@ def unverified(config: RunConfig, state: RunRecord) -> str:
 
 
 async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
-    """Move the branch that is checked out to the commit `new`; return "", or why it is not moved, as a sentence.
+    """Move the current branch to the commit `new`. Return "", or a sentence that says why it was not moved.
 
-    A commit, not the integration branch: a process that an attempt left may move that branch after it was compared.
-    git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand, unless they
-    are in the tree and the run changed them: they would run without the sandbox, and before a person read them. The
-    folder of the run gets the intent. If git stops within the move, the checkout is put back as it was.
+    `new` is a commit, not the integration branch: a process left by an attempt may move that branch after it was
+    compared. git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand,
+    unless they are in the tree and the run changed them: they would run without the sandbox, and before a person has
+    read them. The intent is written to the run folder. If git stops within the move, the checkout is put back.
     """
     git = repository.git
     try:
@@ -92,7 +92,7 @@ async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
 
 
 async def go_on(repository: Repository, folder: Folder) -> str:
-    """Put back what an earlier move left in the checkout; return "", or why that is impossible now, as a sentence."""
+    """Put back the files of an interrupted move. Return "", or a sentence that says why that is impossible now."""
     try:
         if interrupted_merge.is_begun(folder) and (lock := await _lock(repository)):
             raise GitFailed(("merge", "--ff-only"), 128, f"Unable to create '{lock}': File exists")

@@ -113,7 +113,7 @@ async def staged(root: str) -> str:
 
 
 def global_config_files() -> list[str]:
-    """Return the files that git reads for each repository of the user: they can name programs that git starts."""
+    """Return the user's own configuration files of git: they can name programs that git starts."""
     home = os.path.expanduser("~")
     folder = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")
     named = os.environ.get("GIT_CONFIG_GLOBAL")

@@ -20,7 +20,7 @@ _ERROR_S = 1.0
 class GitProcess:
     """A git process that answers one request at a time; after a failure a new one is started.
 
-    `files` are descriptors that it gets under the same numbers.
+    The process inherits the descriptors `files` under the same numbers.
     """
 
     def __init__(self, *words: str, files: tuple[int, ...] = ()) -> None:

@@ -39,7 +39,7 @@ class Writer:
             idents = await git.out("var", "GIT_AUTHOR_IDENT"), await git.out("var", "GIT_COMMITTER_IDENT")
         except GitFailed:
             return
-        # git reads each commit from a file without a name, which it inherits: a killed executor leaves no file.
+        # git reads each commit from an inherited, unnamed file, so that a killed executor leaves no file.
         try:
             file = tempfile.TemporaryFile()  # noqa: SIM115
         except OSError:
@@ -77,7 +77,7 @@ class Writer:
             os.ftruncate(number, 0)
             os.lseek(number, 0, os.SEEK_SET)
             atomic.write_all(number, "\n".join(rows).encode("utf-8", "surrogateescape") + text)
-            os.lseek(number, 0, os.SEEK_SET)  # macOS: git reads from the place where this descriptor is
+            os.lseek(number, 0, os.SEEK_SET)  # macOS: git reads from the current offset of this descriptor
             return (await self._objects.ask(self._git, f"{_path(self._file)}\n", 1))[0]
 
     async def move(self, git: Git, ref: str, new: str, old: str) -> None:
@@ -90,7 +90,7 @@ class Writer:
 
 
 def _path(file: BinaryIO) -> str:
-    """Return the path by which a process that inherits the descriptor of a file opens it."""
+    """Return the path with which a process can open the file of an inherited descriptor."""
     return f"/dev/fd/{file.fileno()}"
 
 

@@ -1,8 +1,8 @@
 """Put the user's checkout back after git stopped within a fast-forward, for example because the disk was full.
 
 git writes the files before it moves the branch. If it stops in between, new and incomplete files are in the checkout,
-and look like changes of the user. So the intent is on disk before the move, and only what git wrote for it is put back:
-a file that is missing, or whose content is the beginning of the new content.
+and look like changes of the user. So the intent is on disk before the move. Only files that git has written or removed
+for it are put back: a missing file, or a file whose content is the beginning of the new content.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Change:
 
 
 async def begin(repository: Repository, folder: Folder, old: str, new: str) -> None:
-    """Write that the branch that is checked out will move from `old` to `new`. Raise GitFailed, StorageError.
+    """Write the intent to move the current branch from `old` to `new`. Raise GitFailed, StorageError.
 
-    `there` are the paths that git would add and that are there already: they belong to the user.
+    `there` are the existing paths that git would add: they belong to the user.
     """
     added = [one.path for one in await _changes(repository.git, old, new) if one.kind == _ADDED]
     there = [path for path in added if os.path.lexists(os.path.join(repository.root, path))]
@@ -43,7 +43,7 @@ async def begin(repository: Repository, folder: Folder, old: str, new: str) -> N
 
 
 def is_begun(folder: Folder) -> bool:
-    """Return whether a move began, and its end is unknown. Raise StorageError."""
+    """Return whether a move began and its end is not recorded. Raise StorageError."""
     return folder.look(INTENT) is not None
 
 
@@ -54,16 +54,16 @@ def end(folder: Folder) -> None:
 
 
 async def put_back(repository: Repository, folder: Folder) -> list[str]:
-    """Put back what an interrupted fast-forward left, and return the paths that cannot be put back now.
+    """Put back the files of an interrupted fast-forward. Return the paths that cannot be put back now.
 
-    Without an intent, or if the branch moved after all, nothing is to do. Raise GitFailed, StorageError, PathRefused.
+    Do nothing without an intent, or if the branch has moved. Raise GitFailed, StorageError, PathRefused.
     """
     intent = read_json(folder, INTENT)
     if not _is_intent(intent) or await repository.git.out("rev-parse", "HEAD") != intent["old"]:
         end(folder)
         return []
     git, old, new = repository.git, intent["old"], intent["new"]
-    if await git.names("diff", "--cached", "--name-only", old):  # all files were written, and the index too
+    if await git.names("diff", "--cached", "--name-only", old):  # git has written all files and the index
         await git.run("read-tree", "-m", "-u", new, old, check=False)
     changes = await _changes(git, old, new)
     for change in changes:
@@ -72,7 +72,7 @@ async def put_back(repository: Repository, folder: Folder) -> list[str]:
     dirty = set(await _dirty(git, changes))
     ours = [one.path for one in changes if one.path in dirty and await _is_of_git(repository, new, one)]
     if ours and await _check_out(git, ours):
-        for path in ours:  # git stopped at one of them, such as one with a filter that fails
+        for path in ours:  # git stopped at one of them, for example because its filter failed
             await _check_out(git, [path])
     left = await _dirty(git, changes)
     if not left:
@@ -97,19 +97,19 @@ def _parsed(rows: Iterator[str]) -> Iterator[Change]:
 
 
 async def _dirty(git: Git, changes: list[Change]) -> list[str]:
-    """Return those of the changed paths whose tracked files are not as in HEAD."""
+    """Return the changed paths whose tracked files differ from HEAD."""
     paths = {one.path for one in changes}
     return [path for path in await git.names("diff", "--name-only", "HEAD") if path in paths]
 
 
 async def _check_out(git: Git, paths: list[str]) -> int:
-    """Write files as the index has them, and return the exit code."""
+    """Check files out from the index, and return git's exit code."""
     data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     return (await git.run("checkout-index", "--force", "-z", "--stdin", stdin=data, check=False))[0]
 
 
 async def _remove(repository: Repository, new: str, change: Change) -> None:
-    """Remove a file that git added, and the folders that are empty then."""
+    """Remove a file that git added, and its folders if they are empty."""
     path = os.path.join(repository.root, change.path)
     if not os.path.lexists(path) or not await _is_of_git(repository, new, change):
         return

@@ -76,8 +76,8 @@ async def merge(attempts: Attempts) -> None:
 async def take_integration(attempts: Attempts) -> list[str]:
     """Merge the integration branch into the attempt's worktree, so that its owner sees conflicts and regressions.
 
-    Return the files in conflict; they hold conflict markers. If git was killed within an earlier merge, the files that
-    it left are set aside first. Raise GitFailed.
+    Return the files in conflict; they have conflict markers. If git was killed during an earlier merge, its leftover
+    files are first committed to a separate branch. Raise GitFailed.
     """
     repository, record = attempts.run.repository, attempts.record
     git = Git(record.worktree)

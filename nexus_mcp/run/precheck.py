@@ -148,11 +148,11 @@ async def _of_git(subject: Subject) -> list[Item]:
 
 
 async def _of_earlier_run(subject: Subject) -> Item:
-    """Return whether the work of the newest run is in the checkout: tasks that depend on it would not find it."""
+    """Return whether the checkout has the work of the newest run: tasks may depend on it."""
     with subject.store.state_as_it_is() as state:
         try:
             left = await earlier.run_to_merge(state, subject.root)
-        except OSError:  # git is not there, which is an item of its own
+        except OSError:  # git is missing, which another item reports
             left = ""
     advice = f"HEAD lacks the work of {left}, and so will the attempts: nexus-mcp run merge {left} moves your branch"
     return _item("earlier run", not left, "its work is in your branch, or there is none", advice, "warning")
@@ -224,7 +224,7 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
 def _of_cost(name: str, config: RunConfig, limit: float, *, has_cost: bool) -> Item:
     """Return whether a limit in USD can hold: it needs the cost of each session, or tokens and prices.
 
-    A template of the config may report what it costs, as lines of JSON; only its first session shows that.
+    A template of the configuration may report its cost as lines of JSON; only its first session shows whether it does.
     """
     has_events = driver(name, config).format == "jsonl"
     is_priced = has_cost or (bool(config.prices) and has_events)

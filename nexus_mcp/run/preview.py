@@ -21,7 +21,7 @@ from nexus_mcp.run.stages import SESSIONS
 from nexus_mcp.state.tasks import COMPLETED
 
 _WORKTREE, _WORKTREES, _SCRATCH = "/WORKTREE", "/WORKTREES", "/SCRATCH"
-"""Stand for the folder of an attempt, that of all attempts, and that of the files of a session."""
+"""Placeholders for the folder of an attempt, of all attempts, and of the files of a session."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,11 +119,11 @@ class RunRecord:
     """The state of a run. `integration` is the commit of the integration branch, "" before the first merge; `verified`
     is the commit at which the last checks passed on the whole branch, "" if they did not yet; `unverified` is the
     reason why they failed. `passing` are the checks that passed when an executor began. `executor_since` is when the
-    present executor began, and `was_killed` says that the executor before it logged no end. `checkout` has the digests
-    of the user's checkout that were recorded last; `is_checkout_changed`: this executor saw that it differs. `cost_usd`
-    is the sum of the costs that were reported, and `is_cost_known` says that it is all; `unpriced` are the tasks whose
-    session at work has reported none yet. Without `is_cost_reported` a session ended by itself and reported none, so a
-    limit on the cost cannot hold.
+    current executor began; `was_killed`: the executor before it logged no end. `checkout` has the digests of the user's
+    checkout that were recorded last; `is_checkout_changed`: this executor saw that it differs. `cost_usd` is the sum of
+    the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
+    reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
+    cost cannot hold.
     """
 
     run: str = ""
@@ -234,7 +234,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
 def _with_cost(
     state: RunRecord, event: ev.ProcessStarted | ev.Usage | ev.ProcessEnded | ev.Resumed, task: int
 ) -> RunRecord:
-    """Return the state after an event of a session, which has a cost from its start on, known or not."""
+    """Return the state after an event of a session. From its start, a session has a cost, known or unknown."""
     others = state.unpriced - {task}
     match event:
         case ev.ProcessStarted():

@@ -1,6 +1,6 @@
-"""Collect the report of a run: what was done, by which agent, in how many attempts, and what is left.
+"""Collect the report of a run: completed tasks, their agents and attempts, and the remaining work.
 
-Texts of tasks and agents are data: in Markdown they are shown inert. report_html.py has the page.
+Texts of tasks and agents are data: in Markdown they are shown inert. report_html.py renders the page.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def _summary(state: RunRecord, document: Mapping[str, Any]) -> list[str]:
 
 
 def status_line(state: RunRecord, document: Mapping[str, Any]) -> str:
-    """Return the status of the run, what it took, and where it began, in one line."""
+    """Return one line with the status of the run, its totals and its base commit."""
     ended = "running" if state.ended is None else state.ended.status
     return f"Status {ended}: {totals(state, document)}. Base commit {state.base[:10]}."
 
 
 def totals(state: RunRecord, document: Mapping[str, Any]) -> str:
-    """Return how many tasks are completed, and what that took."""
+    """Return a text with the number of completed tasks, the attempts, the time and the cost."""
     seconds = milliseconds(state.started_at, state.updated_at) / 1000
     took = f"{seconds / 60:.1f} minutes" if seconds >= _MINUTE_S else f"{seconds:.0f} seconds"
     count = sum(len(task.attempts) for task in state.tasks.values())
@@ -86,7 +86,7 @@ def _agent(attempt: AttemptRecord) -> str:
 
 
 def worked(state: RunRecord) -> list[TaskRecord]:
-    """Return the tasks with an attempt, by id."""
+    """Return the tasks with an attempt in the order of their ids."""
     return [state.tasks[id_] for id_ in sorted(state.tasks) if state.tasks[id_].attempts]
 
 
@@ -100,8 +100,8 @@ def timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
 
 
 def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callable[[str], str]) -> list[str]:
-    """Return a line for each thing that is left, with commands and places between backticks. `text` makes stored texts
-    fit for the form of the report.
+    """Return a line for each remaining step, with commands and paths between backticks. `text` escapes stored texts for
+    the form of the report.
     """
     found = []
     for task in document["tasks"]:
@@ -121,12 +121,12 @@ def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callab
 
 
 def _ended(text: str) -> str:
-    """Return a text with a full stop at its end, unless it ends a sentence already."""
+    """Return a text with a full stop at its end, unless it already ends with punctuation."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def title_of(document: Mapping[str, Any], id_: int) -> str:
-    """Return the title of a task, "" if it is gone."""
+    """Return the title of a task, "" if the task no longer exists."""
     return next((str(task["title"]) for task in document["tasks"] if task["id"] == id_), "")
 
 

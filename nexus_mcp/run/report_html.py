@@ -105,11 +105,11 @@ def _flat(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a line of `left`, in which commands and places are between backticks."""
+    """Return a line of `left` as HTML, with the texts between backticks as code."""
     parts = text.split("`")
     return "".join(f"<code>{_shown(part)}</code>" if at % 2 else _shown(part) for at, part in enumerate(parts))
 
 
 def _shown(text: str) -> str:
-    """Return a text on one line for the page. A text that was made inert for a terminal is shown as it was."""
+    """Return a text on one line for the page. If it was made inert for a terminal, show the original characters."""
     return escape(printable(text).replace(ESCAPED, "<"))

@@ -158,7 +158,7 @@ class EventLog:
         made = event.model_copy(update={"seq": self._seq, "at": times.stamp(time.time())})
         try:
             line = render(made)
-        except ValueError:  # a text with half of a surrogate pair, which pydantic cannot write
+        except ValueError:  # pydantic cannot write a lone surrogate
             made = encodable(made)
             line = render(made)
         try:

@@ -1,10 +1,10 @@
-"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so does whatever
-they may have written: setup, checks and commit hooks.
+"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so do programs that
+they may have changed: setup, checks and commit hooks.
 
 With bubblewrap the user's checkout and its git folder are read-only, whatever options a call of git has; the worktree,
 its index, the files of the session and the state that the mounted server writes stay writable. The other worktrees of
-the run and the user's own git configuration are read-only, too: files there would change what the executor does with
-the work. Nothing else is restricted: a sandbox command of your own may be stricter.
+the run and the user's own git configuration are also read-only: files there would change how the executor handles the
+work. Other paths are not restricted: a sandbox command of your own may be stricter.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def wrapped(
 ) -> tuple[str, ...]:
     """Return the words in the sandbox of the configuration.
 
-    `root` is the user's checkout, `git` its common git folder, `admin` the folder of git for the worktree; `writable`
-    are more folders that the command may write into, `others` more paths that it may not change.
+    `root` is the user's checkout, `git` its common git folder, `admin` the git folder of the worktree. `writable` are
+    further folders that the command may write into, `others` further paths that it may not change.
     """
     if config.sandbox == "none":
         return tuple(words)

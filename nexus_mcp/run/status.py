@@ -123,7 +123,7 @@ class StatusFile(_Part):
     durationMs: int
 
     def data(self) -> bytes:
-        """Return the bytes of the file. A text that UTF-8 cannot hold, such as half a character, is escaped."""
+        """Return the bytes of the file. Characters that UTF-8 cannot encode, such as lone surrogates, are escaped."""
         return json.dumps(escaped(self.model_dump()), ensure_ascii=False, indent=2).encode() + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""Connect the official client over HTTP to a server that is started for the session."""
+"""Start a server for a session, and connect the official client to it over HTTP."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(rb"Token: (\S{1,4096})\r?")
 _POLL_S = 0.02
 _LINGER_S = 0.5
-"""Seconds in which the client reads what a server wrote before it ended."""
+"""Seconds for the client to read the last output of a server that has ended."""
 _PORTS = range(10_000, 32_000)
-"""Below the ports that systems give to programs that ask for any: the server binds its port only seconds later."""
+"""Ports below those that systems assign for port 0: the server binds its port only seconds later."""
 _TRIES = 100
 
 
 def free_port() -> int:
-    """Return a port of loopback that no program uses now, and that no other program gets by chance."""
+    """Return an unused port of loopback, if possible one that the system does not assign to other programs."""
     for port in (*(secrets.choice(_PORTS) for _ in range(_TRIES)), 0):
         with socket.socket() as one:
             try:
@@ -39,9 +39,9 @@ def free_port() -> int:
 
 
 class ServedTransport(HttpTransport):
-    """A process that serves HTTP at `url` as a transport for `mcp.Client`.
+    """A process that serves HTTP at `url`, as a transport for `mcp.Client`.
 
-    A line `Token: ...` that the process prints before it listens is the bearer token of the client.
+    If the process prints a line `Token: ...` before it listens, the client sends this bearer token.
     """
 
     def __init__(

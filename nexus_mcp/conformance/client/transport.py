@@ -160,7 +160,7 @@ class HttpTransport:
         self.headers: dict[str, str] = {}
         self.ended = anyio.Event()
         self.after_send: Callable[[], None] | None = None
-        """A function to call once, when the next request is sent."""
+        """A function that is called once, when the next request is sent."""
         self._url = url
         self._allowance = allowance
         self._stack = AsyncExitStack()

@@ -147,10 +147,10 @@ class Driver(Protocol):
 
 
 def checked(output: Output) -> Output | None:
-    """Return an event with values of the right types, None for one of an unknown kind.
+    """Return the event with values of the right types, None for an event of an unknown kind.
 
-    Other programs wrote it, and an agent may print into the same stream: a wrong value must neither end the run nor
-    lower its cost.
+    Other programs wrote the event, and an agent may print into the same stream: a malformed value must neither end the
+    run nor lower its cost.
     """
     if not isinstance(output.kind, str) or output.kind not in KINDS:
         return None
