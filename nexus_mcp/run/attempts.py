@@ -298,8 +298,8 @@ class Attempts:
         return bool(is_dirty) or head != (record.commit or record.base)
 
     async def set_aside(self, record: AttemptRecord, name: str) -> None:
-        """Commit changes that are no work of the attempt to a separate branch, such as those of an agent that only
-        judges, and reset the worktree to the commit of the attempt. Raise GitFailed.
+        """Commit changes that do not belong to the attempt, such as those of an agent that only judges, to a separate
+        branch, and reset the worktree to the commit of the attempt. Raise GitFailed.
         """
         repository = self.run.repository
         message, links = self._message(f"set aside: {name}"), self.run.config.link

@@ -1,5 +1,5 @@
-"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so do programs that
-they may have changed: setup, checks and commit hooks.
+"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so do the setup,
+checks and commit hooks that they may have changed.
 
 With bubblewrap the user's checkout and its git folder are read-only, whatever options a call of git has; the worktree,
 its index, the files of the session and the state that the mounted server writes stay writable. The other worktrees of

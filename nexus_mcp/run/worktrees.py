@@ -315,8 +315,8 @@ class Repository:
         )
 
     async def fingerprint(self) -> dict[str, str]:
-        """Return the state of the user's checkout that an attempt must not change: HEAD, index, refs, config, hooks,
-        info; and the user's own configuration of git, which can name programs that git starts.
+        """Return digests of the parts that an attempt must not change: HEAD, index, refs, config, hooks and info of
+        the user's checkout, and the user's own configuration of git, which can name programs that git starts.
 
         Refs below refs/heads/nexus/ are left out. Raise GitFailed, and StorageError for a part that cannot be read.
         """

@@ -1,4 +1,4 @@
-"""`nexus-mcp hook --url`: what is sent, and that a tool is refused whenever the server has no answer."""
+"""`nexus-mcp hook --url` sends neutral events, and refuses tools whenever the server does not answer."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_server_answers_in_the_form_of_the_harness(server: Server, tmp_path: Path) -> None:
-    """With --url, and with NEXUS_URL, the decision is printed as Claude Code takes it, and no file is made here."""
+    """With --url or NEXUS_URL the decision is printed in the form of Claude Code, and no local file is made."""
     url = f"http://127.0.0.1:{server.port}/mcp"
     folder = tmp_path / "project"
     folder.mkdir()
@@ -81,7 +81,7 @@ def test_server_answers_in_the_form_of_the_harness(server: Server, tmp_path: Pat
 
 
 def test_neutral_events_have_the_neutral_form(server: Server, tmp_path: Path) -> None:
-    """An event by its own name is answered with the line of the lifecycle."""
+    """An event of the lifecycle gets the answer of the lifecycle, without the form of a harness."""
     words = ("session_start", "--url", f"http://127.0.0.1:{server.port}/mcp", "--token-env", "MINE")
     ran = hook(tmp_path, {"source": "startup"}, *words, token="", MINE=server.token)
     assert (ran.code, ran.err) == (0, "")
@@ -89,7 +89,7 @@ def test_neutral_events_have_the_neutral_form(server: Server, tmp_path: Path) ->
 
 
 def test_malformed_payload_is_refused_by_the_server(server: Server, tmp_path: Path) -> None:
-    """A payload that is cut off is judged by its readable fields."""
+    """The server judges a truncated payload by its readable fields."""
     ran = hook(
         tmp_path, compact(EDIT).encode()[:-9], NEXUS_URL=f"http://127.0.0.1:{server.port}/mcp", token=server.token
     )
@@ -133,7 +133,7 @@ def asked(
 
 @pytest.mark.parametrize("what", NO_ANSWER)
 def test_tool_is_refused_without_an_answer(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    """An edit is refused with the reason and the next step, and nothing of the response is quoted."""
+    """An edit is refused with the reason and the next step; the message quotes no text of the response."""
     sent, reason = NO_ANSWER[what]
     with Listener(sent) as listener:
         found = asked(monkeypatch, listener, "pre_tool_use", PARAMS)
@@ -159,7 +159,7 @@ CALLERS = {
 
 @pytest.mark.parametrize("who", CALLERS)
 def test_caller_decides_how_a_tool_is_refused(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
-    """Without an answer the main session may try again, agents and unknown callers are denied, and reading goes on."""
+    """Without an answer the main session may retry, agents and unknown callers are denied, and reads are allowed."""
     params, failure, decision = CALLERS[who]
     with Listener(response(b"", 401)) as listener:
         assert asked(monkeypatch, listener, "pre_tool_use", params, failure=failure)["decision"] == decision
@@ -167,7 +167,7 @@ def test_caller_decides_how_a_tool_is_refused(monkeypatch: pytest.MonkeyPatch, w
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if name != "pre_tool_use"])
 def test_other_events_go_on_with_a_warning(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Without an answer an event that decides nothing goes on, and the warning says why."""
+    """Without an answer an event that is no gate gets `continue` with a warning that has the reason."""
     with Listener(response(b"", 401)) as listener:
         found = asked(monkeypatch, listener, name, {})
     assert found["decision"] == "continue"
@@ -190,7 +190,7 @@ TOKENS = {"": "NEXUS_TOKEN is not set", "a\r\nX: y": "has no token", "ü": "has 
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_without_a_token_nothing_is_sent(tmp_path: Path, token: str) -> None:
-    """A missing token, or one that is none, is said, and the server hears nothing."""
+    """A missing or malformed token is reported, and the server gets no request."""
     with Listener(answer()) as listener:
         ran = hook(tmp_path, EDIT, NEXUS_URL=f"http://127.0.0.1:{listener.port}/mcp", token=token)
         assert TOKENS[token] in refusal(ran)
@@ -198,7 +198,7 @@ def test_without_a_token_nothing_is_sent(tmp_path: Path, token: str) -> None:
 
 
 def test_event_has_the_fields_that_decide_and_no_output_of_tools(tmp_path: Path) -> None:
-    """The output of a tool, and paths of the harness's own files, stay on this machine."""
+    """The event has neither the output of a tool nor paths of the harness's own files."""
     payload = {**EDIT, "hook_event_name": "PostToolUse", "tool_response": "secret", "transcript_path": "/secret"}
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
@@ -218,7 +218,7 @@ def test_event_has_the_fields_that_decide_and_no_output_of_tools(tmp_path: Path)
 
 
 def test_large_input_is_judged_as_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An input beyond 4 MiB is left out, and the server judges the rest as a payload that is cut off."""
+    """An input beyond 4 MiB is left out, and the server judges the rest as a truncated payload."""
     with Listener(answer()) as listener:
         asked(monkeypatch, listener, "pre_tool_use", {**PARAMS, "tool_input": {"content": "x" * (5 << 20)}})
     sent = json.loads(listener.heard[0].partition(b"\r\n\r\n")[2])
@@ -227,7 +227,7 @@ def test_large_input_is_judged_as_cut_off(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_event_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An event that stays beyond 4 MiB is a failure, and the server hears nothing."""
+    """An event that is still larger than 4 MiB is a failure, and the server gets no request."""
     with Listener(answer("user_message")) as listener:
         found = asked(monkeypatch, listener, "user_message", {"prompt": "x" * (5 << 20)})
         assert listener.connections == 0
@@ -235,14 +235,14 @@ def test_event_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_half_a_surrogate_pair_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text that is no Unicode is sent with escapes."""
+    """A lone surrogate is sent as an escape."""
     with Listener(answer()) as listener:
         asked(monkeypatch, listener, "pre_tool_use", {**PARAMS, "tool_input": {"file_path": "\ud800"}})
     assert json.loads(listener.heard[0].partition(b"\r\n\r\n")[2])["params"]["tool_input"] == {"file_path": "\ud800"}
 
 
 def test_session_of_a_run_stays_local(tmp_path: Path) -> None:
-    """A session of `nexus-mcp run` is judged by the files of this machine, and the server hears nothing."""
+    """A session of `nexus-mcp run` uses the files of this machine, and the server gets no request."""
     with Listener(answer()) as listener:
         url = f"http://127.0.0.1:{listener.port}/mcp"
         ran = hook(tmp_path, {**EDIT, "tool_name": "mcp__nexus__task_close"}, NEXUS_URL=url, NEXUS_RUN="r1")
@@ -269,7 +269,7 @@ def test_wrong_options_end_with_2(tmp_path: Path, words: tuple[str, ...]) -> Non
 
 
 def test_hook_of_opencode_keeps_its_connection(tmp_path: Path) -> None:
-    """The resident hook asks the server for each event on one connection, and ends its sessions there."""
+    """The resident hook sends all events on one connection, and ends its sessions at the server."""
     reports = [
         {"id": 1, "event": "created", "session": "s1", "parent": ""},
         {"id": 2, "event": "before", "session": "s1", "parent": "", "tool": "edit", "input": {"filePath": "a.py"}},

@@ -140,7 +140,7 @@ def test_folder_replaced_by_a_link_ends_the_run(
 
 
 def test_port_is_one_that_no_other_program_gets_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The port is free, and outside of those that systems give away; if none is free there, it is any free one."""
+    """The port is free and below the range that systems assign; if no such port is free, it is any free port."""
     assert served_module.free_port() in range(10_000, 32_000)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -154,7 +154,7 @@ PLACE = "http://127.0.0.1:{port}/p/{project}/mcp"
 
 
 def test_server_is_started_over_http_for_each_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a command and a URL, steps that restart and kill the server run, each fixture in a project of the run."""
+    """With a command and a URL, steps that restart and kill the server run, and each fixture has its own project."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     kill = {"kill": {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 5, "retry": True}}
@@ -181,7 +181,7 @@ def test_server_is_started_over_http_for_each_session(tmp_path: Path, monkeypatc
     ],
 )
 def test_server_over_http_needs_a_port_of_its_own(words: tuple[str, ...], tmp_path: Path) -> None:
-    """Both the command and the URL need the port, and no folder of the user may be named."""
+    """Both the command and the URL need the port; --project is refused beside them."""
     ran = nexus("conformance", "run", *words, cwd=tmp_path)
     assert ran.code == 2
     assert "{port}" in ran.err or "Leave it out" in ran.err

@@ -1,4 +1,4 @@
-"""Start a reverse proxy of Debian with its file of deploy/, for a server on loopback, as a user without rights."""
+"""Start a reverse proxy of Debian with its file of deploy/ as an unprivileged user, for a server on loopback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CADDY = "{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n}\n"
 
 @dataclass
 class Place:
-    """Where a server is reached through its proxy: `connect` checks the certificate."""
+    """The address of a server behind its proxy. `connect` checks the certificate."""
 
     proxy: str
     port: int

@@ -9,12 +9,12 @@ from tests.deploy.proxies import ROOT
 
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
 def test_page_shows_the_file_of_a_proxy(name: str) -> None:
-    """A user who copies it from the page has what the tests run; tabs are shown as four blanks."""
+    """The page shows the file that the tests run, with tabs as four blanks."""
     text = (ROOT / "deploy" / name).read_text(encoding="utf-8").expandtabs(4)
     assert f"\n{text}```" in (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["nexus-mcp.service", "Containerfile"])
 def test_page_names_the_other_files(name: str) -> None:
-    """The page says where they are."""
+    """The page names the paths of both files."""
     assert f"deploy/{name}" in (ROOT / "docs" / "http.md").read_text(encoding="utf-8")

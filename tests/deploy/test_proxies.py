@@ -75,13 +75,13 @@ def line_with(stream: HTTPResponse, text: bytes) -> bytes:
 
 
 def test_call_is_answered_through_tls(place: Place) -> None:
-    """The certificate holds, Host passes, and the response is that of the server."""
+    """The certificate is valid, Host is passed on, and the response is that of the server."""
     status, body = ask(place, CALL)
     assert (status, json.loads(body)["result"]["isError"]) == (200, False)
 
 
 def test_wrong_host_and_token_are_refused_by_the_server(place: Place) -> None:
-    """The refusals of the server come through: 421 for another Host, 401 for another token."""
+    """The proxy passes the server's refusals on: 421 for another Host, 401 for another token."""
     assert ask(place, CALL, Host=f"{NAME}:1")[0] == 421
     assert ask(place, CALL, Authorization="Bearer x")[0] == 401
 
@@ -120,7 +120,7 @@ def test_session_streams_and_ends(place: Place) -> None:
 
 
 def test_closed_streams_are_cancelled_at_the_server(place: Place) -> None:
-    """A client that closes its stream frees it: after as many as a token may have, there is room again."""
+    """When a client closes its streams, the server frees them: a token at its limit can open streams again."""
     opened = [listen(place) for _ in range(MOST_STREAMS)]
     for _, stream in opened:
         line_with(stream, b"acknowledged")

@@ -1,7 +1,7 @@
-"""The unit of systemd: a real systemd runs it in namespaces of its own, without anything of this machine to write to.
+"""The unit of systemd: a real systemd runs it in its own namespaces, where no path of this machine is writable.
 
-These tests need root, systemd and unshare. They start a second systemd, so they run by `make unit` alone, on a machine
-that nobody will miss. The checks of systemd-analyze always run.
+These tests need root, systemd and unshare. They start a second systemd, so only `make unit` runs them, on a disposable
+machine. The checks of systemd-analyze always run.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def ask_in(machine: Machine, token: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_unit_starts_serves_and_ends(machine: Machine) -> None:
-    """It is started once it listens, a call writes its project, and SIGTERM ends it with success."""
+    """The unit is started once the server listens, a call writes to the project, and SIGTERM ends it with success."""
     user = ["setpriv", "--reuid", "990", "--regid", "990", "--clear-groups"]
     made = machine.run(*user, "nexus-mcp", "token", "new", "laptop", "--tokens", "/var/lib/nexus-mcp/tokens.json")
     match = re.match(r"Token: (\S+)\n", made.stdout)
@@ -123,14 +123,14 @@ def test_unit_starts_serves_and_ends(machine: Machine) -> None:
 
 
 def test_unit_without_tokens_fails_and_is_not_restarted(machine: Machine) -> None:
-    """Wrong settings are exit code 2, and systemd does not try again."""
+    """With wrong settings the exit code is 2, and systemd does not restart the unit."""
     assert machine.run("systemctl", "start", "nexus-mcp").returncode != 0
     assert (machine.show("ExecMainStatus"), machine.show("ActiveState")) == ("2", "failed")
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_unit_is_valid_and_hardened() -> None:
-    """systemd-analyze knows each line, and finds little that is open."""
+    """systemd-analyze accepts each line, and its exposure score is low."""
     checked = subprocess.run(["systemd-analyze", "verify", str(UNIT)], capture_output=True, text=True, check=False)
     faults = [line for line in checked.stderr.splitlines() if "is not executable" not in line]
     assert faults == []

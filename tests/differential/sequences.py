@@ -21,7 +21,7 @@ TEXTS = (
 WRONG: tuple[Json, ...] = (None, True, 0, -1, 1.5, 2.0, "1", [], {}, [1, "x"], {"x": 1}, 2**70)
 SKILLS = ("skill://nx-plan/SKILL.md", "skill://none/SKILL.md", "skill://nx-plan", "x:y", "")
 MISSES = 0.15
-"""How often an argument is wrong, is left out, or is one that the tool does not have."""
+"""The shares of arguments that are wrong, missing or unknown to the tool."""
 
 
 def value_for(schema: Json, random: Random) -> Json:

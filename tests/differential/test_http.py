@@ -65,7 +65,7 @@ def _plain(found: list[Json]) -> Json:
 @pytest.mark.parametrize("version", [*LEGACY, MODERN])
 @pytest.mark.parametrize("prefix", ["", "nx_"])
 def test_calls_answer_over_http_as_on_stdio(version: str, prefix: str) -> None:
-    """A whole cycle of calls, failing ones included, has the same answers."""
+    """A whole cycle of calls, including failing calls, has the same answers."""
     calls = [{"name": prefix + name, "arguments": arguments} for name, arguments in CYCLE]
     if version == MODERN:
         sent = [modern(0, "server/discover"), modern(0, "tools/list")]

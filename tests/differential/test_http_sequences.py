@@ -35,7 +35,7 @@ def both(sent: list[Json], *, is_stateless: bool) -> tuple[Json, Json]:
 @pytest.mark.parametrize("version", [LEGACY[0], LEGACY[-1], MODERN])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sequences_answer_over_http_as_on_stdio(version: str, seed: int, is_stateless: bool) -> None:
-    """Each answer is equal in every field. Without sessions the handshake says that nothing can be subscribed to."""
+    """Each answer is equal in every field. Without sessions the handshake offers no resources/subscribe."""
     if version == MODERN:
         sent = [modern(0, "server/discover"), *sequence(modern, seed, CALLS, is_modern=True)]
     else:
@@ -51,7 +51,7 @@ def test_sequences_answer_over_http_as_on_stdio(version: str, seed: int, is_stat
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sequences_are_broad(seed: int) -> None:
-    """A sequence calls each tool, and has answers that are errors of tools, of the protocol, and none."""
+    """A sequence calls each tool, and has results, errors of tools and errors of the protocol."""
     sent = [modern(0, "server/discover"), *sequence(modern, seed, CALLS, is_modern=True)]
     assert {message["params"].get("name") for message in sent if message["method"] == "tools/call"} == {
         tool.name for tool in TOOLS

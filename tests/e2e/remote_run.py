@@ -1,4 +1,4 @@
-"""A client whose server is a nexus-mcp over HTTP, with another checkout of the project, and what it saw there.
+"""Run a client with a nexus-mcp over HTTP and another checkout of the project, and record its requests.
 
 The first session has the token of the server, the second one has a wrong token.
 """

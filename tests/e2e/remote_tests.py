@@ -53,14 +53,14 @@ class RemoteTests:
 
     @pytest.mark.shows("remote")
     def test_wrong_token_refuses_edits_and_says_why(self, remote: RemoteRun) -> None:
-        """With a wrong token no file is changed, and the model is told which variable has it."""
+        """With a wrong token no file is changed, and the message for the model names the variable."""
         (refused,) = remote.seen("BEGIN-WRONG").results(self.editing)
         assert "refuses the token in NEXUS_TOKEN" in refused.text
         assert not (remote.client.scratch.root / REFUSED).exists()
 
     @pytest.mark.shows("remote")
     def test_no_file_has_a_token(self, remote: RemoteRun) -> None:
-        """Neither the project nor the home of the user has a file with a token after the sessions."""
+        """After the sessions no file of the project or the user's home has a token."""
         contents = [data for files in remote.kept["files"] for data in files.values()]
         assert [data for data in contents if remote.token.encode() in data or WRONG.encode() in data] == []
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp install --url`: the entries of the three harnesses, the way back, and what is refused."""
+"""`nexus-mcp install --url`: the entries of the three harnesses, --local and uninstall, and the refusals."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_usual_variable_needs_no_option(at: Path, name: str) -> None:
 @pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.mark.parametrize("name", NAMES)
 def test_token_is_in_no_file(at: Path, tmp_path: Path, name: str, scope: str) -> None:
-    """No file of the project or the home has the token, though it is set."""
+    """No file of the project or the home has the token, although the variable is set."""
     assert run("install", name, "--url", URL, "--scope", scope) == 0
     files = [path.read_bytes() for base in (at, tmp_path / "home") for path in base.rglob("*") if path.is_file()]
     assert [data for data in files if TOKEN.encode() in data] == []
@@ -230,7 +230,7 @@ def test_plain_http_is_written_where_the_user_allows_it(at: Path) -> None:
 
 
 def test_switch_takes_both_or_none(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Server and hooks never stand with two servers: --with may not leave out one that is installed."""
+    """Server entry and hooks always use the same server: --with may not leave out an installed part."""
     assert run("install", "claude-code") == 0
     before = tree(at)
     assert run("install", "claude-code", "--url", URL, "--with", "server") == 2
@@ -248,7 +248,7 @@ def test_status_line_goes_with_a_remote_server(at: Path) -> None:
 def test_list_asks_the_server_without_a_token(
     at: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """--list says whether the server answers, sends it no token, and names a variable that is not set."""
+    """--list shows whether the server answers, sends no token, and names an unset variable."""
     with Listener(b"HTTP/1.1 401 X\r\nContent-Length: 0\r\n\r\n", b"") as listener:
         assert run("install", "codex", "--url", f"http://127.0.0.1:{listener.port}/mcp", "--with", "server") == 0
         assert run("install", "codex", "--list") == 0

@@ -36,7 +36,7 @@ MEANT = {
 
 @pytest.mark.parametrize("path", MEANT)
 def test_path_of_the_client_is_one_of_the_project(path: str) -> None:
-    """A path below the client's project means the file of that name; any other one means no file of the server."""
+    """A path below the client's project means the file of the same name; any other path means no file of the server."""
     assert AWAY.places(path) == MEANT[path]
 
 

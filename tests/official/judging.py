@@ -79,7 +79,7 @@ def judge(program: str, scratch: Scratch, url: str, *options: str) -> Verdict:
 
 
 def compare(verdict: Verdict, run: str, *, is_stateless: bool = False) -> list[str]:
-    """Return what differs from expected.json, one line for each."""
+    """Return a line for each difference from expected.json."""
     expected = read()
     known = reasons(expected, is_stateless=is_stateless)
     lines = [
@@ -100,7 +100,7 @@ def read() -> Any:
 
 
 def reasons(expected: Mapping[str, Any], *, is_stateless: bool) -> dict[str, str]:
-    """Return `scenario/check` -> why it cannot pass. Raise AssertionError for a check with two reasons."""
+    """Return `scenario/check` -> the reason why it cannot pass. Raise AssertionError for a check with two reasons."""
     rows = [*expected["does_not_apply"], *([expected["without_sessions"]] if is_stateless else [])]
     found = [(check, row["reason"]) for row in rows for check in row["checks"]]
     twice = [check for check, count in Counter(check for check, _ in found).items() if count > 1]

@@ -1,8 +1,8 @@
-"""The names of the suite's reference server, and what our server has in their place.
+"""Replace the names of the suite's reference server by names of our server.
 
-The suite calls tools, prompts and resources that only its own reference server has. Where ours has something of the
-same kind, a request gets the name of ours on its way; responses are not touched. All other names stay, and our server
-refuses them. `expected.json` gives the reason for each.
+The suite calls tools, prompts and resources that only its own reference server has. If our server has one of the same
+kind, its name replaces the suite's name in the request; responses are not changed. All other names stay, and our server
+refuses them. `expected.json` has the reason for each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""expected.json is whole, and docs/wire.md has what it says; `make official` compares it with the suite."""
+"""expected.json is complete, and docs/wire.md has its reasons; `make official` compares it with the suite."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows() -> Iterator[tuple[str, list[str]]]:
 
 
 def verdict_of(run: str, **more: str) -> Verdict:
-    """What a run finds when all is as expected."""
+    """The verdict of a run without differences."""
     passed = {f"{scenario}/check" for scenario in EXPECTED["passed"][run]}
     return Verdict(passed, more, set(EXPECTED["passed"][run]))
 
@@ -46,14 +46,14 @@ def test_page_names_the_releases() -> None:
 
 
 def test_green_that_says_nothing_is_none_that_failed() -> None:
-    """A check with a reason why it fails is not among those whose pass says nothing, and no reason is empty."""
+    """No check has both a reason for its failure and a reason why its pass says little, and no reason is empty."""
     failing = reasons(EXPECTED, is_stateless=False)
     assert not set(failing) & {check for row in EXPECTED["says_nothing"] for check in row["checks"]}
     assert all(reason and checks for reason, checks in rows())
 
 
 def test_names_are_those_of_our_server() -> None:
-    """What stands in for the names of the reference server is offered by ours."""
+    """Our server offers the names that replace those of the reference server."""
     assert {ours for ours, _ in names.TOOLS.values()} <= {tool.name for tool in OURS}
     for uri in names.RESOURCES.values():
         assert [one for one in RESOURCES if one.template.match(uri) is not None]
@@ -61,12 +61,12 @@ def test_names_are_those_of_our_server() -> None:
 
 @pytest.mark.parametrize("run", EXPECTED["passed"])
 def test_expected_run_has_no_difference(run: str) -> None:
-    """A run that is as expected gives no line."""
+    """A run with the expected results gives no line."""
     assert compare(verdict_of(run), run) == []
 
 
 def test_each_difference_is_a_line() -> None:
-    """A new failure, a reason that no longer holds, a scenario that is gone and a new one are told."""
+    """A new failure, an obsolete reason, a missing scenario and a new scenario each give a line."""
     verdict = verdict_of(RUN, **{"ping/ping": "no pong"})
     verdict.passed |= {"logging-set-level/logging-set-level", "new/check"}
     assert compare(verdict, RUN) == [
@@ -79,7 +79,7 @@ def test_each_difference_is_a_line() -> None:
 
 
 def test_names_are_changed_on_the_way() -> None:
-    """A request for something of the reference server gets the name of ours; all others stay as they are."""
+    """Names of the reference server are replaced by ours; all other requests stay unchanged."""
     called: list[str] = []
     acts = {"test_trigger_prompt_change": lambda: called.append("acted")}
     for body in (b"no json", b"[]", b'{"method": "tools/call", "params": {"name": "task_list"}}'):

@@ -1,4 +1,4 @@
-"""Which URLs of a server are accepted, and what a refusal quotes."""
+"""Accepted and refused URLs of a server; refusals quote no secret."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_url_has_one_spelling(text: str) -> None:
 
 @pytest.mark.parametrize("text", BAD)
 def test_wrong_url_is_refused_without_its_secrets(text: str) -> None:
-    """The refusal names the option and the fault, and quotes nothing of the URL."""
+    """The refusal names the option and the fault, and does not quote the URL."""
     with pytest.raises(UsageError) as caught:
         parse(text, "--url")
     assert BAD[text] in str(caught.value)
@@ -68,14 +68,14 @@ def test_plain_http_needs_leave() -> None:
 
 
 def test_loopback_is_an_address_of_this_machine_alone() -> None:
-    """127.0.0.0/8, ::1 and localhost are loopback; a name that begins so is not."""
+    """127.0.0.0/8, ::1 and localhost are loopback; a name that only begins like them is not."""
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
     assert not any(map(is_loopback, ("127.0.0.1.x", "127.0.0.256", "127.1", "128.0.0.1", "localhost.x", "", "::")))
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A B", "A-B", "$A", "nexus_" + "x" * 43])
 def test_variable_has_a_plain_name(name: str) -> None:
-    """A name that no shell takes is refused, and so is a token in its place; the refusal does not quote the token."""
+    """A name that no shell accepts is refused, and so is a token as the name; the refusal does not quote the token."""
     with pytest.raises(UsageError) as caught:
         check_variable(name, "--token-env")
     assert "x" * 43 not in str(caught.value)

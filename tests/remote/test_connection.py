@@ -80,20 +80,20 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_malformed_response_is_no_answer(fault: str) -> None:
-    """What is cut off, too large or no HTTP raises Unreachable with the reason."""
+    """A response that is truncated, too large or no HTTP raises Unreachable with the reason."""
     answer, reason = FAULTS[fault]
     with Listener(answer) as listener, pytest.raises(Unreachable, match=reason):
         post(at(listener))
 
 
 def test_silent_server_is_given_up() -> None:
-    """A server that accepts the connection and says nothing is given up when the time is over."""
+    """If a server accepts the connection and sends nothing, the request fails after the time limit."""
     with Listener(None) as listener, pytest.raises(Unreachable, match="did not answer in time"):
         post(at(listener), 0.2)
 
 
 def test_port_without_a_server_is_named() -> None:
-    """Where nothing listens, the reason says so."""
+    """If no server listens on the port, the reason says so."""
     with socket.create_server(("127.0.0.1", 0)) as made:
         port = made.getsockname()[1]
     with pytest.raises(Unreachable, match="nothing listens there"):
@@ -114,7 +114,7 @@ def test_connection_is_kept_and_replaced_when_it_has_ended() -> None:
 
 
 def test_certificate_has_to_be_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A certificate of its own is refused without NEXUS_CA or SSL_CERT_FILE, and accepted with either of them."""
+    """A self-signed certificate is refused without NEXUS_CA or SSL_CERT_FILE, and accepted with either of them."""
     own = make_certificate(tmp_path)
     with Listener(OK, OK, OK, certificate=own) as listener:
         address = at(listener, "https")
@@ -140,7 +140,7 @@ def test_certificate_of_another_host_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_missing_file_of_certificates_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a NEXUS_CA that is not there, the server gets no request."""
+    """If the file of NEXUS_CA is missing, the server gets no request."""
     monkeypatch.setenv("NEXUS_CA", str(tmp_path / "none.pem"))
     unnamed = pytest.raises(Unreachable, match="NEXUS_CA names no file of certificates")
     with Listener(OK, certificate=make_certificate(tmp_path)) as listener, unnamed:
@@ -193,7 +193,7 @@ def test_proxy_that_answers_byte_by_byte_is_given_up() -> None:
 
 
 def test_proxy_gets_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxy is asked for a tunnel only; when it refuses, the reason says so."""
+    """The proxy gets a CONNECT request without the token; if it refuses, the reason says so."""
     with Listener(b"HTTP/1.1 403 No\r\n\r\n") as listener:
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{listener.port}")
         with pytest.raises(Unreachable, match="the proxy refused the connection"):

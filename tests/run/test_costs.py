@@ -1,4 +1,4 @@
-"""The cost of a run: what no session reported is shown as unknown, and a limit on it does not hold silently."""
+"""The cost of a run: an unreported cost is shown as unknown, and a limit that cannot hold is reported."""
 
 from __future__ import annotations
 

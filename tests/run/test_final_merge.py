@@ -1,4 +1,4 @@
-"""The move of the user's branch: only verified work, and a checkout that is as before if git stops within the move."""
+"""The user's branch moves only to verified work; if git stops within the move, the checkout is put back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def is_as_before(ground: Ground) -> bool:
-    """Return whether the checkout is that of the base, without a file more."""
+    """Return whether the checkout is that of the base, without further files."""
     files = {name: (ground.root / name).read_text() for name in BEFORE if (ground.root / name).is_file()}
     return files == BEFORE and git(ground.root, "status", "--porcelain", "-uall") == ""
 
@@ -68,7 +68,7 @@ def stops(write: object, *, stays_full: bool = False) -> object:
 
 
 def half_written(folder: str) -> None:
-    """Leave what git leaves when the disk is full after some files."""
+    """Leave the files that git leaves when the disk is full after some files."""
     root = Path(folder)
     (root / "gone").unlink()
     (root / "swap").unlink()
@@ -142,7 +142,7 @@ def test_a_file_that_the_user_saves_meanwhile_stays(ground: Ground, capsys: pyte
 
 
 def test_an_untracked_file_in_the_way_stays(ground: Ground) -> None:
-    """git refuses to overwrite it; that it is empty, as a file that git just created, changes nothing."""
+    """git refuses to overwrite it, even if it is empty like a file that git has just created."""
     (ground.root / "d").mkdir()
     (ground.root / "d/e").touch()
     code, _, err = ground.cli("merge")
@@ -163,7 +163,7 @@ def test_a_branch_of_another_name_is_not_moved(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_with_checks_at_the_end_is_merged_only_verified(tmp_path: Path) -> None:
-    """Task 3 fails. What the others did passes alone and not together, so the person is not even asked."""
+    """Task 3 fails. The work of the others passes alone but not together, so the run does not offer the merge."""
     rows = [*BOTH, {"id": 3, "title": "Three"}]
     script: dict[str, Json] = {"1": [[{"write": "f1", "text": "x"}]], "2": [[{"write": "f2", "text": "x"}]]}
     ground = Ground(tmp_path, rows, {**script, "3": [[{"exit": 1}]]})
@@ -224,7 +224,7 @@ def test_the_commit_that_is_merged_is_the_one_that_was_checked(regression: str, 
 
 
 def test_a_completed_run_that_is_not_merged_is_named_again(ground: Ground) -> None:
-    """`nexus-mcp run` with nothing left to do needs a person as long as the work is in no branch of theirs."""
+    """`nexus-mcp run` without open tasks names the unmerged run and ends with code 3."""
     code, out, err = ground.cli("--merge", "auto")
     assert (code, f"nexus-mcp run merge {ground.run_id}" in out) == (3, True), out + err
     assert ground.cli("merge")[0] == 0

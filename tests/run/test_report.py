@@ -1,4 +1,4 @@
-"""The report of a run: stored texts are data in both forms, and what happened is there with its changes."""
+"""The report of a run: stored texts are data in both forms, and events and changes are shown."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_repeated_call_gets_the_first_answer_and_writes_nothing(tmp_path: Path, 
 
 @pytest.mark.parametrize("tool", [name for name in NAMES if name not in READ_ONLY])
 def test_key_changes_neither_answer_nor_files(tmp_path: Path, tool: str) -> None:
-    """A call with a key returns and writes what a call without one does, beside the record of the key."""
+    """A call with a key returns and writes the same as a call without a key, except for the record of the key."""
     results, states = list[str](), list[Json]()
     for meta in ({}, {META_NAME: "key"}):
         root = tmp_path / str(len(results))
@@ -134,7 +134,7 @@ def test_malformed_key_is_refused(tmp_path: Path, key: Json) -> None:
 
 @pytest.mark.parametrize("key", ["x" * 255, "\0", "é" * 255, "../../x", " "])
 def test_any_text_is_a_key(tmp_path: Path, key: str) -> None:
-    """A key of 255 characters works, whatever they are: it is neither stored nor part of a file name."""
+    """A key of any 255 characters works: it is neither stored nor part of a file name."""
     app = app_of(tmp_path)
     assert keyed(app, "task_add", TASK, key) == keyed(app, "task_add", TASK, key)
     stored = everything(tmp_path)
@@ -191,7 +191,7 @@ def _times(found: Json, tool: str) -> int:
 
 @pytest.mark.parametrize("code", ERRORS[:2], ids=lambda code: errno.errorcode[code])
 def test_disk_error_anywhere_keeps_the_promise(tmp_path: Path, code: int) -> None:
-    """After any failed system call an error says what holds, and a retry makes exactly one change."""
+    """After any failed system call the error is true about the change, and a retry makes exactly one change."""
     number, is_reached = 0, True
     while is_reached:
         number += 1
@@ -290,7 +290,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("what", DAMAGED)
 def test_unreadable_keys_are_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    """Only calls with a key are refused, with the name of the file, and its bytes stay."""
+    """Only calls with a key are refused, the error names the file, and its bytes do not change."""
     monkeypatch.setattr(idempotency, "FILES", 1)
     app = prepared(tmp_path)
     folder = tmp_path / ".nexus/state/idempotency"
@@ -307,7 +307,7 @@ def test_unreadable_keys_are_never_overwritten(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("place", ["idempotency", "idempotency/00.json"])
 def test_link_among_the_keys_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """A link that a clone brings leads no write out of the project."""
+    """A link in a cloned project cannot lead a write out of the project."""
     monkeypatch.setattr(idempotency, "FILES", 1)
     app = prepared(tmp_path)
     outside = tmp_path.parent / f"{tmp_path.name} outside"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_line_is_a_path_or_a_name_and_a_path(tmp_path: Path) -> None:
-    """A name is before `=`; what is no name belongs to the path; relative paths count from the file."""
+    """A name is before `=`; a text that is no name belongs to the path; relative paths count from the file."""
     file = tmp_path / "list"
     file.write_text("# projects\n\n/srv/Shop\napi=/srv/b\nx = y\n./a=b\nA=c\n")
     assert read(str(file)) == [

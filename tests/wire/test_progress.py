@@ -90,7 +90,7 @@ def test_wait_for_the_lock_is_reported(tmp_path: Path, server: str, token: Json)
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_call_without_a_token_is_not_reported(tmp_path: Path, server: str) -> None:
-    """A client that did not ask gets the responses alone."""
+    """A client without a progress token gets only the responses."""
     talk = Talk(App(Workspace(str(tmp_path))), SERVERS[server])
     talk.ask(initialize(1))
     with locked(tmp_path):
@@ -132,7 +132,7 @@ def test_modern_call_and_reads_are_reported(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_client_that_does_not_read_holds_up_no_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports that would have to wait are dropped: the lock of the project is never held for a slow client."""
+    """Notifications that cannot be written at once are dropped: no call holds the lock for a slow client."""
     monkeypatch.setattr(reports, "INTERVAL_S", 0.0)
     reads, writes = os.pipe()
     os.set_blocking(writes, False)

@@ -101,7 +101,7 @@ def test_token_gets_half_of_the_sessions(tmp_path: Path) -> None:
 
 
 def test_share_of_one_is_one() -> None:
-    """A limit of one thing can be used."""
+    """The share in a limit of one is one, so that the limit can be used."""
     assert [share(number) for number in (1, 2, 3, 1500)] == [1, 1, 1, 750]
 
 

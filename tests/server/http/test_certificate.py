@@ -33,7 +33,7 @@ def test_certificate_that_no_client_accepts_is_refused(tmp_path: Path, what: str
 
 
 def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
-    """A certificate and a key that do not belong together are named as such."""
+    """The error says that the certificate and the key do not match."""
     files = certificate(tmp_path, "one", 20), certificate(tmp_path, "two", 20)
     with pytest.raises(UsageError, match="the key is not that of the certificate"):
         check_certificate(files[0][0], files[1][1], [])
@@ -48,7 +48,7 @@ def test_right_certificate_is_accepted(tmp_path: Path, host: str) -> None:
 
 
 def test_certificate_that_fits_one_of_the_names_is_accepted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The others are warned of, and so is an end that is near."""
+    """A log line warns of each other name, and of a certificate that expires soon."""
     files = certificate(tmp_path, "server", 3, "a.example")
     check_certificate(*files, ["a.example", "b.example"])
     err = capfd.readouterr().err

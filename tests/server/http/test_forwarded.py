@@ -1,4 +1,4 @@
-"""Which proxies are believed, and what about."""
+"""The server reads forwarded headers of named proxies only: the client's address and the scheme."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ CLIENTS: dict[str, tuple[str, Rows, str]] = {
 
 @pytest.mark.parametrize("what", CLIENTS)
 def test_address_of_the_client(what: str) -> None:
-    """The nearest address that no named proxy has, as far as named proxies wrote it; else that of the connection."""
+    """The client is the nearest address that is not a named proxy; else it is the peer of the connection."""
     peer, rows, expected = CLIENTS[what]
     assert client(peer, rows) == expected
 
@@ -99,7 +99,7 @@ def test_request_in_clear_text_is_refused(what: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "localhost", "10.0.0.5/8", "*", "10.0.0.0/33"])
 def test_proxy_is_named_by_an_address_or_a_network(name: str) -> None:
-    """Names and networks with host bits are refused: it would be unclear whom they let speak."""
+    """Host names and networks with host bits are refused, because they are ambiguous."""
     with pytest.raises(UsageError, match="is no address and no network"):
         Proxies([name], "--forwarded-from")
 
@@ -108,7 +108,7 @@ def test_proxy_is_named_by_an_address_or_a_network(name: str) -> None:
 def test_refusals_are_logged_with_the_address(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], named: tuple[str, ...], shown: str
 ) -> None:
-    """The log line of a refused request has the address of its client, and nothing of its token."""
+    """The log line of a refused request has the address of its client, but not its token."""
 
     async def work() -> None:
         make_token(tmp_path, "laptop")

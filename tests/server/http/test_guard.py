@@ -1,4 +1,4 @@
-"""Who may call what: Host, Origin, token, project, right and session, in both eras."""
+"""The guard checks Host, Origin, token, project, right and session, in both eras."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ORIGINS = {None: True, f"http://{HOST}": True, "http://localhost:8750": True, "n
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])
 def test_every_wrong_combination_of_host_origin_and_token_is_refused(tmp_path: Path, era: str) -> None:
-    """Only a right Host with a right or no Origin and a right token gets in; the first wrong one gives the status."""
+    """Only requests with a right Host, Origin (or none) and token pass; the first wrong value gives the status."""
 
     async def work(client: Client) -> None:
         async def send(**more: Any) -> int:
@@ -65,7 +65,7 @@ def test_every_wrong_combination_of_host_origin_and_token_is_refused(tmp_path: P
 
 
 def test_header_that_comes_twice_is_refused(tmp_path: Path) -> None:
-    """Two tokens are none, and a request without a token learns how to send one."""
+    """A request with two tokens counts as one without a token; its response says how to send a token."""
 
     async def work(client: Client) -> None:
         reply = await client.request("POST", "/mcp", initialize(), authorization=None)

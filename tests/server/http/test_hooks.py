@@ -1,4 +1,4 @@
-"""Events of hooks over HTTP: who may send them, what an event is, and that the answer is that of a local hook."""
+"""Hook events over HTTP pass the guard, get the answers of a local hook, and are refused if malformed."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ MALFORMED: dict[str, Json] = {
 
 @pytest.mark.parametrize("what", MALFORMED)
 def test_malformed_event_is_refused(tmp_path: Path, what: str) -> None:
-    """Only an event as our hook sends it is accepted; anything else is 400, and no file is made."""
+    """Only an event in the form of our hook is accepted; anything else gets 400, and no file is made."""
 
     async def served() -> None:
         async with serving(tmp_path) as client:

@@ -1,4 +1,4 @@
-"""Idempotency keys over HTTP and stdio: whose they are, and what a restart leaves of them."""
+"""Idempotency keys over HTTP and stdio: they belong to a holder, and survive a restart."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_keys_hold_on_stdio(tmp_path: Path, server: Callable[..., int]) -> None:
 
 
 def test_keys_survive_kill_9(tmp_path: Path) -> None:
-    """The next server answers a repeated call of a server that was killed as that server did."""
+    """After kill -9 the next server gives a repeated call the answer of the killed server."""
     folder = tmp_path / "project"
     folder.mkdir()
     first = Server(folder)

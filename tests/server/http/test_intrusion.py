@@ -87,20 +87,20 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
      "http://evil.example/p/a/mcp", "/mcp"],
 )  # fmt: skip
 def test_no_path_leads_to_another_project(victim: Victim, path: str) -> None:
-    """What is no address of the token's project is 404, however it is written."""
+    """Every path other than those of the token's project gets 404, in any spelling."""
     assert victim.statuses(victim.request(path)) == [404]
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "PUT", "PATCH", "CONNECT", "PRI"])
 def test_other_methods_do_nothing(victim: Victim, method: str) -> None:
-    """They are refused, with a token and without."""
+    """Other methods are refused, with and without a token."""
     assert victim.statuses(victim.request(method=method)) == [405]
     bare = f"{method} /p/a/mcp HTTP/1.1\r\nHost: 127.0.0.1:{victim.port}\r\nConnection: close\r\n\r\n"
     assert victim.statuses(bare.encode()) == [401]
 
 
 def test_request_behind_another_needs_its_own_token(victim: Victim) -> None:
-    """A connection that was let in once lets nothing else in."""
+    """A request without a token is refused, even after an accepted one on the same connection."""
     bare = f"POST /p/a/mcp HTTP/1.1\r\nHost: 127.0.0.1:{victim.port}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     assert victim.statuses(victim.request(last=False) + bare.encode()) == [200, 401]
 

@@ -43,7 +43,7 @@ def test_body_beyond_the_limit_is_refused_declared_or_not(tmp_path: Path) -> Non
 
 
 def test_no_token_gets_all_the_room_for_bodies() -> None:
-    """A token gets half of the room at most, and what is given back can be taken again."""
+    """A token gets at most half of the room, and released bytes can be taken again."""
     room = Room(100)
     assert (room.take("a", 50), room.take("a", 1), room.take("b", 50), room.take("c", 1)) == (True, False, True, False)
     room.give_back("a", 50)
@@ -72,7 +72,7 @@ def test_large_body_is_parsed_beside_other_requests(
 
 
 def test_two_kinds_of_length_are_refused(tmp_path: Path) -> None:
-    """Content-Length beside Transfer-Encoding is how requests are smuggled through a proxy."""
+    """A request with Content-Length and Transfer-Encoding is refused: it could smuggle a request through a proxy."""
 
     async def work(client: Client) -> None:
         reply = await client.request("POST", "/mcp", b"{}", content_length="2", transfer_encoding="chunked")
@@ -204,7 +204,7 @@ def test_rate_is_for_each_token() -> None:
 
 
 def test_rate_is_answered_with_429(tmp_path: Path) -> None:
-    """Beyond the rate the response says when to come back."""
+    """Beyond the rate the response is 429 with Retry-After."""
 
     async def work(client: Client) -> None:
         for _ in range(10):
@@ -328,7 +328,7 @@ def test_modern_headers_are_checked(tmp_path: Path) -> None:
 
 
 def test_health_needs_no_token_and_readiness_asks_the_store(tmp_path: Path) -> None:
-    """/healthz answers as long as the process does; /readyz fails when a project is gone. Both check the Host."""
+    """/healthz answers while the process runs; /readyz fails if a project is missing. Both check the Host."""
 
     async def work(client: Client) -> None:
         for path in ("/healthz", "/readyz"):

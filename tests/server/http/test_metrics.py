@@ -1,4 +1,4 @@
-"""/metrics: who sees what, what is counted, and that clients cannot make labels."""
+"""/metrics: tokens see only their projects, requests are counted, and clients cannot create labels."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ def test_page_needs_a_token_with_the_right_to_read(tmp_path: Path) -> None:
 
 
 def test_token_of_a_project_sees_its_series_alone(tmp_path: Path) -> None:
-    """Such a token learns nothing of other projects, nor of the process; an unlimited one sees all. Names are labels,
-    paths are nowhere.
+    """A token for a project sees no series of other projects or the process; a token for all projects sees all.
+    Labels have names, never paths.
     """
     roots = {name: tmp_path / f"secret-{name}" for name in ("shop", "api")}
     for root in roots.values():
@@ -187,7 +187,7 @@ def test_token_of_a_project_sees_its_series_alone(tmp_path: Path) -> None:
 
 
 def test_series_of_a_project_go_with_it(tmp_path: Path) -> None:
-    """A project that leaves the file takes its series along, so that their number is that of the projects."""
+    """When a project is removed from the file, its series end, so their number stays bounded."""
     roots = {name: tmp_path / name for name in ("shop", "api")}
     for root in roots.values():
         root.mkdir()

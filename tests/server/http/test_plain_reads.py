@@ -1,4 +1,4 @@
-"""Reads of 2026-07-28, which are answered without the tasks that watch for cancellation, and what that needs."""
+"""Reads of 2026-07-28 are answered without the tasks that watch for cancellation."""
 
 from __future__ import annotations
 

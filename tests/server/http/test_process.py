@@ -1,4 +1,4 @@
-"""`serve --http` as a process: what it prints, raw sockets, signals, and when it refuses to start."""
+"""`serve --http` as a process: its output, raw sockets, signals, and settings with which it does not start."""
 
 from __future__ import annotations
 
@@ -161,13 +161,13 @@ def test_port_in_use_is_one_sentence(tmp_path: Path, server: Server) -> None:
 
 
 def test_options_of_http_need_http(tmp_path: Path) -> None:
-    """Without --http its options are refused, so that nobody believes in them."""
+    """Without --http its options are refused, because they would have no effect."""
     ran = nexus("serve", "--allow-host", "a.example", cwd=tmp_path)
     assert (ran.code, "--allow-host needs --http." in ran.err) == (2, True)
 
 
 def test_token_command_makes_lists_and_revokes(tmp_path: Path) -> None:
-    """The printed token holds, the list shows no secret, and after revoke it is gone."""
+    """The printed token is valid, the list shows no secret, and revoke removes the token."""
     file = str(tmp_path / "tokens.json")
     made = nexus("token", "new", "ci", "--rights", "read", "--projects", "shop", "--tokens", file, cwd=tmp_path)
     match = TOKEN.match(made.out)
@@ -204,7 +204,7 @@ def test_token_file_that_cannot_be_read_is_refused_and_kept(tmp_path: Path, text
 
 
 def test_link_to_a_token_file_is_refused(tmp_path: Path) -> None:
-    """A link could lead to a file of somebody else."""
+    """A link as the token file is refused: it could lead to a file of another user."""
     (tmp_path / "real.json").write_text("{}")
     (tmp_path / "tokens.json").symlink_to("real.json")
     ran = nexus("token", "list", "--tokens", str(tmp_path / "tokens.json"), cwd=tmp_path)

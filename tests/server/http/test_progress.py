@@ -1,4 +1,4 @@
-"""Progress notifications of long calls: who gets them, in which order, and when they end."""
+"""Progress notifications of long calls: their receiver, their order and their end."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_wait_for_the_lock_is_reported(tmp_path: Path, is_modern: bool, token: J
 
 
 def test_wait_for_an_earlier_call_is_reported(tmp_path: Path) -> None:
-    """A call that waits for its turn says so; the call before it, which did not ask, gets no notification."""
+    """A call that waits for its turn reports that; the call before it, without a progress token, reports nothing."""
 
     async def work(client: Client) -> None:
         with locked(tmp_path):

@@ -36,8 +36,8 @@ def ask(server: Server, context: ssl.SSLContext, host: str = "127.0.0.1") -> tup
 
 
 def test_only_clients_that_know_the_certificate_are_served(tmp_path: Path) -> None:
-    """A client that knows it gets its answer; one that does not, one that knows another one of the same name, and one
-    without TLS get none. The server goes on.
+    """A client that trusts the certificate gets its answer. Clients with no certificate, with another certificate of
+    the same name, and without TLS get none. The server continues.
     """
     project = tmp_path / "project"
     project.mkdir()

@@ -1,4 +1,4 @@
-"""Telemetry of a whole server: what is imported, and a collector that is slow, dead or wrong."""
+"""Telemetry of a whole server: its imports, and collectors that are slow, dead or refuse spans."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_slow_collector_holds_up_neither_calls_nor_the_end(tmp_path: Path) -> No
 
 
 def test_refused_spans_are_no_error_of_calls(tmp_path: Path) -> None:
-    """A collector that refuses what it gets changes no response."""
+    """A collector that refuses spans changes no response."""
     with collecting() as collector:
         collector.status = 400
         server = Server(tmp_path, environ={ENDPOINT: collector.url, "OTEL_BSP_SCHEDULE_DELAY": "1"})

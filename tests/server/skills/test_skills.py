@@ -73,7 +73,7 @@ def test_entry_describes_the_file_that_is_read(ask: Asker, project: Project) -> 
 
 
 def test_file_has_the_text_of_the_skill(ask: Asker) -> None:
-    """After the front matter comes what nexus://skills has, and what is known of the harness if the skill needs it."""
+    """After the front matter comes the text of nexus://skills, and the notes on the harness if the skill needs them."""
     text = ask.text(uri_of("nx-plan"))
     body = ask.text("nexus://skills/nx-plan").strip()
     assert text.split("---\n", 2)[2].startswith(f"\n{body}\n\n## The harness\n\n")
@@ -168,7 +168,7 @@ def test_long_list_has_pages(ask: Asker, project: Project) -> None:
 
 
 def test_unreadable_skill_spoils_no_list(ask: Asker, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A skill without its text is left out and logged, and skills/get says what is wrong with it."""
+    """A skill without its text is left out and logged, and the error of skills/get has the reason."""
     told: list[str] = []
     monkeypatch.setattr(log, "warning", told.append)
     put_skill(project, "own")

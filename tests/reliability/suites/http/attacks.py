@@ -1,4 +1,4 @@
-"""Attack a server on raw sockets: malformed requests, slow ones, idle streams, and one token that wants everything."""
+"""Attack a server on raw sockets: malformed and slow requests, idle streams, and one token that takes everything."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def status_of(port: int, data: bytes) -> int:
 
 
 async def _send_malformed(piece: Piece, site: Site, server: HttpServer, tally: Tally) -> None:
-    """Send malformed requests: none ends in a defect or a hang, and each shape of smuggling is refused."""
+    """Send malformed requests: none causes an internal error or a hang, and each shape of smuggling is refused."""
     rng, free = piece.rng, asyncio.Semaphore(_AT_ONCE)
     for what, data in smuggling(site.tokens[0]).items():
         status = await status_of(server.port, data)

@@ -56,7 +56,7 @@ class Client:
         self._connection.close()
 
     async def _ask_again(self, rng: random.Random, call: Sent, key: str, result: Json) -> None:
-        """Repeat an answered call, or send its key with other arguments. Note what must not be."""
+        """Repeat an answered call, or send its key with other arguments. Record wrong answers as failures."""
         chance = rng.random()
         if chance < _AGAIN:
             self.counts["answered calls repeated"] += 1

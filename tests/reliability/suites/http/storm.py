@@ -1,6 +1,6 @@
-"""Kill the server again and again while clients work through a proxy that cuts their connections, then check all files.
+"""Kill the server repeatedly while clients work through a proxy that cuts their connections, then check all files.
 
-What must hold: each answered call is in the files once, as answered, and nothing else is there.
+Each answered call has to be in the files once, as answered, and no other change may be there.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _asked_again(client: Client, book: Book, root: Path, token: str, tally: Tall
 
 
 def log_faults(site: Site) -> list[str]:
-    """Return what must not be in the log of a server: a token, or the trace of a defect."""
+    """Return the faults in the log of a server: a token, or the traceback of an internal error."""
     log = site.log.read_text(errors="replace")
     faults = ["the log holds a token"] * any(token in log for token in site.tokens)
     at = log.find("Traceback")

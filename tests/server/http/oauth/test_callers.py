@@ -1,4 +1,4 @@
-"""Names, projects, sessions and streams of the callers whose access tokens hold."""
+"""Names, projects, sessions and streams of callers with valid access tokens."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_name_in_the_operation_log(tmp_path: Path, authorization: AuthorizationS
 def test_long_subjects_with_one_beginning_have_different_names(
     tmp_path: Path, authorization: AuthorizationServer
 ) -> None:
-    """A name that is shortened ends with a hash of the whole subject."""
+    """A shortened name ends with a hash of the whole subject."""
 
     async def work(client: Client, clock: Clock) -> None:
         found = [await authority(client).find(mint(authorization, sub="a" * 100 + end), "") for end in ("x", "y")]
@@ -65,7 +65,7 @@ def test_long_subjects_with_one_beginning_have_different_names(
 
 
 def test_identity_is_subject_and_client(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """Two pairs never have one identity, also if their texts put together are the same."""
+    """Two pairs never have the same identity, even if their joined texts are equal."""
 
     async def work(client: Client, clock: Clock) -> None:
         pairs = [("a", "bc"), ("ab", "c"), ("abc", ""), ("a/b", "c"), ("a", "b/c"), ('a","b', "c")]
@@ -194,7 +194,7 @@ def test_projects_of_a_token(tmp_path: Path, authorization: AuthorizationServer,
 def test_projects_that_there_are_not_look_like_forbidden_ones(
     tmp_path: Path, authorization: AuthorizationServer
 ) -> None:
-    """A token for the server whose claim names one project gets the same response for all others."""
+    """A token for one project gets the same response for unknown and for forbidden projects."""
     (tmp_path / "shop").mkdir()
     (tmp_path / "api").mkdir()
 

@@ -164,7 +164,7 @@ def test_client_of_the_sdk_asks_for_the_scope_that_it_lacks(tmp_path: Path, issu
 
 
 def credentials(issuer: AuthorizationServer, resource: str, scope: str) -> str:
-    """Return a token that a registered program gets for itself."""
+    """Return a token of the client credentials grant for a registered program."""
     issuer.add_client({
         "client_id": "ci", "client_secret": "s", "redirect_uris": [], "grant_types": ["client_credentials"],
         "token_endpoint_auth_method": "client_secret_basic",
@@ -223,7 +223,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_it_refuses_to_start(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Settings under which strangers could make tokens, or no token could hold, end it with code 2."""
+    """The server ends with code 2 if strangers could make tokens or no token could be valid."""
     env = {"XDG_CONFIG_HOME": str(tmp_path.parent / "config")}
     ran = nexus("serve", "--http", "127.0.0.1:0", *words, cwd=tmp_path, env=env)
     assert (ran.code, ran.out) == (2, "")
@@ -231,9 +231,7 @@ def test_it_refuses_to_start(tmp_path: Path, words: tuple[str, ...]) -> None:
 
 
 def test_exposed_server_needs_no_other_tokens(tmp_path: Path) -> None:
-    """An issuer takes the place of the token file: the server starts, although the issuer does not answer, and says
-    so.
-    """
+    """With an issuer the server needs no token file. It starts although the issuer does not answer, and logs that."""
     folder = tmp_path / "project"
     folder.mkdir()
     words = ("--behind-proxy", "--allow-host", "nexus.example.org", "--oauth-audience", "https://nexus.example.org")

@@ -1,4 +1,4 @@
-"""The keys of the issuer: found, fetched again, withdrawn, and what happens while they cannot be had."""
+"""The keys of the issuer are found, fetched again and withdrawn; without keys, access tokens get 503."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_new_key_of_tokens_without_key_id_is_accepted(tmp_path: Path, server: Au
 
 
 def test_issuer_that_is_down_lets_no_new_token_in(tmp_path: Path, server: AuthorizationServer) -> None:
-    """Without keys every access token gets 503, and static tokens hold. The issuer is asked once in each pause."""
+    """Without keys access tokens get 503, and static tokens are valid. There is one fetch in each pause."""
 
     async def work(client: Client, clock: Clock) -> None:
         server.is_down = True
@@ -199,7 +199,7 @@ def test_token_whose_client_leaves_ends_no_fetch(tmp_path: Path, server: Authori
 
 
 def test_keys_at_a_named_url_need_no_description(tmp_path: Path, server: AuthorizationServer) -> None:
-    """With --oauth-jwks the issuer is not asked where its keys are."""
+    """With --oauth-jwks the metadata of the issuer is not fetched."""
 
     async def work(client: Client, clock: Clock) -> None:
         assert await status(client, mint(server)) == 200
@@ -209,7 +209,7 @@ def test_keys_at_a_named_url_need_no_description(tmp_path: Path, server: Authori
 
 
 def answering(path: str, make: Any) -> Any:
-    """Return what makes an application with `make(url)` as the response at a path."""
+    """Return a factory of applications that answer with `make(url)` at a path."""
 
     def application(url: str) -> Starlette:
         async def answer(request: Request) -> Response:

@@ -36,7 +36,7 @@ def unsigned(server: AuthorizationServer, algorithm: str) -> str:
 
 
 def with_public_key_as_secret(server: AuthorizationServer) -> str:
-    """The public key, which everybody has, as the secret of HS256."""
+    """Sign with the public key as the secret of HS256."""
     text = f"{part({'typ': 'at+jwt', 'alg': 'HS256', 'kid': 'rsa-1'})}.{part(claims(server.issuer))}"
     secret = server.keys[0].as_pem(private=False)
     made = get_algorithm_by_name("HS256")
@@ -148,7 +148,7 @@ WRONG: dict[str, tuple[Make, str]] = {
     "five parts, encrypted": (lambda s: f"{mint(s)}.AA.AA", "It is no signed JWT."),
     "padding": (lambda s: f"{mint(s)}=", "It is no signed JWT."),
 }  # fmt: skip
-"""Tokens that do not hold, and why."""
+"""Invalid tokens, each with the text of its refusal."""
 
 OTHER: dict[str, Make] = {
     "huge": lambda s: mint(s, filler="x" * 20_000),
@@ -156,7 +156,7 @@ OTHER: dict[str, Make] = {
     "two parts": lambda s: mint(s).rpartition(".")[0].replace(".", ""),
     "a comma": lambda s: f"{mint(s)},{mint(s)}",
 }
-"""What is not even taken for an access token."""
+"""Texts that do not look like an access token."""
 
 
 def check(tmp_path: Path, server: AuthorizationServer, make: Make, expected: Callable[[Any], None]) -> None:
@@ -226,7 +226,7 @@ def test_missing_scope_is_named(tmp_path: Path, authorization: AuthorizationServ
 
 
 def test_plain_types_are_accepted_if_wanted(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """With --oauth-plain-jwt, the type JWT or none will do; any other one is refused still."""
+    """With --oauth-plain-jwt the type may be JWT or missing; any other type is still refused."""
 
     async def work(client: Client, clock: Clock) -> None:
         found = {}
@@ -253,7 +253,7 @@ def test_request_without_a_token_learns_where_to_get_one(tmp_path: Path, authori
 
 
 def test_unknown_key_ids_cause_few_fetches(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """10 000 tokens with key ids that nobody has cause one fetch in each pause, whatever they name."""
+    """10 000 tokens with unknown key ids cause one fetch in each pause."""
 
     async def work(client: Client, clock: Clock) -> None:
         async def send(number: int) -> int:
