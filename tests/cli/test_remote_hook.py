@@ -234,7 +234,7 @@ def test_event_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) ->
     assert "larger than the 4 MiB" in found["warnings"][0]
 
 
-def test_half_a_surrogate_pair_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lone_surrogate_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lone surrogate is sent as an escape."""
     with Listener(answer()) as listener:
         asked(monkeypatch, listener, "pre_tool_use", {**PARAMS, "tool_input": {"file_path": "\ud800"}})

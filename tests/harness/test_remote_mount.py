@@ -172,7 +172,7 @@ def test_unrecorded_entry_of_ours_is_recognized(at: Path, name: str) -> None:
     assert [data for data in tree(at).values() if data is not None] == []
 
 
-def test_recorded_server_of_a_clone_is_not_taken_unseen(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recorded_server_of_a_clone_has_to_be_named(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A record may come with a clone, and its server would get the token: it is refused until the user names it."""
     assert run("install", "claude-code", "--url", URL) == 0
     before = tree(at)
@@ -229,7 +229,7 @@ def test_plain_http_is_written_where_the_user_allows_it(at: Path) -> None:
     assert hook_words(at, "claude-code")[-2:] == ["--url", URL]
 
 
-def test_switch_takes_both_or_none(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_switch_changes_server_and_hooks_together(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Server entry and hooks always use the same server: --with may not leave out an installed part."""
     assert run("install", "claude-code") == 0
     before = tree(at)

@@ -45,7 +45,7 @@ def test_page_names_the_releases() -> None:
     assert all(f"{clients[name].version}" in PAGE for name in ("official", "newest-official"))
 
 
-def test_green_that_says_nothing_is_none_that_failed() -> None:
+def test_no_check_has_two_kinds_of_reason() -> None:
     """No check has both a reason for its failure and a reason why its pass says little, and no reason is empty."""
     failing = reasons(EXPECTED, is_stateless=False)
     assert not set(failing) & {check for row in EXPECTED["says_nothing"] for check in row["checks"]}

@@ -62,7 +62,7 @@ def test_wrong_url_is_refused_without_its_secrets(text: str) -> None:
     assert "SECRET" not in str(caught.value)
 
 
-def test_plain_http_needs_leave() -> None:
+def test_plain_http_needs_allow_http() -> None:
     """An http:// URL of another machine is accepted only if the user allows it."""
     assert parse("http://10.0.0.1:80/mcp", "--url", is_plain_allowed=True).text == "http://10.0.0.1/mcp"
 

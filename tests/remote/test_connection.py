@@ -79,7 +79,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_malformed_response_is_no_answer(fault: str) -> None:
+def test_malformed_response_raises_unreachable(fault: str) -> None:
     """A response that is truncated, too large or no HTTP raises Unreachable with the reason."""
     answer, reason = FAULTS[fault]
     with Listener(answer) as listener, pytest.raises(Unreachable, match=reason):
@@ -113,7 +113,7 @@ def test_connection_is_kept_and_replaced_when_it_has_ended() -> None:
         connection.close()
 
 
-def test_certificate_has_to_be_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificate_has_to_be_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A self-signed certificate is refused without NEXUS_CA or SSL_CERT_FILE, and accepted with either of them."""
     own = make_certificate(tmp_path)
     with Listener(OK, OK, OK, certificate=own) as listener:

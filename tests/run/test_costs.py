@@ -87,7 +87,7 @@ def test_a_known_part_of_the_cost_still_reaches_the_limit(tmp_path: Path) -> Non
     assert ground.statuses() == ["completed", "pending"]
 
 
-def test_a_yes_gives_the_run_as_much_again(tmp_path: Path) -> None:
+def test_a_yes_raises_the_limit_by_its_amount(tmp_path: Path) -> None:
     """The question about the limit comes once for each such amount, not before each step."""
     rows = [{"id": id_, "title": "T", "deps": [id_ - 1] if id_ > 1 else []} for id_ in range(1, 5)]
     script: dict[str, Json] = {"*": [[{"run": "echo x > f$NEXUS_TASK"}, {"print": USAGE % ', "cost_usd": 1.0'}]]}

@@ -94,7 +94,7 @@ ODD_LINES = (
 )
 
 
-def test_odd_lines_of_a_harness_end_no_run(tmp_path: Path) -> None:
+def test_malformed_lines_of_a_harness_end_no_run(tmp_path: Path) -> None:
     """Values of a wrong type are dropped, and no line lowers the cost of the run."""
     steps: list[Json] = [{"print": line} for line in ODD_LINES]
     steps += [{"print": '{"kind": "usage", "cost_usd": 0.5}'}, {"write": "f1", "text": "x"}]

@@ -110,7 +110,7 @@ def test_a_file_name_that_is_no_text_is_committed(tmp_path: Path) -> None:
     assert b"caf\xe9" in names.split(b"\0")
 
 
-def test_a_title_with_half_a_character_stops_no_run(tmp_path: Path) -> None:
+def test_a_title_with_a_lone_surrogate_stops_no_run(tmp_path: Path) -> None:
     """JSON can hold it, UTF-8 cannot: log, status, report and brief have an escape in its place."""
     ground = Ground(tmp_path, [{"id": 1, "title": "HALF", "context": "HALF"}], {"1": [[{"write": "f1", "text": "x"}]]})
     ground.configure()

@@ -186,7 +186,7 @@ def test_token_of_a_project_sees_its_series_alone(tmp_path: Path) -> None:
     asyncio.run(work())
 
 
-def test_series_of_a_project_go_with_it(tmp_path: Path) -> None:
+def test_removed_project_loses_its_series(tmp_path: Path) -> None:
     """When a project is removed from the file, its series end, so their number stays bounded."""
     roots = {name: tmp_path / name for name in ("shop", "api")}
     for root in roots.values():

@@ -100,7 +100,7 @@ def _unused_port() -> int:
         return port
 
 
-def test_dead_collector_costs_calls_nothing_and_is_told_without_secrets(tmp_path: Path) -> None:
+def test_dead_collector_delays_no_call_and_no_secret_is_logged(tmp_path: Path) -> None:
     """Calls are answered, the server ends in order, and no value of a setting is in the log."""
     endpoint = f"http://user:url-secret@127.0.0.1:{_unused_port()}"
     server = Server(

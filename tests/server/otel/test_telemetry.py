@@ -131,7 +131,7 @@ def test_malformed_trace_context_is_ignored(tmp_path: Path, monkeypatch: pytest.
     assert (span.parent_span_id, len(span.trace_id)) == (b"", 16)
 
 
-def test_errors_are_told_by_type_and_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_set_type_and_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of a tool and one of the protocol set error.type and the status; a cancelled stream is no error."""
 
     async def work(client: Client) -> None:

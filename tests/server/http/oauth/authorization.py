@@ -221,7 +221,7 @@ class AuthorizationServer(Core):  # type: ignore[misc]
         return self.clients.get(client_id)
 
     def save_token(self, token: Any, request: Any) -> None:
-        """Access tokens are not kept: they hold by their signature."""
+        """Store no access tokens: their signature makes them valid."""
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Nobody listens."""

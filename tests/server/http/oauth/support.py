@@ -27,7 +27,7 @@ class Clock:
 
 
 def authority(client: Client) -> Authority:
-    """Return what decides about access tokens in the server of a client."""
+    """Return the Authority in the server of a client."""
     assert client.service.oauth is not None
     return client.service.oauth
 

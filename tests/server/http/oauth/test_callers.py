@@ -191,7 +191,7 @@ def test_projects_of_a_token(tmp_path: Path, authorization: AuthorizationServer,
     run(tmp_path, authorization.issuer, work, projects=folders)
 
 
-def test_projects_that_there_are_not_look_like_forbidden_ones(
+def test_unknown_projects_get_the_response_of_forbidden_ones(
     tmp_path: Path, authorization: AuthorizationServer
 ) -> None:
     """A token for one project gets the same response for unknown and for forbidden projects."""
@@ -206,8 +206,8 @@ def test_projects_that_there_are_not_look_like_forbidden_ones(
     run(tmp_path, authorization.issuer, work, projects={name: tmp_path / name for name in ("shop", "api")})
 
 
-def test_descriptions_need_no_token(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """Each path has the description of its resource (RFC 9728), also for projects that there are not."""
+def test_metadata_needs_no_token(tmp_path: Path, authorization: AuthorizationServer) -> None:
+    """Each path has the metadata of its resource (RFC 9728), even for projects that do not exist."""
 
     async def work(client: Client, clock: Clock) -> None:
         for suffix in ("", "/mcp", "/p/shop/mcp"):
@@ -228,8 +228,8 @@ def test_descriptions_need_no_token(tmp_path: Path, authorization: Authorization
     run(tmp_path, authorization.issuer, work)
 
 
-def test_server_below_a_path_describes_itself_there(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """With a path in the audience, resources and their descriptions have it, too."""
+def test_server_below_a_path_has_its_metadata_there(tmp_path: Path, authorization: AuthorizationServer) -> None:
+    """If the audience has a path, the URLs of resources and their metadata have it, too."""
     base = "https://example.org/tools/nexus"
 
     async def work(client: Client, clock: Clock) -> None:
@@ -243,8 +243,8 @@ def test_server_below_a_path_describes_itself_there(tmp_path: Path, authorizatio
     run(tmp_path, authorization.issuer, work, oauth={"audience": base})
 
 
-def test_server_without_oauth_describes_nothing(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """Without an issuer there is no description, and an access token is refused as any other text."""
+def test_server_without_oauth_has_no_metadata(tmp_path: Path, authorization: AuthorizationServer) -> None:
+    """Without an issuer there is no metadata, and an access token is refused like any other text."""
 
     async def work(client: Client, clock: Clock) -> None:
         """Nothing: the server below has no issuer."""

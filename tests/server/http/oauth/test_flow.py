@@ -110,7 +110,7 @@ def provider(url: str, storage: Storage, browser: Browser) -> OAuthClientProvide
 
 
 def test_client_of_the_sdk_finds_its_way(tmp_path: Path, issuer: AuthorizationServer) -> None:
-    """From the URL alone: 401, description, issuer, registration, code with PKCE for this resource, token, call."""
+    """From the URL alone: 401, metadata, issuer, registration, code with PKCE for this resource, token, call."""
     folder = tmp_path / "project"
     folder.mkdir()
     server, storage, browser = Server(folder, issuer.issuer), Storage(), Browser()

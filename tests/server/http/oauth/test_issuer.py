@@ -102,7 +102,7 @@ def test_new_key_of_tokens_without_key_id_is_accepted(tmp_path: Path, server: Au
     run(tmp_path, server.issuer, work)
 
 
-def test_issuer_that_is_down_lets_no_new_token_in(tmp_path: Path, server: AuthorizationServer) -> None:
+def test_access_tokens_get_503_while_the_issuer_is_down(tmp_path: Path, server: AuthorizationServer) -> None:
     """Without keys access tokens get 503, and static tokens are valid. There is one fetch in each pause."""
 
     async def work(client: Client, clock: Clock) -> None:
@@ -198,7 +198,7 @@ def test_token_whose_client_leaves_ends_no_fetch(tmp_path: Path, server: Authori
     run(tmp_path, server.issuer, work)
 
 
-def test_keys_at_a_named_url_need_no_description(tmp_path: Path, server: AuthorizationServer) -> None:
+def test_keys_at_a_named_url_need_no_metadata(tmp_path: Path, server: AuthorizationServer) -> None:
     """With --oauth-jwks the metadata of the issuer is not fetched."""
 
     async def work(client: Client, clock: Clock) -> None:
@@ -268,7 +268,7 @@ def test_wrong_description_of_the_issuer_lets_no_token_in(
     assert "Traceback" not in err
 
 
-def test_description_of_openid_will_do(tmp_path: Path, server: AuthorizationServer) -> None:
+def test_metadata_of_openid_is_used(tmp_path: Path, server: AuthorizationServer) -> None:
     """An issuer with a path, described for OpenID Connect only, is found."""
 
     def describe(url: str) -> Response:

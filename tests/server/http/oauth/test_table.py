@@ -178,7 +178,7 @@ def test_right_token_is_accepted(tmp_path: Path, authorization: AuthorizationSer
 
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_token_is_refused(tmp_path: Path, authorization: AuthorizationServer, what: str) -> None:
-    """Each of these tokens gets 401, and the challenge says why and where a client finds out more."""
+    """Each of these tokens gets 401, and the challenge has the reason and the URL of the metadata."""
     make, why = WRONG[what]
 
     def expected(reply: Any) -> None:
@@ -190,8 +190,10 @@ def test_wrong_token_is_refused(tmp_path: Path, authorization: AuthorizationServ
 
 
 @pytest.mark.parametrize("what", OTHER)
-def test_text_that_is_no_token_is_refused(tmp_path: Path, authorization: AuthorizationServer, what: str) -> None:
-    """What cannot be an access token gets 401 as any other text, without a look at keys."""
+def test_text_without_the_form_of_a_token_is_refused(
+    tmp_path: Path, authorization: AuthorizationServer, what: str
+) -> None:
+    """A text without the form of an access token gets 401 like any other text, without a fetch of keys."""
 
     def expected(reply: Any) -> None:
         assert reply.status == 401
@@ -202,7 +204,7 @@ def test_text_that_is_no_token_is_refused(tmp_path: Path, authorization: Authori
 
 @pytest.mark.parametrize("scope", [GONE, "", "openid", "nexus:admin", "NEXUS:READ", "nexus:read,nexus:write", "read"])
 def test_token_without_our_scopes_is_forbidden(tmp_path: Path, authorization: AuthorizationServer, scope: Any) -> None:
-    """A right token without any scope of ours gets 403, with the scopes that there are."""
+    """A valid token without any of our scopes gets 403 with the list of our scopes."""
 
     def expected(reply: Any) -> None:
         assert reply.status == 403
@@ -238,8 +240,8 @@ def test_plain_types_are_accepted_if_wanted(tmp_path: Path, authorization: Autho
     run(tmp_path, authorization.issuer, work, oauth={"accepts_plain": True})
 
 
-def test_request_without_a_token_learns_where_to_get_one(tmp_path: Path, authorization: AuthorizationServer) -> None:
-    """The challenge leads to the description of the path; for a path that is none of ours, to that of the server."""
+def test_challenge_names_the_metadata(tmp_path: Path, authorization: AuthorizationServer) -> None:
+    """The challenge has the URL of the path's metadata; for an unknown path, that of the server's metadata."""
 
     async def work(client: Client, clock: Clock) -> None:
         reply = await client.request("POST", "/mcp", authorization=None)
