@@ -60,7 +60,7 @@ def revoke(values: Values) -> int:
     from nexus_mcp.server.http import tokens
 
     tokens.revoke(_path(values), values[NAME.name])
-    print(f"{values[NAME.name]} no longer holds. A running server ends its sessions and streams within a second.")
+    print(f"The token {values[NAME.name]} is revoked. A running server ends its sessions and streams within a second.")
     return exits.OK
 
 

@@ -180,6 +180,6 @@ def _check_outside(file: str, roots: list[str]) -> None:
     for root in roots:
         if real.startswith(os.path.join(os.path.realpath(root), "")):
             raise UsageError(
-                f"The token file {file!r} is inside the project {root!r}, whose files others may get.",
+                f"The token file {file!r} is inside the project {root!r}, and clones or copies would contain it.",
                 next_step="Keep it elsewhere: --tokens FILE",
             )
