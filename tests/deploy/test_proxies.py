@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -137,10 +138,19 @@ def test_closed_streams_are_cancelled_at_the_server(place: Place) -> None:
 
 
 def test_bodies_up_to_4_mib_pass(place: Place) -> None:
-    """The server answers the largest request; a larger one is refused with 413."""
+    """The server answers the largest request, and refuses a larger one.
+
+    The refusal comes while the proxy still sends the request. nginx passes 413 on; Caddy may notice first that its
+    connection was closed: then it answers 502, or closes the connection of the client.
+    """
     empty = json.dumps(modern(1, "tools/call", name="task_add", arguments={"title": ""})).encode()
     most = (4 << 20) - len(empty)
     headers = headers_of(modern(1, "tools/call", name="task_add", arguments={}))
     status, body = ask(place, empty.replace(b'"title": ""', b'"title": "%b"' % (b"x" * most)), **headers)
     assert (status, json.loads(body)["result"]["isError"]) == (200, True)
-    assert ask(place, b"x" * ((4 << 20) + 1), **headers)[0] == 413
+    try:
+        status = ask(place, b"x" * ((4 << 20) + 1), **headers)[0]
+    except (OSError, HTTPException):
+        status = 502
+    assert status in ((413,) if place.proxy == "nginx" else (413, 502))
+    assert ask(place, CALL)[0] == 200
