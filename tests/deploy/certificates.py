@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _DAY = timedelta(days=1)
+# Python 3.13 checks certificates strictly: authorities have to name their key and its use, and others their authority.
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 class Authority:
@@ -27,6 +39,8 @@ class Authority:
         made = (
             _begin(self._name, self._name, self._key.public_key(), -1, 30)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+            .add_extension(_SIGNS, critical=True)
             .sign(self._key, hashes.SHA256())
         )
         self.file = folder / "ca.pem"
@@ -39,6 +53,7 @@ class Authority:
         made = (
             _begin(_name(hosts[0]), self._name, key.public_key(), begins, ends)
             .add_extension(alternatives, critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
             .sign(self._key, hashes.SHA256())
         )
         files = (self._folder / f"{name}.pem", self._folder / f"{name}.key")

@@ -5,6 +5,7 @@ A proxy that is not installed skips its tests; .ci/run installs both, or says th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from http.client import HTTPException
@@ -47,12 +48,10 @@ def send(connection: HTTPSConnection, place: Place, message: Json, **more: str) 
 
 def ask(place: Place, message: Json, **more: str) -> tuple[int, str]:
     """Return status and body of a request on a connection of its own."""
-    connection = place.connect()
     headers = {} if isinstance(message, bytes) else headers_of(message)
-    answer = send(connection, place, message, **{**headers, **more})
-    found = (answer.status, answer.read().decode())
-    connection.close()
-    return found
+    with contextlib.closing(place.connect()) as connection:
+        answer = send(connection, place, message, **{**headers, **more})
+        return answer.status, answer.read().decode()
 
 
 def listen(place: Place) -> tuple[HTTPSConnection, HTTPResponse]:
