@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.run_folder import read_json, write_json
 from nexus_mcp.run.worktrees import Repository
@@ -58,8 +59,17 @@ async def put_back(repository: Repository, folder: Folder) -> list[str]:
 
     Do nothing without an intent, or if the branch has moved. Raise GitFailed, StorageError, PathRefused.
     """
+    if not is_begun(folder):
+        return []
     intent = read_json(folder, INTENT)
-    if not _is_intent(intent) or await repository.git.out("rev-parse", "HEAD") != intent["old"]:
+    if not _is_intent(intent):  # it names the files that belong to the user
+        raise StorageError(
+            folder.show(INTENT),
+            "read",
+            "it is not the record of a move of your branch",
+            next_step="Look at git status. Once your checkout is as you want it, move this file elsewhere.",
+        )
+    if await repository.git.out("rev-parse", "HEAD") != intent["old"]:
         end(folder)
         return []
     git, old, new = repository.git, intent["old"], intent["new"]
@@ -81,7 +91,10 @@ async def put_back(repository: Repository, folder: Folder) -> list[str]:
 
 
 def _is_intent(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(value.get(name), str) for name in ("old", "new"))
+    if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in ("old", "new")):
+        return False
+    there = value.get("there")
+    return isinstance(there, list) and all(isinstance(path, str) for path in there)
 
 
 async def _changes(git: Git, old: str, new: str) -> list[Change]:

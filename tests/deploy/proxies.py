@@ -145,7 +145,7 @@ def _server(folder: Path, port: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _running(command: list[str], folder: Path) -> Iterator[None]:
-    """Run a proxy; as root, it runs as the user `nobody`, who gets the folder."""
+    """Run a proxy. A test that runs as root gives the folder to the user `nobody`, and runs the proxy as that user."""
     identity: dict[str, Any] = {}
     if os.geteuid() == 0:
         identity = {"user": "nobody", "group": "nogroup"}

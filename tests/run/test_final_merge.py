@@ -109,6 +109,21 @@ def test_a_checkout_that_cannot_be_put_back_is_put_back_later(
     assert (ground.root / "swap/f").read_text() == "y\n"
 
 
+@pytest.mark.parametrize("content", ["", "{", '{"old": "a", "new": "b"}', '{"old": "a", "new": "b", "there": 1}'])
+def test_an_unreadable_record_of_a_move_stays(ground: Ground, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    """A record that cannot be read stops the merge with its name and the next step, and is not removed."""
+    with patch.object(Git, "run", stops(half_written, stays_full=True)):
+        assert merge(ground) == 3
+    [record] = ground.root.rglob("merge.json")
+    record.write_text(content)
+    capsys.readouterr()
+    assert merge(ground) == 3
+    said = capsys.readouterr().err
+    assert "merge.json: it is not the record of a move" in said
+    assert "git status" in said
+    assert record.read_text() == content
+
+
 def test_a_real_git_that_stops_within_the_move(ground: Ground) -> None:
     """A filter of the user fails at the second file, after git wrote the first one. It also keeps git from putting
     that file back; all others are as before.

@@ -31,7 +31,7 @@ _PORT = re.compile(r":[0-9]{1,5}$")
 
 
 class Proxies:
-    """The named proxies: addresses and networks. Raise UsageError for a text that is none."""
+    """The named proxies: addresses and networks. Raise UsageError for any other text."""
 
     def __init__(self, names: Sequence[str], option: str) -> None:
         self._networks: list[Network] = []

@@ -323,8 +323,8 @@ def test_new_token_with_an_old_name_gets_no_old_session(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_token_file_that_others_can_read_lets_no_token_in(tmp_path: Path, mode: int) -> None:
-    """When the file becomes readable by others, its tokens are refused until it is mended, but not the generated one;
-    nobody learns why.
+    """When the file becomes readable by others, its tokens are refused until it is mended, but not the generated one.
+    The response does not say why.
     """
     file, text = tmp_path / "tokens.json", make_token(tmp_path, "laptop")
 

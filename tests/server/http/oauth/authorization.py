@@ -224,7 +224,7 @@ class AuthorizationServer(Core):  # type: ignore[misc]
         """Store no access tokens: their signature makes them valid."""
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Nobody listens."""
+        """Send no signal: the tests need none."""
 
     def create_oauth2_request(self, request: Any) -> Form:
         return request  # type: ignore[no-any-return]
