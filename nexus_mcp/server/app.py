@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from nexus_mcp import __version__, log
-from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, UnknownTool
+from nexus_mcp.errors import BEGUN, UNCHANGED, NexusError, StorageError, UnknownTool
 from nexus_mcp.quoting import inert
 from nexus_mcp.state.oplog import By
+from nexus_mcp.store.access import LockNeeded
 from nexus_mcp.store.store import Store
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.arguments import check_arguments
@@ -169,6 +170,17 @@ class App:
         self._store.stop()
         self._noting.stop()
 
+    def check_disk(self) -> None:
+        """Read the task list, and raise StorageError if the disk or the lock does not let us. A malformed file is not
+        raised: each call that needs it says so, and the other projects of a server have to go on.
+        """
+        try:
+            self._store.tasks()
+        except StorageError:
+            raise
+        except NexusError as error:
+            log.info(f"{self.workspace.root}: {error}")
+
     def warm_up(self, is_called: Callable[[], bool] = bool) -> bool:
         """Prepare the first call in steps until `is_called()`; the next warm_up continues there.
 
@@ -236,6 +248,8 @@ class App:
             value = tool.run(context, checked)
             ran = not tool.read_only
             return Answer(value, is_error=False, unanswered=context.unanswered, afterwards=self._store.tidy)
+        except LockNeeded:
+            raise
         except NexusError as error:
             log.info(f"{name}: {error}", **caller)
             return Answer({"error": inert(str(error))}, is_error=True, afterwards=self._store.tidy)
@@ -247,6 +261,11 @@ class App:
             message += "look at what is there before you repeat it." if is_open else UNCHANGED
             message = f"{message} The server's log on stderr has more."
             return Answer({"error": message}, is_error=True, afterwards=self._store.tidy)
+
+    def call_without_lock(self, name: str, arguments: dict[str, Any] | None, **caller: Any) -> Answer:
+        """Run one call of a tool that only reads, as `call` does. Raise LockNeeded if it has to wait."""
+        with self._store.without_lock():
+            return self.call(name, arguments, **caller)
 
     def _call_hook(self, arguments: dict[str, Any]) -> Answer:
         from nexus_mcp.server import hook_tool

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
+class LockNeeded(Exception):
+    """A read in `without_lock` needs the lock: a change of another process is not complete."""
+
+
 LOOKS = 8  # attempts to read several files before the lock is taken
 _TRIES = 5  # attempts to create the folders of a first write, which failing writers may remove
 
@@ -37,10 +41,11 @@ class Access:
 
     If another process holds the lock, `meanwhile` is called once with `.nexus/state` before the wait. `swept` is true
     if this process has deleted the leftovers of dead processes and none of its own changes has failed since.
-    `on_wait` is called after each wait for the lock, with its seconds and whether the lock was taken.
+    `on_wait` is called after each wait for the lock, with its seconds and whether the lock was taken. While
+    `is_lockless`, `lock` raises LockNeeded.
     """
 
-    __slots__ = ("_meanwhile", "deadline", "on_wait", "root", "stopping", "swept")
+    __slots__ = ("_meanwhile", "deadline", "is_lockless", "on_wait", "root", "stopping", "swept")
 
     def __init__(
         self, root: str, wait: float, meanwhile: Callable[[Folder], object] = bool, *, in_all: bool = False
@@ -49,6 +54,7 @@ class Access:
         self._meanwhile = meanwhile
         self.deadline = Deadline(wait, in_all=in_all)
         self.on_wait: Callable[[float, bool], object] | None = None
+        self.is_lockless = False
         self.stopping = False
         self.swept = False
 
@@ -131,7 +137,9 @@ class Access:
         return Locked(self)
 
     def lock(self, state: Folder) -> lock.HeldLock:
-        """Take the lock and return it. Raise the errors of `lock.acquire`."""
+        """Take the lock and return it. Raise the errors of `lock.acquire`, and LockNeeded."""
+        if self.is_lockless:
+            raise LockNeeded
         began = 0.0
 
         def begin() -> None:

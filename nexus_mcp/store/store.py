@@ -162,6 +162,15 @@ class Store:
         """Call `waited` after each wait for the lock, with its seconds and whether the lock was taken."""
         self._access.on_wait = self._notes.on_wait = waited
 
+    @contextmanager
+    def without_lock(self) -> Iterator[None]:
+        """Raise LockNeeded within the block where a read would wait for the lock, or complete a change."""
+        self._access.is_lockless = self._notes.is_lockless = True
+        try:
+            yield
+        finally:
+            self._access.is_lockless = self._notes.is_lockless = False
+
     def stop(self) -> None:
         """End all waits for the lock: the server stops. May be called from any thread."""
         self._access.stopping = self._notes.stopping = True

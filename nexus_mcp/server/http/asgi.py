@@ -13,6 +13,7 @@ from nexus_mcp import log
 from nexus_mcp.server.http import hooks
 from nexus_mcp.server.http.body import Body, replay
 from nexus_mcp.server.http.callers import Request
+from nexus_mcp.server.http.cors import with_cors
 from nexus_mcp.server.http.guard import SESSION, Guard
 from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
@@ -60,17 +61,13 @@ class HttpServer:
         self._metrics = service.metrics
         self._metrics_page = page.MetricsPage(service.metrics, service.callers)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._respond = with_cors(self._respond_to_any, service.pages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            writer = Writer(send)
-            try:
-                await self._answer(scope, receive, writer)
-            finally:
-                if writer.status:  # 0: the client went away before the response
-                    self._metrics.count_response(writer.status)
+            await self._respond(scope, receive, send)
 
     def begin_end(self) -> None:
         """End the streams, and bound the waits for locks. Requests that were read are still answered."""
@@ -135,6 +132,14 @@ class HttpServer:
                 await self.end_expired()
             except Exception as error:  # noqa: BLE001 - the next tick tries again
                 log.error(f"the files could not be read again: {type(error).__name__}: {error}")
+
+    async def _respond_to_any(self, scope: Scope, receive: Receive, send: Send) -> None:
+        writer = Writer(send)
+        try:
+            await self._answer(scope, receive, writer)
+        finally:
+            if writer.status:  # 0: the client went away before the response
+                self._metrics.count_response(writer.status)
 
     async def _answer(self, scope: Scope, receive: Receive, writer: Writer) -> None:
         headers = Headers(scope=scope)

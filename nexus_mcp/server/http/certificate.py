@@ -1,4 +1,4 @@
-"""Refuse a certificate that no client would accept: it has expired, is for other names, or has another key."""
+"""Load the certificate of a server, and refuse one that no client would accept: expired, or for other names."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 _SOON_DAYS = 14
 
 
-def check_certificate(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime | None = None) -> None:
-    """Raise UsageError for files that cannot be used. `hosts` are the names by which clients call the server."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+def tls_context(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime | None = None) -> ssl.SSLContext:
+    """Return the context for TLS with a certificate. `hosts` are the names by which clients call the server. Raise
+    UsageError for files that cannot be used.
+    """
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(certfile, keyfile, password=lambda: "")
+        context.set_alpn_protocols(["http/1.1"])
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise UsageError(
             f"--certfile and --keyfile cannot be used: {_why(error)}.",
@@ -32,9 +35,10 @@ def check_certificate(certfile: str, keyfile: str, hosts: Sequence[str], now: da
         try:
             certificate = x509.load_pem_x509_certificates(file.read())[0]
         except ValueError:
-            return  # OpenSSL loaded it, so clients may accept it
+            return context  # OpenSSL loaded it, so clients may accept it
     _check_dates(certificate, certfile, now or datetime.now(UTC))
     _check_names(certificate, certfile, hosts)
+    return context
 
 
 def _why(error: Exception) -> str:

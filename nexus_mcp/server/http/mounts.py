@@ -195,10 +195,10 @@ class Mount:
             observer.hook_answered(event, seconds)
 
     async def answers(self) -> bool:
-        """Return whether the store answers a read."""
+        """Return whether the store can read its files."""
         await self.turns.begin()
         try:
-            await anyio.to_thread.run_sync(self.app.call, f"{self.app.prefix}task_list", {})
+            await anyio.to_thread.run_sync(self.app.check_disk)
         except Exception as error:  # noqa: BLE001 - the question is whether anything fails
             log.warning(f"{self.root} does not answer: {type(error).__name__}: {error}")
             return False

@@ -5,6 +5,7 @@ uvicorn has a deadline for the time between two requests only.
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -115,10 +116,14 @@ class Protocol(H11Protocol):
         if not self.transport.is_closing() and not self._is_answering():
             self._refuse(408, "Request Timeout", "The request took too long to arrive.")
 
-    def _refuse(self, status: int, reason: str, text: str) -> None:
-        self._disarm()
+    def note_refused(self, status: int = HTTPStatus.SERVICE_UNAVAILABLE) -> None:
+        """Count a connection that is refused with this status, or would be."""
         if self.metrics is not None:
             self.metrics.count_refused_connection(status)
+
+    def _refuse(self, status: int, reason: str, text: str) -> None:
+        self._disarm()
+        self.note_refused(status)
         headers = {
             **HEADERS,
             "content-type": "text/plain; charset=utf-8",

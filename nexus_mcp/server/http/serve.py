@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 
 from nexus_mcp.server.http.asgi import HttpServer
 from nexus_mcp.server.http.descriptors import room_for
+from nexus_mcp.server.http.handshake import Handshakes
 from nexus_mcp.server.http.notify import READY, STOPPING, notify
 from nexus_mcp.server.http.protocol import protocol_with
 from nexus_mcp.server.http.service import check, make_service
@@ -21,6 +22,7 @@ from nexus_mcp.web.running import EndingServer
 
 if TYPE_CHECKING:
     import socket
+    import ssl
     from collections.abc import Callable
 
     from nexus_mcp.server.app import App
@@ -41,10 +43,11 @@ def serve_http(
 ) -> int:
     """Serve until a signal. Return 0. Raise UsageError before the server listens."""
     check(settings)
+    tls = None
     if settings.certfile:
-        from nexus_mcp.server.http.certificate import check_certificate  # its library is slow to import
+        from nexus_mcp.server.http.certificate import tls_context  # its library is slow to import
 
-        check_certificate(settings.certfile, settings.keyfile, settings.hosts)
+        tls = tls_context(settings.certfile, settings.keyfile, settings.hosts)
     settings = replace(settings, connections=room_for(settings.connections))
     host, port = settings.place
     hint = "Use another port; 0 takes any free one."
@@ -54,17 +57,21 @@ def serve_http(
         with logging_to_our_log(), closing_telemetry(telemetry):
             if service.generated:  # on stdout: the logs on stderr must never have a token
                 print(f"Token: {service.generated}", flush=True)
-            asyncio.run(_serve(service, settings, listener))
+            asyncio.run(_serve(service, settings, listener, tls))
     return 0
 
 
-async def _serve(service: Service, settings: Settings, listener: socket.socket) -> None:
+async def _serve(
+    service: Service, settings: Settings, listener: socket.socket, tls: ssl.SSLContext | None = None
+) -> None:
     app = HttpServer(service)
+    protocol = protocol_with(service.limits, service.metrics)
+    handshakes = None if tls is None else Handshakes(tls, protocol)
     # uvicorn logs each malformed request as a warning: strangers could fill a disk.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
-        http=protocol_with(service.limits, service.metrics),
+        http=cast("type[asyncio.Protocol]", handshakes or protocol),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -73,12 +80,12 @@ async def _serve(service: Service, settings: Settings, listener: socket.socket) 
         proxy_headers=False,
         timeout_graceful_shutdown=_END_S,
         timeout_keep_alive=_KEEP_ALIVE_S,
-        ssl_certfile=settings.certfile or None,
-        ssl_keyfile=settings.keyfile or None,
     )
 
     def begin_end() -> None:
         notify(STOPPING)
+        if handshakes is not None:
+            handshakes.end()
         app.begin_end()
 
     await EndingServer(config, begin_end, lambda: _announce(settings, listener)).serve(sockets=[listener])

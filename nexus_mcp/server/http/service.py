@@ -67,9 +67,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Service:
-    """The parts of a server. `generated` is the token of this run, "" if none was generated."""
+    """The parts of a server. `pages` are the origins of web pages that may call it. `generated` is the token of this
+    run, "" if none was generated.
+    """
 
     names: Names
+    pages: frozenset[str]
     tokens: Tokens
     oauth: Authority | None
     proxies: Proxies
@@ -147,6 +150,7 @@ def make_service(
     generated = "" if settings.is_exposed or settings.has_oauth_only else tokens.generate()
     return Service(
         names=address.names_for(place, settings.hosts, settings.origins, is_tls=bool(settings.certfile)),
+        pages=frozenset(origin.lower() for origin in settings.origins),
         tokens=Tokens(settings.file, [_local(generated)] if generated else []),
         oauth=_authority(settings, place),
         proxies=Proxies(settings.forwarded_from, FORWARDED_FROM),

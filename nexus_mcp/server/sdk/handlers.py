@@ -23,6 +23,7 @@ from nexus_mcp.errors import UnknownTool
 from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
+from nexus_mcp.server.sdk.calls import Calls
 from nexus_mcp.server.sdk.exchange import exchange_of, names_of
 from nexus_mcp.server.sdk.extension import add_skills
 from nexus_mcp.server.sdk.measuring import observe
@@ -169,6 +170,7 @@ def build_server(
 class _Tools:
     def __init__(self, app: App, turns: Turns, stop: Stop | None) -> None:
         self._app = app
+        self._calls = Calls(app)
         self._turns = turns
         self._stop = stop
 
@@ -201,16 +203,12 @@ class _Tools:
         tool, arguments, (client, actor) = params.name, params.arguments, names_of(context)
         exchange, meta = exchange_of(context), (context.params or {}).get("_meta")
         holder = exchange.holder if exchange else ""
-
-        def run() -> None:
-            with progress.listening(enter):
-                answers.append(self._app.call(tool, arguments, client, actor=actor, meta=meta, holder=holder))
-
+        caller = {"client_name": client, "actor": actor, "meta": meta, "holder": holder}
         answers: list[Answer] = []  # filled even if the call is cancelled: the thread finishes first
         try:
             if self._stop is not None and self._stop.is_due():
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
-            await anyio.to_thread.run_sync(run)
+            await self._calls.run(answers, tool, arguments, caller, enter)
             await anyio.lowlevel.checkpoint_if_cancelled()  # if cancelled meanwhile, the SDK writes no answer
         except MCPError:
             raise

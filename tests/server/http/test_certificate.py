@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nexus_mcp.errors import UsageError
-from nexus_mcp.server.http.certificate import check_certificate
+from nexus_mcp.server.http.certificate import tls_context
 from tests.server.http.certificates import certificate
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def test_certificate_that_no_client_accepts_is_refused(tmp_path: Path, what: str
     days, host, why = REFUSED[what]
     files = certificate(tmp_path, "server", days, host)
     with pytest.raises(UsageError) as caught:
-        check_certificate(*files, ["nexus.example.org:8750"])
+        tls_context(*files, ["nexus.example.org:8750"])
     assert files[0] in str(caught.value)
     assert why in str(caught.value)
 
@@ -36,7 +36,7 @@ def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
     """The error says that the certificate and the key do not match."""
     files = certificate(tmp_path, "one", 20), certificate(tmp_path, "two", 20)
     with pytest.raises(UsageError, match="the key is not that of the certificate"):
-        check_certificate(files[0][0], files[1][1], [])
+        tls_context(files[0][0], files[1][1], [])
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
 )
 def test_right_certificate_is_accepted(tmp_path: Path, host: str) -> None:
     """Names, stars for one label, and addresses are compared without the port."""
-    check_certificate(*certificate(tmp_path, "server", 20, "nexus.example.org", "*.wild.example"), [host])
+    tls_context(*certificate(tmp_path, "server", 20, "nexus.example.org", "*.wild.example"), [host])
 
 
 def test_certificate_that_fits_one_of_the_names_is_accepted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A log line warns of each other name, and of a certificate that expires soon."""
     files = certificate(tmp_path, "server", 3, "a.example")
-    check_certificate(*files, ["a.example", "b.example"])
+    tls_context(*files, ["a.example", "b.example"])
     err = capfd.readouterr().err
     assert "clients that call 'b.example' will refuse the certificate" in err
     assert "ends in 2 days" in err

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
 from nexus_mcp.server.http import guard, health, hooks
 from nexus_mcp.server.http.limits import Limits, Rates, Room
 from nexus_mcp.server.methods import META
+from nexus_mcp.store.store import Store
 from tests.server.http.serving import Client, headers_of
 from tests.server.http.test_guard import run
 from tests.support import Project
@@ -350,9 +352,9 @@ def test_readiness_that_takes_long_keeps_its_turn(tmp_path: Path, monkeypatch: p
     is_free = threading.Event()
 
     class Slow(App):
-        def call(self, *call: Any, **more: Any) -> Any:
+        def check_disk(self) -> None:
             is_free.wait()
-            return super().call(*call, **more)
+            super().check_disk()
 
     async def work(client: Client) -> None:
         await client.modern(modern(1, "tools/list"))
@@ -369,6 +371,26 @@ def test_readiness_that_takes_long_keeps_its_turn(tmp_path: Path, monkeypatch: p
         assert (await client.request("GET", "/readyz", authorization=None)).status == 200
 
     run(tmp_path, work, make_app=Slow)
+
+
+def test_disk_that_fails_makes_the_server_unready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read that the disk refuses gives 503. A malformed file does not: the other projects go on."""
+
+    async def work(client: Client) -> None:
+        await client.modern(modern(1, "tools/call", name="task_add", arguments=TASK))
+        tasks = tmp_path / "project" / ".nexus" / "state" / "tasks.json"
+        tasks.write_text("{", encoding="utf-8")
+        assert (await client.request("GET", "/readyz", authorization=None)).status == 200
+
+        def fail(_store: Store) -> None:
+            raise StorageError(".nexus/state/tasks.json", "read", "Input/output error")
+
+        monkeypatch.setattr(Store, "tasks", fail)
+        client.app._health._until = 0.0
+        reply = await client.request("GET", "/readyz", authorization=None)
+        assert (reply.status, reply.text) == (503, "not ready\n")
+
+    run(tmp_path, work)
 
 
 def test_readiness_asks_the_store_whatever_the_tools_are_called(tmp_path: Path) -> None:

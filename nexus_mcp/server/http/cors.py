@@ -1,0 +1,39 @@
+"""Let web pages of the origins of `--allow-origin` call the server: answer preflights, and add the headers of CORS.
+
+A browser asks before a request with a token or of JSON, and shows a page only the headers that the server exposes. A
+preflight has no token. It is answered before Host is checked, because its answer says only which origins may call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.middleware.cors import CORSMiddleware
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.types import ASGIApp
+
+_METHODS = ("GET", "POST", "DELETE")
+_EXPOSED = ("Mcp-Session-Id", "Retry-After", "WWW-Authenticate")
+_KEEP_S = 600
+"""Seconds for which a browser keeps the answer to a preflight."""
+
+
+def with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
+    """Return the application for pages of these origins, in lower case. Without origins it is `app` itself.
+
+    A page may send any header: those of MCP begin with Mcp-, and the newest revision lets tools name some of them.
+    """
+    if not origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=_METHODS,
+        allow_headers=("*",),
+        allow_private_network=True,
+        expose_headers=_EXPOSED,
+        max_age=_KEEP_S,
+    )

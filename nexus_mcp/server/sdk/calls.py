@@ -1,0 +1,75 @@
+"""Run the calls of tools beside the event loop, in a thread, or in the loop itself if a thread would cost more.
+
+A thread takes longer to start and to end than a short read takes. So a tool that only reads runs in the loop while its
+calls are short and need no lock (docs/decisions/0170).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from nexus_mcp import progress
+from nexus_mcp.store.access import LockNeeded
+from nexus_mcp.tools import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nexus_mcp.server.app import Answer, App
+
+SHORT_S = 0.002
+"""A call in the event loop that takes less was short: all other requests waited so long."""
+_BUSY_S = 0.001
+_LATE_S = 0.02
+"""A call in a thread was short if it took less than _BUSY_S of a processor, and ended within _LATE_S: with many
+requests a thread waits for the interpreter, and that says nothing about the call.
+"""
+
+
+class Calls:
+    """The calls of one app. `short` has the tools that only read and whose last call was short."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._readers = {app.prefix + tool.name for tool in TOOLS if tool.read_only}
+        self.short: set[str] = set()
+
+    async def run(
+        self,
+        answers: list[Answer],
+        tool: str,
+        arguments: dict[str, Any] | None,
+        caller: dict[str, Any],
+        enter: Callable[[str], None] | None,
+    ) -> None:
+        """Append the answer of the call to `answers`. `caller` has the other arguments of `App.call`; `enter` is called
+        with each stage of the call. Raise UnknownTool.
+        """
+        if tool in self.short and self._run_here(answers, tool, arguments, caller):
+            return
+
+        def run() -> None:
+            begun, used = time.perf_counter(), time.thread_time()
+            with progress.listening(enter):
+                answers.append(self._app.call(tool, arguments, **caller))
+            is_short = time.thread_time() - used < _BUSY_S and time.perf_counter() - begun < _LATE_S
+            if is_short and tool in self._readers:
+                self.short.add(tool)
+
+        await anyio.to_thread.run_sync(run)
+
+    def _run_here(
+        self, answers: list[Answer], tool: str, arguments: dict[str, Any] | None, caller: dict[str, Any]
+    ) -> bool:
+        """Run the call in the event loop, and return whether it has run: it does not wait for the lock."""
+        begun = time.perf_counter()
+        try:
+            answers.append(self._app.call_without_lock(tool, arguments, **caller))
+        except LockNeeded:
+            return False
+        if time.perf_counter() - begun >= SHORT_S:
+            self.short.discard(tool)
+        return True
