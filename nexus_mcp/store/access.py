@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
     Rehearse = Callable[[Folder | None, Folder | None], object]
 
+
 class LockNeeded(Exception):
     """A read in `without_lock` needs the lock: a change of another process is not complete."""
 

@@ -63,8 +63,8 @@ class Turns:
 
     async def begin(self) -> None:
         """Wait for a turn; it ends with `give_up`, or with `answer` and `settle`."""
-        if self._turn.value or not self.observers:
-            await self._turn.acquire()
+        if self._turn.value:
+            self._turn.acquire_nowait()  # acquire() would pass through the event loop
             return
         began = time.perf_counter()
         await self._turn.acquire()

@@ -17,7 +17,7 @@ from nexus_mcp.server.methods import META
 from nexus_mcp.store.store import Store
 from tests.server.http.serving import Client, headers_of
 from tests.server.http.test_guard import run
-from tests.support import Project
+from tests.support import SMALLEST, Project
 from tests.wire.connection import call, initialize, modern, notification, request
 
 if TYPE_CHECKING:
@@ -377,7 +377,7 @@ def test_disk_that_fails_makes_the_server_unready(tmp_path: Path, monkeypatch: p
     """A read that the disk refuses gives 503. A malformed file does not: the other projects go on."""
 
     async def work(client: Client) -> None:
-        await client.modern(modern(1, "tools/call", name="task_add", arguments=TASK))
+        await client.modern(modern(1, "tools/call", name="task_add", arguments=SMALLEST["task_add"]))
         tasks = tmp_path / "project" / ".nexus" / "state" / "tasks.json"
         tasks.write_text("{", encoding="utf-8")
         assert (await client.request("GET", "/readyz", authorization=None)).status == 200
