@@ -55,7 +55,7 @@ class Proxies:
 
     def check_scheme(self, scope: Scope, headers: Headers) -> None:
         """Raise Refusal for a request that reached a named proxy in clear text: its token was readable on the way."""
-        if not self._is_named(_address((scope.get("client") or ("",))[0])):
+        if not (self._networks and self._is_named(_address((scope.get("client") or ("",))[0]))):
             return
         schemes = [one.strip() for value in headers.getlist("x-forwarded-proto") for one in value.split(",")]
         if any(one.lower() != "https" for one in (*schemes, *_standard(headers, "proto"))):
