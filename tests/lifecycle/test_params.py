@@ -35,6 +35,7 @@ NO_OBJECTS: tuple[Json, ...] = ([], "a", None, 5)
         ("agent_complete", {**A, "files_touched": ["a", 1]}, "files_touched/1 must be of type string"),
         ("agent_complete", {**A, "files_touched": ["\0"]}, "files_touched must not have NUL or lone surrogates"),
         ("session_end", {"harness_id": 5}, "harness_id must be of type string"),
+        ("turn_end", {"stop_hook_active": "yes"}, "stop_hook_active must be of type boolean"),
         *((event, params, "the params must be an object") for event in EVENTS for params in NO_OBJECTS),
     ],
 )
