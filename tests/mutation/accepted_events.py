@@ -290,7 +290,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/definition:check_params", r"'type' left out .*'object'.*", _SAME),
     ("lifecycle/definition:is_failure", r".*", "the message that a user sees; tests/harness/test_dialect.py checks it"),
     ("lifecycle/definition:_is_storable", r".*", "a lone surrogate, which no fixture has; test_params.py has one"),
-    ("lifecycle/definition:own_fault", r".*", _WORDS),
+    ("lifecycle/(definition:own_fault|guard:fault_of)", r".*", _WORDS),
     (
         "lifecycle/guard:answer_failure",
         r"'agent_(id|name)' .*|return \{\*\*answer, .*|.* left out of \{\*\*answer.*",
