@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.authoring.explain import explain
+from nexus_mcp.conformance.authoring.contract import rules
+from nexus_mcp.conformance.authoring.explain import explain, explain_rule
 from nexus_mcp.conformance.fixture import RUN
 from nexus_mcp.conformance.loading import load
 from tests.cli.support import nexus
@@ -130,3 +131,39 @@ def test_command_explains_a_fixture_and_suggests_ids() -> None:
     ran = nexus("conformance", "explain", "task_add_starts_numbering_at_2")
     assert (ran.code, ran.out) == (2, "")
     assert "did you mean task_add_starts_numbering_at_1?" in ran.err
+
+
+def test_every_rule_can_be_explained() -> None:
+    """The explanation of a rule has its text and the fixtures that judge it, or the reason why none does."""
+    fixtures = load()
+    for rule in rules():
+        text = explain_rule(rule, fixtures)
+        head, _, rest = text.partition("\n\n")
+        assert " ".join(head.split()) == f"{rule.id} {rule.text}"
+        judging = [fixture.test_id for fixture in fixtures if rule.is_judged_by(fixture.test_id)]
+        assert [line.split()[0] for line in rest.splitlines() if line.startswith("  ")] == judging
+        assert bool(judging) is not rest.startswith("Not judged: ")
+
+
+def test_rule_without_a_chosen_fixture() -> None:
+    """With fixtures of another suite the explanation says that none of them judges the rule."""
+    rule = next(rule for rule in rules() if rule.id == "task_update.4")
+    assert explain_rule(rule, [made(ADD)]).endswith("\n\nNone of the chosen fixtures judges it.")
+
+
+def test_command_explains_a_rule_and_suggests_rules() -> None:
+    """The command prints the rule with its fixtures; for an unknown id with a dot it names a similar rule."""
+    ran = nexus("conformance", "explain", "task_update.4")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "task_update.4",
+        "  `status` is one of three words, in this spelling.",
+        "",
+        "These fixtures judge it:",
+        "  task_update_knows_three_statuses  full; tools/task_update.json",
+        "",
+        "What one of them sends and expects: nexus-mcp conformance explain FIXTURE",
+    ]
+    ran = nexus("conformance", "explain", "task_updat.4")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean task_update.4?" in ran.err

@@ -1,4 +1,4 @@
-"""`nexus-mcp conformance explain`: show what a fixture sends and expects, in words."""
+"""`nexus-mcp conformance explain`: show what a fixture sends and expects, or which fixtures judge a rule."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-FIXTURE = Argument("FIXTURE", "the id of a fixture, as reports and --list show it")
+FIXTURE = Argument("FIXTURE", "the id of a fixture or a rule, as reports show it")
 
 
 def run(values: Values) -> int:
-    """Print the explanation of the fixture. Raise UsageError for an unknown id."""
-    from nexus_mcp.conformance.authoring.explain import explain
+    """Print the explanation of the fixture, or of the rule. Raise UsageError for an unknown id."""
+    from nexus_mcp.conformance.authoring.contract import rules
+    from nexus_mcp.conformance.authoring.explain import explain, explain_rule
     from nexus_mcp.log import printable
     from nexus_mcp.wording import suggestion
 
     fixtures = {fixture.test_id: fixture for fixture in suite(values)}
     name = values[FIXTURE.name]
-    if name not in fixtures:
+    if name in fixtures:
+        text = explain(fixtures[name])
+    elif (rule := next((rule for rule in rules() if rule.id == name), None)) is not None:
+        text = explain_rule(rule, fixtures.values())
+    else:
+        known = [rule.id for rule in rules()] if "." in name else fixtures
         raise UsageError(
-            f"No fixture has the id {name}{suggestion(name, fixtures) or '.'}",
-            next_step="List all of them: nexus-mcp conformance run --list",
+            f"No fixture and no rule has the id {name}{suggestion(name, known) or '.'}",
+            next_step="List all fixtures: nexus-mcp conformance run --list",
         )
-    for line in explain(fixtures[name]).splitlines():
+    for line in text.splitlines():
         print(printable(line))
     return exits.OK
 
@@ -37,9 +43,13 @@ COMMAND = Command(
     "show what a fixture sends, and what it expects",
     "Prints the fact that a fixture checks, the rules of the contract that it\n"
     "judges, the files before it, its calls and events, and what has to hold\n"
-    "afterwards. It runs nothing.",
+    "afterwards. For a rule of the contract, such as task_add.1: its text, and\n"
+    "the fixtures that judge it. It runs nothing.",
     (FIXTURES,),
     run,
     argument=FIXTURE,
-    examples=(("nexus-mcp conformance explain task_add_starts_numbering_at_1", "show one fixture"),),
+    examples=(
+        ("nexus-mcp conformance explain task_add_starts_numbering_at_1", "show one fixture"),
+        ("nexus-mcp conformance explain task_add.1", "show a rule, and the fixtures that judge it"),
+    ),
 )

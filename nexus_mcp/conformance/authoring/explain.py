@@ -1,4 +1,7 @@
-"""Explain a fixture to the author of a server: its fact, what it sends, what it expects and how to run it."""
+"""Explain a fixture to the author of a server: its fact, what it sends, what it expects and how to run it.
+
+A rule of the contract is explained by its text and by the fixtures that judge it.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,9 @@ from nexus_mcp.conformance.fixture import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from nexus_mcp.conformance.authoring.contract import Rule
     from nexus_mcp.conformance.fixture import Asserts, Fixture, Special, StateFiles, Step
 
 VALUE = 2000
@@ -55,16 +59,34 @@ def explain(fixture: Fixture) -> str:
     return "\n".join(lines)
 
 
+def explain_rule(rule: Rule, fixtures: Iterable[Fixture]) -> str:
+    """Return the explanation of a rule: its text, and the ids of those of the fixtures that judge it, or the reason
+    why none does.
+    """
+    lines = [rule.id, *_wrapped(rule.text, "  ", "  ")]
+    if rule.reason:
+        return "\n".join([*lines, "", *_wrapped(f"Not judged: {rule.reason}.")])
+    judging = [fixture for fixture in fixtures if rule.is_judged_by(fixture.test_id)]
+    if not judging:
+        return "\n".join([*lines, "", "None of the chosen fixtures judges it."])
+    lines += ["", "These fixtures judge it:", *(f"  {one.test_id}  {one.level}; {one.source}" for one in judging)]
+    return "\n".join([*lines, "", "What one of them sends and expects: nexus-mcp conformance explain FIXTURE"])
+
+
 def _rules(test_id: str) -> Iterator[str]:
     """Yield the rules that the fixture judges, with their texts; nothing for a fixture of another suite."""
     found = rules_of(test_id)
     if found:
         yield from ("", "Judges these rules of the contract:")
     for rule in found:
-        text = f"{rule.id}: {rule.text}"
-        yield from textwrap.wrap(
-            text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
-        )
+        yield from _wrapped(f"{rule.id}: {rule.text}", "  ", "    ")
+
+
+def _wrapped(text: str, first: str = "", further: str = "") -> list[str]:
+    """Return a text of the contract in lines, with the indents `first` and `further`. No word is broken."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False, break_long_words=False
+    )
 
 
 def _needs(fixture: Fixture) -> Iterator[str]:
