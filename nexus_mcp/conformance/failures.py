@@ -109,8 +109,8 @@ def explain_text(reply: Reply) -> str:
         return ""
     if not reply.is_error:
         return "a success has structuredContent, and its JSON as the text"
-    happened = next((what for begins, what in _SDK_ERRORS if begins.match(reply.text[:_LOOKED_AT])), "")
-    return f'{happened}{": " * bool(happened)}an error has {{"error": "<message>"}} in both places'
+    happened = next((f"{what}: " for begins, what in _SDK_ERRORS if begins.match(reply.text[:_LOOKED_AT])), "")
+    return f'{happened}an error has {{"error": "<message>"}} in structuredContent and as the text'
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ _SHARED = {"listing", "results"}
 """The names of the fixture files that are about no single tool, but about every tool."""
 NO_TOOL = "needs tools that the server lacks"
 """Why a fixture is not run when the target lacks its tool. The result names the tools."""
+_PROGRAMS = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".php", ".jar", ".dll")
+"""The ends of the names of files that an interpreter runs. Other words with a dot may be names of packages."""
 _NAMED = 8
 _NAME = 60
 _OTHERS = 50
@@ -370,9 +372,16 @@ def _check_tools(target: Target, session: Session, known: set[str]) -> None:
 
 
 def _hint(target: Target) -> str:
-    """Return a hint if the command has a relative path, which is the most common mistake; else ""."""
+    """Return a hint if the command has a relative path, which is the most common mistake, or the path of a program that
+    does not exist, because it is not built; else "".
+    """
     for place, word in enumerate(target.command):
         is_path = place > 0 or os.path.dirname(word)  # a word without a slash is searched in PATH
-        if is_path and not os.path.isabs(word) and os.path.isfile(word):
+        if not is_path or os.path.isabs(word):
+            continue
+        if os.path.isfile(word):
             return f"It runs in a project of its own: give {word} as an absolute path."
+        is_program = place == 0 or (word.endswith(_PROGRAMS) and not word.startswith("-") and "://" not in word)
+        if is_program and not os.path.lexists(word):
+            return f"There is no file {first_line(word)} in {os.getcwd()}. Build the server, or correct the path."
     return ""

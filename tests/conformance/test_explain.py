@@ -117,6 +117,25 @@ def test_each_kind_of_step_has_its_words(step: dict[str, Any], line: str) -> Non
     assert line in explain(made(step, {"restart": True})).splitlines()
 
 
+@pytest.mark.parametrize(
+    ("step", "options"),
+    [
+        (ADD, '--server "…" --only made'),
+        ({"event": {"type": "session_end"}}, '--server "…" --event-command "… {type}" --only made'),
+        ({"run": {"words": []}}, '--run-command "… {status}" --only made'),
+    ],
+)
+def test_line_that_runs_the_fixture_has_what_it_needs(step: dict[str, Any], options: str) -> None:
+    """The last line has the command of events where one is needed."""
+    assert explain(made(step)).splitlines()[-1] == f"Run it alone: nexus-mcp conformance run {options}"
+
+
+def test_line_that_runs_a_fixture_of_your_own_names_its_files() -> None:
+    """The last line names the files that were chosen, quoted for a shell."""
+    last = explain(made(ADD), ["mine.json", "two words"]).splitlines()[-1]
+    assert last.endswith("--server \"…\" --fixtures mine.json --fixtures 'two words' --only made")
+
+
 def test_long_values_are_shortened() -> None:
     """A value of thousands of characters is cut."""
     long = {"action": {"tool": "task_add", "params": {"title": "x" * 5000}}}
@@ -166,4 +185,4 @@ def test_command_explains_a_rule_and_suggests_rules() -> None:
     ]
     ran = nexus("conformance", "explain", "task_updat.4")
     assert (ran.code, ran.out) == (2, "")
-    assert "did you mean task_update.4?" in ran.err
+    assert "; did you mean task_update.4" in ran.err

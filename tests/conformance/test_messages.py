@@ -46,7 +46,7 @@ exit status 2
 RUST = "thread 'main' panicked at src/main.rs:4:5:\nno tools\nnote: run with RUST_BACKTRACE=1\n"
 JAVA = 'Exception in thread "main" java.lang.IllegalStateException: closed\n\tat Main.main(Main.java:3)\n'
 NPM = "npm ERR! code ENOENT\nnpm ERR! path /srv/package.json\n"
-CONTRACT = 'an error has {"error": "<message>"} in both places'
+CONTRACT = 'an error has {"error": "<message>"} in structuredContent and as the text'
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,24 @@ What a fixture sends and expects: nexus-mcp conformance explain FIXTURE
     )
 
 
+def test_expected_failures_that_pass_are_listed_once_by_reason() -> None:
+    """Entries to remove are listed by id below their reason, and the run has one line for each reason."""
+    healed = [runs.passed(f"task_add_{name}", "task_add", expected=reason) for name, reason in ("ax", "bx", "cy")]
+    assert (
+        printed(runs.run(*healed))
+        == """\
+PASSED   task_add_a (0.12 s), expected to fail
+PASSED   task_add_c (0.12 s), expected to fail
+
+2 fixtures passed, but are expected to fail (x): remove the entries
+  task_add_a
+  task_add_b
+task_add_c passed, but is expected to fail (y): remove the entry
+
+0 passed, 0 failed, 3 expected to fail but passed"""
+    )
+
+
 def test_terminal_shows_a_bar_and_failures() -> None:
     """On a terminal there is a progress bar; only fixtures that fail the run have a line."""
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed(runs.MIXED, terminal=True))

@@ -81,3 +81,12 @@ def test_lines_drop_newlines_and_tabs() -> None:
     assert one_line("a\n\tb\rc") == "a\\n\\tb\\rc"
     assert shortened("12345", 5) == "12345"
     assert one_line("1" * 2000, 5) == "11111… (2,000 characters in all)"
+
+
+@pytest.mark.parametrize("end", ['"… (5,490 characters in all)', '…" (549 characters in all)'])
+def test_half_of_an_earlier_note_is_dropped(end: str) -> None:
+    """A text that is cut within the note about an earlier cut has one note, that of the last cut."""
+    whole = f'is "abc{end}, and more'
+    begin = whole.index("…")
+    for limit in range(begin, whole.index(")")):
+        assert shortened(whole, limit) == f"{whole[:begin]}… ({len(whole)} characters in all)"

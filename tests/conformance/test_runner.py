@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,28 @@ def test_relative_path_in_a_command_is_refused_with_advice(monkeypatch: pytest.M
         HarnessFault, match=r"It runs in a project of its own: give misbehaving.py as an absolute path\.$"
     ):
         run([nasty_fixture(act("wave"))], stdio((NASTY[0], "misbehaving.py")))
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        ((sys.executable, "dist/server.py"), "dist/server.py"),
+        ((sys.executable, "server.py"), "server.py"),
+        (("./server",), "./server"),
+        ((sys.executable, "-m", "package.server"), ""),
+        ((sys.executable, "-c", "raise SystemExit(1)", "https://example.org/a.js"), ""),
+        ((sys.executable, "/nowhere/server.py"), ""),
+    ],
+)
+def test_program_that_is_not_built_is_named(
+    command: tuple[str, ...], missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A relative program that does not exist is named with the folder in which it was looked for, and no other word."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HarnessFault) as caught:
+        run([nasty_fixture(act("wave"))], stdio(command))
+    hint = f"There is no file {missing} in {tmp_path}. Build the server, or correct the path."
+    assert caught.value.next_step == (hint if missing else "")
 
 
 @pytest.mark.parametrize(("prefix", "hint"), [("", "Its names begin with a"), ("x_", "leave --tool-prefix out")])

@@ -197,7 +197,7 @@ def test_names_of_projects(folder: str, name: str, tmp_path: Path) -> None:
         (["s", "--lang", "go", "--package", ""], "--package names nothing that pip can install."),
         (
             ["s", "--lang", "go", "--package", "gone.whl"],
-            "--package: 'gone.whl' is no wheel, and a CI job does not have it.",
+            "--package: there is no wheel 'gone.whl'.",
         ),
         (["s", "--lang", "go", "--package", "."], "--package: '.' is no wheel, and a CI job does not have it."),
     ],

@@ -24,7 +24,7 @@ def run(values: Values) -> int:
     fixtures = {fixture.test_id: fixture for fixture in suite(values)}
     name = values[FIXTURE.name]
     if name in fixtures:
-        text = explain(fixtures[name])
+        text = explain(fixtures[name], values.lists[FIXTURES.name])
     elif (rule := next((rule for rule in rules() if rule.id == name), None)) is not None:
         text = explain_rule(rule, fixtures.values())
     else:

@@ -6,6 +6,7 @@ A rule of the contract is explained by its text and by the fixtures that judge i
 from __future__ import annotations
 
 import json
+import shlex
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from nexus_mcp.conformance.fixture import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nexus_mcp.conformance.authoring.contract import Rule
     from nexus_mcp.conformance.fixture import Asserts, Fixture, Special, StateFiles, Step
@@ -35,8 +36,10 @@ WIDTH = 100
 """Columns of the text of a rule."""
 
 
-def explain(fixture: Fixture) -> str:
-    """Return the explanation of a fixture, in lines of plain text."""
+def explain(fixture: Fixture, paths: Sequence[str] = ()) -> str:
+    """Return the explanation of a fixture, in lines of plain text. `paths` are the files from which it was loaded, if
+    it is none of the packaged ones.
+    """
     kinds = [f"level {fixture.level}", *([f"group {fixture.group}"] if fixture.group != CORE else [])]
     lines = [fixture.test_id, f"  {fixture.description}", "", f"{', '.join(kinds)}; {fixture.source}"]
     lines += _needs(fixture)
@@ -54,9 +57,21 @@ def explain(fixture: Fixture) -> str:
         "In every fixture: a call fails only where an error is expected, the text block is the JSON of",
         "structuredContent, and no file outside .nexus/ changes.",
         "",
-        f'Run it alone: nexus-mcp conformance run --server "…" --only {fixture.test_id}',
+        f"Run it alone: nexus-mcp conformance run {' '.join(_options(fixture, paths))}",
     ]
     return "\n".join(lines)
+
+
+def _options(fixture: Fixture, paths: Sequence[str]) -> Iterator[str]:
+    """Yield the options with which the fixture runs alone."""
+    if not fixture.needs_run:
+        yield '--server "…"'
+    if fixture.needs_events:
+        yield '--event-command "… {type}"'
+    if fixture.needs_run:
+        yield '--run-command "… {status}"'
+    yield from (f"--fixtures {shlex.quote(path)}" for path in paths)
+    yield f"--only {fixture.test_id}"
 
 
 def explain_rule(rule: Rule, fixtures: Iterable[Fixture]) -> str:

@@ -33,6 +33,8 @@ def check_source(source: str) -> str:
         raise UsageError("--package names nothing that pip can install.", next_step=_NEXT)
     if os.path.isfile(source) and source.endswith(".whl"):
         return os.path.abspath(source)
+    if source.endswith(".whl") and "://" not in source and not os.path.lexists(source):
+        raise UsageError(f"--package: there is no wheel {source!r}.", next_step=_NEXT)
     if os.path.exists(source) or (source.endswith(".whl") and "://" not in source):
         raise UsageError(f"--package: {source!r} is no wheel, and a CI job does not have it.", next_step=_NEXT)
     return source

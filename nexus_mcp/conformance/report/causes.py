@@ -29,8 +29,8 @@ _LOOKED_AT = 2000
 _ITEMS = 5
 _QUOTE = ' "'
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|…)')
-EXPLAINED = ("in both places)", "as the text)")
-"""The ends of explanations of failures.explain_text, as messages have them."""
+EXPLAINED = "as the text)"
+"""The end of the explanations of failures.explain_text, as messages have them."""
 _PATTERN = 60
 LIST_TOOLS = "list_tools"
 _TOOL = re.compile(r"^\$\.[a-z0-9_]+")

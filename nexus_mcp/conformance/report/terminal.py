@@ -194,9 +194,18 @@ class Screen:
             self._console.print()
         for result in known:
             self.line(f"expected failure: {result.test_id}: {result.expected}", "yellow")
+        by_reason: dict[str, list[FixtureResult]] = {}
         for result in run.healed:
-            entry = f"{result.test_id} passed, but is expected to fail ({result.expected}): remove the entry"
-            self.line(entry, "red")
+            by_reason.setdefault(result.expected, []).append(result)
+        for reason, healed in by_reason.items():
+            if len(healed) == 1:
+                entry = f"{healed[0].test_id} passed, but is expected to fail ({reason}): remove the entry"
+                self.line(entry, "red")
+            else:
+                number = counted(len(healed), "fixture")
+                self.line(f"{number} passed, but are expected to fail ({reason}): remove the entries", "red")
+                for result in healed:
+                    self.line(f"  {result.test_id}", "red")
         if known or not run.good:
             self._console.print()
 
@@ -221,8 +230,12 @@ class Screen:
         self._progress.update(self._task, description=text if len(text) <= room else f"{text[: room - 1]}…")
 
     def _is_new(self, result: FixtureResult) -> bool:
-        """Return whether the first failed assertion of a fixture is not like that of an earlier one."""
-        first = next((key_of(assertion) for assertion in assertions(result) if not assertion.passed), result.test_id)
+        """Return whether the first failed assertion of a fixture is not like that of an earlier one.
+
+        A fixture that passed, but is expected to fail, has the reason of its entry in place of an assertion.
+        """
+        failed = (key_of(assertion) for assertion in assertions(result) if not assertion.passed)
+        first = next(failed, result.expected or result.test_id)
         if self._detail == VERBOSE or first not in self._shown:
             self._shown.add(first)
             return True

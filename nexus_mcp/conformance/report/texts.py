@@ -30,6 +30,8 @@ _ADVICE = (
     "Unmount mounted file systems, or remove the immutable attribute (chattr -i), as a user with these permissions. "
     "Then delete the folder."
 )
+_HALF_NOTE = re.compile(r"…\"?(?: (?:\([0-9,]*(?: [a-z ]*)?)?)?\Z")
+"""The beginning of the note about a cut value, which a second cut has left at the end of a text."""
 _AT_THE_END = re.compile(r"[ \t]+(?=\n)")
 
 
@@ -57,7 +59,7 @@ def shortened(text: str, limit: int) -> str:
     """Return the text, or its first `limit` characters and the total number."""
     if len(text) <= limit:
         return text
-    return f"{text[:limit]}… ({len(text):,} characters in all)"
+    return f"{_HALF_NOTE.sub('', text[:limit])}… ({len(text):,} characters in all)"
 
 
 def one_line(text: str, limit: int = 200) -> str:
