@@ -94,7 +94,7 @@ def missing_tools_note(run: RunResult) -> str:
     lines = f"The server lacks {and_names(missing)}: {counted(number, 'fixture')} not run."
     if run.other_tools:
         others = join_first(run.other_tools, _OTHERS, lambda name: one_line(name, 60))
-        lines += f" It lists {others}: give --tool-map if one of them is meant."
+        lines += f" It lists {others}: if one of them is meant, give its name with --tool-map."
     return lines
 
 
