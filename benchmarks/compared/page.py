@@ -16,7 +16,9 @@ PAGE = ROOT / "docs" / "compared.md"
 WRONG = "not as the map says"
 NOT_JUDGED = {"verdict": "not judged", "note": ""}
 _MEASURED = {"nexus-mcp": OURS, "nexus-core": NODE}
-_MOST_REASONS = 3
+__REASONS = 3
+_REASON = 90
+"""Characters of a message that are shown."""
 _HEAD = """\
 # Beside other servers
 
@@ -25,6 +27,9 @@ _HEAD = """\
 Choose here between nexus-mcp and other servers that keep tasks for agents. We started each server without a network,
 in new projects, and called its tools. The page was made by the authors of nexus-mcp, who chose the rows. So read also
 [what the others do and nexus-mcp does not](#what-the-others-do-beyond-the-contract).
+
+*Upstream* is the package `@moreih29/nexus-core` on npm, the server from which the contract of nexus-mcp comes. The
+packages of the other two are `backlog.md` and `task-master-ai`.
 
 ```sh
 make compared
@@ -42,8 +47,12 @@ _FIXTURES = """\
 The suite judges the contract of nexus-mcp, which the other servers never promised to keep. A fixture that fails shows
 a difference, not a fault. `3 of 66` means that 66 fixtures could run, and 3 of them passed. A fixture cannot run if it
 needs a tool or a parameter that the server lacks, or files that only a Nexus server has. Backlog.md and task-master
-keep files of their own, so only their answers are judged. Fixtures for lifecycle events and for the executor are left
-out.
+keep files of their own, so only their answers are judged. `–` means that no fixture could run. Fixtures for lifecycle
+events and for the executor are left out.
+
+Upstream has two columns. *Without a map* it is judged as the suite judges every server: only the prefix of its tools is
+known, and a fixture that needs a missing tool fails. One fixture that passes or fails by chance counts as passed there.
+[upstream.md](upstream.md) explains the failures.
 """
 _BEYOND = """\
 ## What the others do beyond the contract
@@ -105,8 +114,8 @@ def _fixtures(known: Mapping[str, Any]) -> list[str]:
     lines.append(_row(["all", str(sum(areas.values())), *(_ran(total) for total in totals)]))
     lines += ["", "The most frequent first failures, with the number of fixtures that have each:", ""]
     for one in ran.values():
-        reasons = Counter(_reason(what) for what in one["fixtures"]["outcomes"].values() if what.startswith("failed"))
-        shown = [f"{_code(reason)} ({number})" for reason, number in reasons.most_common(_MOST_REASONS)]
+        reasons = Counter(reason(what) for what in one["fixtures"]["outcomes"].values() if what.startswith("failed"))
+        shown = [f"{_code(reason)} ({number})" for reason, number in reasons.most_common(__REASONS)]
         lines += [f"- **{one['title']}**: {', '.join(shown)}"] * bool(shown)
     return [*lines, ""]
 
@@ -120,13 +129,14 @@ def _total(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return {name: sum(one[name] for one in counts.values()) for name in ("passed", "failed", "not applicable")}
 
 
-def _reason(outcome: str) -> str:
+def reason(outcome: str) -> str:
     """Return the message of an outcome without the step and the actual value, so that equal failures count together."""
     message = outcome.removeprefix("failed: ")
     step, _, rest = message.partition(" ")
     if step == "step":
         message = rest.partition(" ")[2] if not rest.partition(":")[0].isdigit() else rest.partition(": ")[2]
-    return message.partition(", has ")[0].partition(", is ")[0][:90].strip()
+    message = message.partition(", has ")[0].partition(", is ")[0]
+    return message if len(message) <= _REASON else f"{message[:_REASON].strip()}…"
 
 
 def _code(words: str) -> str:
@@ -143,7 +153,7 @@ def _costs(known: Mapping[str, Any]) -> list[str]:
         "These figures come from another run; [performance-details.md](performance-details.md) describes its method.",
         "[tokens.md](tokens.md) has the tokens of each server.",
         "",
-        _row(["", "ms to tools/list", "MB resident", "tools listed here"]),
+        _row(["", "ms to tools/list", "MB resident", "tools"]),
         _rule(3),
     ]
     for name, one in known.items():
@@ -163,7 +173,14 @@ def _beyond(known: Mapping[str, Any]) -> list[str]:
                 "",
             ]
     runs = [f"{one['title']} {one['ran']}, load {one['load']}" for one in known.values()]
-    return [*lines, f"The runs: {'; '.join(runs)}.", ""]
+    return [
+        *lines,
+        f"The runs: {'; '.join(runs)}.",
+        "",
+        "The load is that of the machine, which had other work, too. Where servers work at once, or are killed, the",
+        "numbers of lost tasks and failed calls differ from run to run.",
+        "",
+    ]
 
 
 def _row(cells: list[str]) -> str:

@@ -16,6 +16,20 @@ def test_page_shows_the_result() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.text()
 
 
+def test_page_explains_its_columns() -> None:
+    """The page names the package of each server, and says what a dash and the two columns of one server mean."""
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert [one for one in MAPS if (known := load(one).package) and f"`{PACKAGES[known].name}`" not in text] == []
+    assert "`–` means that" in text
+    assert "*Without a map*" in text
+
+
+def test_cut_message_is_marked() -> None:
+    """A message that is cut ends in an ellipsis, and a shorter one is whole."""
+    assert page.reason("failed: step 1 $.a: lacks b, has c too") == "$.a: lacks b"
+    assert page.reason(f"failed: {'x' * 91}") == f"{'x' * 90}…"
+
+
 def test_every_server_is_judged_in_the_installed_version() -> None:
     """The result has columns only for the maps, of the versions that `make compared` installs."""
     assert set(RESULT) <= set(MAPS)

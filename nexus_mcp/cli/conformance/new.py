@@ -49,9 +49,9 @@ def run(values: Values) -> int:
         lines.append(f"The CI job is {WORKFLOW}. It installs nexus-mcp from {installed}.")
     else:
         lines += [
-            f"The CI job is {WORKFLOW}. Before you push, replace the value of NEXUS_MCP in it:",
-            "by the URL of the repository from which pip can install nexus-mcp, or by the path of a wheel in your",
-            "project.",
+            f"The CI job is {WORKFLOW}. Before you push, replace the value of NEXUS_MCP in it by",
+            "the URL of a repository from which pip can install nexus-mcp, or by the path of a wheel in your",
+            "repository.",
         ]
     lines.append(f"The contract: {os.path.abspath(data_path('docs', 'contract.md'))}")
     for line in lines:
