@@ -88,6 +88,8 @@ def _faults(raw: Any) -> list[tuple[str, str]]:
 def _found(raw: Any) -> list[tuple[str, str]]:
     if beyond := bound_faults(raw):
         return [(fault.pointer, fault.message) for fault in beyond[:FAULTS]]
+    if isinstance(raw, dict) and "$schema" in raw and "test_id" not in raw:
+        return [("", "is a JSON schema and no fixture; name the folders or the files of the fixtures")]
     matched = tuple(expected_places(raw))
     shape = [
         fault

@@ -158,6 +158,14 @@ def test_every_published_form_is_read(tmp_path: Path, raw: dict[str, Any]) -> No
     assert lint([str(path)]) == []
 
 
+def test_schema_beside_the_fixtures_is_named_once(tmp_path: Path) -> None:
+    """A JSON schema in a folder of fixtures, as the published folder has it, is one fault."""
+    path = tmp_path / "plan.schema.json"
+    path.write_text(json.dumps({"$schema": "x", "title": "Plan", "type": "object", "properties": {}}), "utf-8")
+    (fault,) = lint([str(tmp_path)])
+    assert fault == f"{path}: is a JSON schema and no fixture; name the folders or the files of the fixtures"
+
+
 def test_forms_use_every_published_field() -> None:
     """The forms above have every field of every published object."""
     text = json.dumps(FORMS)
