@@ -163,8 +163,8 @@ class Screen:
         self._running.pop(result.test_id, None)
         is_known = result.status == FAILED and result.expected
         self._counts[EXPECTED if is_known else result.status] += 1
-        line = "" if self._quiet or not self._is_new(result) else _alarm(result)
-        if line:
+        line = "" if self._quiet else _alarm(result)
+        if line and self._is_new(result):
             self.line(line, "red")
         self._progress.advance(self._task)
         self._describe()
