@@ -168,7 +168,7 @@ def writers(place: Place) -> Json:
     counts = {"acknowledged": len(acknowledged), "refused": len(faults), "listed": len(listed), "lost": len(lost)}
     evidence = [{"sent": f"{WRITERS} servers add {ADDED} tasks each", "seen": counts | {"ids twice": doubled}}]
     evidence += [{"sent": "the first fault", "seen": faults[0][:SHOWN]}] if faults else []
-    faulty = [f"{len(lost)} of {len(acknowledged)} acknowledged tasks are lost"] * bool(lost)
+    faulty = [f"{len(lost)} of {len(acknowledged)} acknowledged tasks lost"] * bool(lost)
     faulty += [f"{doubled} ids are given twice"] * bool(doubled) + [f"{len(faults)} calls are refused"] * bool(faults)
     return cell("no" if lost or doubled else "partly" if faults else "yes", "; ".join(faulty), evidence)
 
@@ -230,7 +230,7 @@ def killed(place: Place) -> Json:
     counts = {"kills": ROUNDS, "acknowledged": len(kept), "lost": len(lost), "calls refused": len(faults)}
     evidence.append({"sent": "a kill during each of the calls, then the next call", "seen": counts})
     evidence += [{"sent": "the first fault", "seen": faults[0][:SHOWN]}] if faults else []
-    faulty = [f"{len(lost)} of {len(kept)} acknowledged tasks are lost"] * bool(lost)
+    faulty = [f"{len(lost)} of {len(kept)} acknowledged tasks lost"] * bool(lost)
     faulty += [f"{len(faults)} of {ROUNDS} calls after a kill fail"] * bool(faults)
     return cell("no" if lost else "partly" if faults else "yes", "; ".join(faulty), evidence)
 

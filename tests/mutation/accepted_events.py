@@ -46,6 +46,8 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/session_memory:SessionMemory.(carry|take_carried)", r".*", _HOST),
     ("lifecycle/nexus_files:kind_of", r"return STATE .*|index == 0 and .*", _PLACES),
     ("lifecycle/nexus_files:parts", r"'\.?' left out .*", _PLACES),
+    ("lifecycle/nexus_files:(_kind_below|_is_plain)", r".*", _PLACES),
+    ("lifecycle/sources:catalog_of", r"return load\(None\).*", _FAULT),
     ("lifecycle/nexus_files:strictest", r"max\(kinds.*|most == NOTE -> .*", _PLACES),
     ("lifecycle/pre_tool_use:_is_denied", r"return False -> return None|0 -> -1", _SAME),
     ("lifecycle/guard:answer_failure", r"harness_files\.log_hook_error.* left out", _LOG),
