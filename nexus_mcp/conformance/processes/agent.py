@@ -75,7 +75,7 @@ def _perform(step: dict[str, Any], bench: dict[str, Any], folder: str) -> int | 
     elif "hang" in step:
         time.sleep(_PATIENCE_S)
     elif "meet" in step:
-        _meet(step["meet"], folder)
+        _meet(step["meet"], folder, bench["meeting_s"])
     return None
 
 
@@ -90,10 +90,10 @@ def _signal_executor(name: str, folder: str) -> None:
             os.kill(pid, signal.Signals[name])
 
 
-def _meet(number: int, folder: str) -> None:
-    """Wait until `number` sessions wait here."""
+def _meet(number: int, folder: str, most_s: float) -> None:
+    """Wait until `number` sessions wait here, for at most `most_s` seconds."""
     _count(folder, "met")
-    met = _wait_for(lambda: "yes" if _counted(folder, "met") >= number else "")
+    met = _wait_for(lambda: "yes" if _counted(folder, "met") >= number else "", most_s)
     _note(folder, {"kind": "met", "met": bool(met)})
 
 
@@ -130,9 +130,9 @@ def _text(path: str) -> str:
         return ""
 
 
-def _wait_for(look: Any) -> str:
-    """Call `look` until it returns a text, and return that; return "" after _PATIENCE_S seconds."""
-    until = time.monotonic() + _PATIENCE_S
+def _wait_for(look: Any, most_s: float = _PATIENCE_S) -> str:
+    """Call `look` until it returns a text, and return that; return "" after `most_s` seconds."""
+    until = time.monotonic() + most_s
     while not (found := look()) and time.monotonic() < until:
         time.sleep(_POLL_S)
     return str(found)

@@ -26,6 +26,8 @@ TASKS = (".nexus", "state", "tasks.json")
 CONFIG = (".nexus", "config.yml")
 HARNESS = "conformance"
 VARIABLES = "NEXUS_CONFORMANCE_"
+MEETING_S = 60.0
+"""Seconds that a session waits for the others that it has to meet."""
 _LARGEST = 16 << 20
 _WHO = ("-c", "user.name=Conformance", "-c", "user.email=conformance@example.org")
 
@@ -81,6 +83,7 @@ class Bench:
             "status": self.status,
             "agents": fixture.executor.get("agents", {}),
             "titles": titles,
+            "meeting_s": MEETING_S,
             "command": command,
             "environment": dict(environment),
         }
