@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 from nexus_mcp.catalog import load
 from nexus_mcp.lifecycle import deadline
@@ -12,6 +14,11 @@ from tests.reliability.suites.hostile.project import OWN, Ground
 
 _SOON_S = 0.2
 _LONG_S = 60.0
+_LOOK_S, _LOOKS = 0.05, 100
+"""A hook hangs if it is at work after so many looks at the clock. Looks are counted, because on a busy machine those of
+its deadline come late, too.
+"""
+_HUNG = 75
 
 
 def play(ground: Ground, rng: random.Random, _: str, __: int) -> None:
@@ -43,7 +50,7 @@ def _stuck() -> None:
     def usable(root: str, is_over: Callable[[], bool] | None = None) -> load.Catalog:
         calls[0] += 1
         if calls[0] == 1:
-            time.sleep(_LONG_S)
+            _hang()
         return real(root, is_over)
 
     load.usable = usable
@@ -51,4 +58,11 @@ def _stuck() -> None:
 
 def _stuck_twice() -> None:
     deadline.WALL_S = _SOON_S
-    load.usable = lambda root, is_over=None: time.sleep(_LONG_S)  # type: ignore[assignment, return-value]
+    load.usable = lambda root, is_over=None: _hang()
+
+
+def _hang() -> NoReturn:
+    """Do nothing for longer than the deadline allows, and then end the process without an answer."""
+    for _ in range(_LOOKS):
+        time.sleep(_LOOK_S)
+    os._exit(_HUNG)

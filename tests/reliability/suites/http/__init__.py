@@ -18,7 +18,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             _storm(12, 8, projects=2, tokens=3, every=(8, 24)),
             _attack("malformed", 400, head_s=0.5, body_s=0.5),
             _attack("slow", 20, head_s=0.5, body_s=0.5),
-            _attack("share", 25, requests=30, body_s=10.0),
+            _attack("share", 35, requests=30, body_s=10.0),
             _attack("streams", 40),
         ]
     return [
