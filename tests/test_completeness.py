@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import nexus_mcp
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.doctor.checks import CHECKS
 from nexus_mcp.doctor.codes import CODES
 from nexus_mcp.lifecycle import EVENTS
 from nexus_mcp.lifecycle.definition import Row
 from nexus_mcp.tools import TOOLS
+from tests.conformance.suite import packaged
 from tests.doctor.cases import CASES, ELSEWHERE
 from tests.miniatures import record
 from tests.miniatures.table import MINIATURES
@@ -23,7 +23,7 @@ from tests.unknown_parts import unknown_to
 
 PACKAGE = Path(nexus_mcp.__file__).parent
 NAMES = [tool.name for tool in TOOLS]
-FIXTURES = load()
+FIXTURES = packaged()
 
 
 def assert_all_known(part: str, kind: str, names: Collection[str], known: Iterable[str], add: str) -> None:

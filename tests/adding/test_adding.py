@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.conformance.loading import load
 from tests.adding import parts
 from tests.adding.tree import Tree
+from tests.conformance.suite import packaged
 from tests.miniatures import record
 
 KNOWN = "tests/test_completeness.py"
@@ -64,7 +64,7 @@ def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
 
 def test_fixture_without_row_in_the_record_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fixture without a row in the record fails, and the message says how to record it."""
-    (fixture, *_) = load()
+    (fixture, *_) = packaged()
     broad, rows = record.read()
     assert record.faults([fixture], broad, {}) == [
         f"miniatures: what the fixture {fixture.test_id} catches is unknown. Add it with python -m "

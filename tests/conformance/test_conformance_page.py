@@ -12,9 +12,9 @@ import yaml
 from nexus_mcp.cli.conformance.run import COMMAND
 from nexus_mcp.cli.options import parse
 from nexus_mcp.conformance import settings
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.pytest_plugin.options import OPTIONS
 from nexus_mcp.conformance.report import files
+from tests.conformance.suite import packaged
 from tests.conftest import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "conformance.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def block(begins: str) -> str:
 
 def test_files_of_the_page_can_be_loaded(tmp_path: Path) -> None:
     """The expected failures on the page name existing fixtures, the tool map names called tools."""
-    suite = load()
+    suite = packaged()
     known = tmp_path / "known-failures.yml"
     known.write_text(block("# known-failures.yml"))
     assert len(settings.load_expected(str(known), [fixture.test_id for fixture in suite])) == 2
@@ -59,4 +59,4 @@ def test_fixtures_named_on_the_page_exist() -> None:
     """Every fixture named on the page exists."""
     named = set(re.findall(r"nexus::([a-z_0-9]+)", PAGE))
     assert named
-    assert named <= {fixture.test_id for fixture in load()}
+    assert named <= {fixture.test_id for fixture in packaged()}

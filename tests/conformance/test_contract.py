@@ -12,9 +12,9 @@ from docs import contract_page
 from nexus_mcp.conformance.authoring import contract
 from nexus_mcp.conformance.authoring.explain import explain
 from nexus_mcp.conformance.fixture import LEVELS
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.tools import TOOLS
 from nexus_mcp.tools.definition import Tool
+from tests.conformance.suite import packaged
 from tests.conformance.support import made
 from tests.conftest import CHECKOUT
 
@@ -41,7 +41,7 @@ def section(title: str) -> str:
 
 def test_rules_and_fixtures_claim_each_other() -> None:
     """Each fixture of each level judges a rule; each rule has fixtures that exist, or a reason why it has none."""
-    assert {fixture.level for fixture in load()} == set(LEVELS)
+    assert {fixture.level for fixture in packaged()} == set(LEVELS)
     assert contract_page.problems(RULES, ENTRIES, list(FILES)) == []
 
 
@@ -151,7 +151,7 @@ def test_exact_messages_are_judged() -> None:
 
 def test_explanation_has_the_rules() -> None:
     """The explanation of each packaged fixture names its rules with their texts; another fixture has none."""
-    for fixture in load():
+    for fixture in packaged():
         text = " ".join(explain(fixture).split())
         found = contract.rules_of(fixture.test_id)
         assert found

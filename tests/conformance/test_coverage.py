@@ -16,8 +16,8 @@ from nexus_mcp.conformance.authoring.claims import (
     touched_members,
 )
 from nexus_mcp.conformance.lint import Coverage, Gap, coverage
-from nexus_mcp.conformance.loading import load
 from tests.conformance.fixture_files import GONE, loaded, raw, stepped
+from tests.conformance.suite import packaged
 
 HISTORY = ".nexus/history.json"
 PLAN = "{STATE_ROOT}/plan.json"
@@ -234,4 +234,4 @@ def test_empty_suite_claims_nothing() -> None:
 
 def test_our_own_fixtures_leave_no_gap() -> None:
     """Every claim of the shipped fixtures is touched, and every parameter is asserted or listed as uncovered."""
-    assert [str(gap) for gap in coverage(load()).gaps] == []
+    assert [str(gap) for gap in coverage(packaged()).gaps] == []

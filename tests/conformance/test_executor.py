@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from nexus_mcp.conformance.fixture import Fixture, build_fixture
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions, parse_run_command
@@ -18,9 +17,10 @@ from nexus_mcp.errors import HarnessFault
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.workspace import Workspace
+from tests.conformance.suite import packaged
 from tests.conftest import CHECKOUT
 
-FIXTURES = {fixture.test_id: fixture for fixture in load() if fixture.needs_run}
+FIXTURES = {fixture.test_id: fixture for fixture in packaged() if fixture.needs_run}
 OURS = (sys.executable, "-m", "nexus_mcp", "run", "--trust", "--headless", "--merge", "never", "--status-file")
 TASK = {"id": 1, "title": "One", "context": "c", "status": "pending", "deps": [], "created_at": "2026-01-01T00:00:00Z"}
 

@@ -10,8 +10,8 @@ import pytest
 from nexus_mcp.conformance.authoring.contract import rules
 from nexus_mcp.conformance.authoring.explain import explain, explain_rule
 from nexus_mcp.conformance.fixture import RUN
-from nexus_mcp.conformance.loading import load
 from tests.cli.support import nexus
+from tests.conformance.suite import packaged
 from tests.conformance.support import made
 
 ADD: dict[str, Any] = {"action": {"tool": "task_add", "params": {"title": "T"}}}
@@ -19,7 +19,7 @@ ADD: dict[str, Any] = {"action": {"tool": "task_add", "params": {"title": "T"}}}
 
 def test_every_fixture_can_be_explained() -> None:
     """The explanation of each packaged fixture has its id, its fact, and every tool and event that it uses."""
-    for fixture in load():
+    for fixture in packaged():
         text = explain(fixture)
         assert text.startswith(f"{fixture.test_id}\n  {fixture.description}\n")
         assert [name for name in fixture.tools if name != RUN and name not in text] == []

@@ -13,7 +13,6 @@ import pytest
 from nexus_mcp.conformance.client.connection import HINTS, normalized_tool
 from nexus_mcp.conformance.fixture import BASIC, FULL, LEVELS, ROBUST, Fixture
 from nexus_mcp.conformance.lint import lint
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.report.html import to_html
 from nexus_mcp.conformance.report.json_report import to_badge, to_json
 from nexus_mcp.conformance.report.junit import to_junit
@@ -26,11 +25,12 @@ from nexus_mcp.conformance.target import in_memory, stdio
 from nexus_mcp.errors import HarnessFault
 from tests.conformance import runs
 from tests.conformance.servers import partial
+from tests.conformance.suite import packaged
 from tests.conformance.support import made, nasty_fixture
 from tests.contract.parameters import CONTRACT
 
 PARTIAL = (sys.executable, str(Path(partial.__file__)))
-SUITE = load()
+SUITE = packaged()
 BASIC_FIXTURES = select(SUITE, level=BASIC)
 ADD = {"action": {"tool": "task_add", "params": {"title": "T", "context": "C"}}}
 LOOK: dict[str, Any] = {

@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 import pytest
 
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.result import FAILED
 from nexus_mcp.conformance.trial import bench
+from tests.conformance.suite import packaged
 from tests.miniatures import causes, record
 from tests.miniatures.__main__ import CORRECT
 from tests.miniatures.base import EVENTS
@@ -25,7 +25,7 @@ from tests.miniatures.runner import caught, concerned, failed_at_once, judged
 from tests.miniatures.table import MINIATURES, ROOMS
 
 NOTED: dict[str, list[str]] = json.loads(CAUGHT_BY.read_text(encoding="utf-8"))
-FIXTURES = {fixture.test_id: fixture for fixture in load()}
+FIXTURES = {fixture.test_id: fixture for fixture in packaged()}
 CAUSES = causes.read()
 IN_MEMORY = [room for room in ROOMS if any(miniature.needs not in APART for miniature in room.MINIATURES)]
 OF_EVENTS = [name for name, miniature in MINIATURES.items() if miniature.needs == EVENTS]

@@ -126,11 +126,11 @@ def test_fixtures_are_selected_by_id_tool_and_marker(
 
 def test_packaged_fixtures_are_the_default(elsewhere: Elsewhere) -> None:
     """Without --nexus-fixtures the packaged fixtures are the tests."""
-    from nexus_mcp.conformance.loading import load
+    from tests.conformance.suite import packaged
 
     ran = elsewhere.pytest("--collect-only", "-q", "nexus")
     found = re.findall(r"^nexus::(\S+)$", ran.out, re.MULTILINE)
-    assert (ran.code, found) == (0, [fixture.test_id for fixture in load()])
+    assert (ran.code, found) == (0, [fixture.test_id for fixture in packaged()])
 
 
 def test_options_set_names_and_variables(elsewhere: Elsewhere) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.fixture import Fixture, Parallel
-from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.result import PASSED
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
@@ -20,6 +19,7 @@ from nexus_mcp.lifecycle.guard import answer_event
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.workspace import Workspace
+from tests.conformance.suite import packaged
 from tests.conftest import CHECKOUT
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def failed(fixtures: list[Fixture]) -> list[str]:
 
 
 def of_events() -> list[Fixture]:
-    return [fixture for fixture in load() if fixture.needs_events and not fixture.needs_process]
+    return [fixture for fixture in packaged() if fixture.needs_events and not fixture.needs_process]
 
 
 async def answer_here(event: Event, _: TargetOptions, place: Place) -> Reply:

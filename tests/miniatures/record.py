@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from nexus_mcp.conformance.fixture import Fixture
-from nexus_mcp.conformance.loading import load
+from tests.conformance.suite import packaged
 from tests.forks import forked
 from tests.miniatures import runner
 from tests.miniatures.base import PROCESS, Miniature
@@ -103,7 +103,7 @@ def of_matrix(
 
 def main(arguments: Sequence[str]) -> int:
     """Try the fixtures, rewrite the record, and print what each catches."""
-    fixtures = load()
+    fixtures = packaged()
     broad, rows = read() if CATCHERS.exists() else ([], {})
     named = {name for name in arguments if name != ONLY_MUTANTS}
     if strangers := named - {fixture.test_id for fixture in fixtures}:

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from nexus_mcp.conformance.loading import load
+from tests.conformance.suite import packaged
 from tests.forks import forked
 from tests.mutation.accepted import ACCEPTED, is_about
 from tests.mutation.attempt import ROOT, UNUSABLE, Mutant, concerned, failing, mutants
@@ -137,7 +137,7 @@ def test_mutation_names_its_function() -> None:
 
 def test_fixtures_notice_the_sample() -> None:
     """A fixed sample of mutants is killed, each by a fixture of a tool that its module serves."""
-    fixtures = load()
+    fixtures = packaged()
     wanted = [(next(mutants(module, change), change), killer) for module, change, killer in SAMPLE]
     assert [one for one, _ in wanted if isinstance(one, str)] == []
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.conformance.loading import load as load_fixtures
 from nexus_mcp.conformance.settings import load_expected
+from tests.conformance.suite import packaged
 from tests.upstream.__main__ import EXPECTED, compared, main
 from tests.upstream.differences import ADD_DEMANDS, DIFFERENCES, PLAIN_TEXT
 
@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "upstream.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def reasons() -> dict[str, str]:
-    return load_expected(str(EXPECTED), [fixture.test_id for fixture in load_fixtures()])
+    return load_expected(str(EXPECTED), [fixture.test_id for fixture in packaged()])
 
 
 def test_entries_name_known_differences(reasons: dict[str, str]) -> None:
@@ -54,7 +54,7 @@ def test_varying_fixture_is_documented(reasons: dict[str, str]) -> None:
     script = (ROOT / ".ci" / "upstream").read_text(encoding="utf-8")
     varies = re.findall(r"^varies=(.*)$", script, re.MULTILINE)
     assert len(varies) == 1
-    assert varies[0] in {fixture.test_id for fixture in load_fixtures()} - set(reasons)
+    assert varies[0] in {fixture.test_id for fixture in packaged()} - set(reasons)
     assert f"`{varies[0]}`" in PAGE
 
 

@@ -85,7 +85,7 @@ def expected_places(raw: Any, place: str = "") -> Iterator[str]:
 def text_faults(value: Any, place: str) -> Iterator[Fault]:
     """Yield faults for keys that appear twice and texts that are not Unicode."""
     if isinstance(value, str):
-        if any("\ud800" <= char <= "\udfff" for char in value):
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
             yield Fault(place, "has a lone surrogate, which can neither be sent nor written")
     elif isinstance(value, dict):
         for name in getattr(value, "duplicates", ()):

@@ -21,7 +21,7 @@ _MOST_PER_STREAM = 512 << 10
 """Bytes of memory for each idle stream, at most."""
 _DEFECTS = range(500, 503)
 _LATEST = 6
-"""A slow request must be cut off within so many of its deadlines, and the server gives answers after each of them: so it
+"""A slow request must be cut off within so many of its deadlines. The server gives answers after each of them, so it
 has been at work since, however busy the machine is.
 """
 _MALFORMED, _SLOW, _STREAMS = "malformed requests", "slow requests", "idle streams"
