@@ -88,6 +88,6 @@ NOTICED_BY: dict[str, dict[str, int]] = {
     },
     "runs": {
         "run-unlocked": 1,
-        "torn-line-joined": 9,
+        "torn-line-joined": 2,
     },
 }

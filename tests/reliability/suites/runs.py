@@ -33,6 +33,8 @@ _EVENTS = 80
 """More than a run of these tasks has; a kill after the end counts as a whole run."""
 _LATEST = 60
 """Each run has at least as many events."""
+_APART = 14
+"""The quick form kills after every event of this number; the seed says which is the first."""
 _TORN = ("half", "zeros", "unsynced")
 """What a power cut leaves of the last line: half of it, zeros in its place, or nothing of events without an effect."""
 _UNSYNCED = (
@@ -67,9 +69,10 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
     """Return pieces: a kill, a cut, an orphan that goes on, or two runs."""
     first: list[Json] = [{"kind": "orphan"}, {"kind": "two"}]
     if quick:
-        places = range(2 + seed % 9, _LATEST, 9)
+        places = range(2 + seed % _APART, _LATEST, _APART)
         kills = [{"kind": "kill", "at": at} for at in places]
-        return [*first, *kills, *({"kind": torn, "at": places[0] + 9 * n} for n, torn in enumerate(_TORN))]
+        # The cuts come first: a planted fault is then detected by a piece with a fixed number.
+        return [*first, *({"kind": torn, "at": places[0] + 9 * n} for n, torn in enumerate(_TORN)), *kills]
     kinds = ("kill", *_TORN)
     return [*first * 10, *({"kind": kind, "at": at} for at in range(2, _EVENTS) for kind in kinds)]
 

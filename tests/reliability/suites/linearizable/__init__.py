@@ -32,7 +32,9 @@ _KINDS = {
 def plan(seed: int, quick: bool) -> Sequence[Json]:
     """Return the pieces: deaths and stalls at each point, random histories, and controls without the lock."""
     adding = _stall(["task_list", "task_add", "task_list"], ["task_add"], step=3)
-    recovering = _stall(["task_list", "history_search"], ["task_add", "task_list"], died=["task_add", "task_close"])
+    recovering = _stall(
+        ["task_list", "history_search"], ["task_add", "task_list"], step=2, died=["task_add", "task_close"]
+    )
     if quick:
         return [
             adding,
