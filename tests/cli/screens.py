@@ -92,7 +92,13 @@ class Terminal:
 
     def lines(self) -> list[str]:
         """The lines of the screen, without blanks at their ends and without empty lines at the end."""
-        lines = [line.rstrip() for line in self.screen.display]
+        # pyte draws each line anew, character by character, and nearly all of the 600 lines have never been written to.
+        screen = self.screen
+        height, screen.lines = screen.lines, 1 + max((y for y, row in screen.buffer.items() if row), default=-1)
+        try:
+            lines = [line.rstrip() for line in screen.display]
+        finally:
+            screen.lines = height
         while lines and not lines[-1]:
             lines.pop()
         return lines
