@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from http import HTTPStatus
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 16
 """Bytes of a body that is parsed without a thread."""
+MOST_MARKS = 500_000
+"""The maximum number of structural characters in a message: the SDK parses the body again, in the event loop, and many
+small values take seconds there.
+"""
+_MARK_OR_TEXT = re.compile(rb'([\[{,:])|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _CLOSE = {"connection": "close"}
 
 
@@ -80,6 +87,14 @@ class Body:
 async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
     """Return `parse(data)`. A large body takes seconds, in which a thread does it, so that other requests go on."""
     return parse(data) if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(parse, data)
+
+
+def has_many_values(data: bytes) -> bool:
+    """Return whether JSON has more than MOST_MARKS structural characters, those in texts not counted."""
+    if sum(map(data.count, b"[{,:")) <= MOST_MARKS:  # a fast count, which includes texts
+        return False
+    marks = (match for match in _MARK_OR_TEXT.finditer(data) if match.lastindex is not None)
+    return next(islice(marks, MOST_MARKS, None), None) is not None
 
 
 def replay(data: bytes, receive: Receive, hang_up: asyncio.Event) -> Callable[[], Awaitable[Message]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
-from nexus_mcp.server.http.body import parsed
+from nexus_mcp.server.http.body import MOST_MARKS, has_many_values, parsed
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import check_access, is_access_token
@@ -149,7 +149,7 @@ class Guard:
     async def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
         """Return the message of a POST; None for one without a response that the SDK has to judge."""
         try:
-            message = await parsed(parse, body)
+            message = await parsed(_message, body)
         except Fault as fault:
             raise of_fault(HTTPStatus.BAD_REQUEST, fault) from None
         if message is None and not body.strip():
@@ -177,6 +177,13 @@ class Guard:
             # The SDK would send both responses to the later request, and the earlier one would wait forever.
             text = "Invalid request: a request with this id is open; use another id"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text, message.id))
+
+
+def _message(body: bytes) -> Message | None:
+    """Return what `parse` returns. Raise its Fault, and one for a message with too many values."""
+    if has_many_values(body):
+        raise Fault(INVALID_REQUEST, f"Invalid Request: more than {MOST_MARKS} brackets, commas and colons")
+    return parse(body)
 
 
 def _no_project() -> Refusal:

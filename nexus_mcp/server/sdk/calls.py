@@ -1,7 +1,8 @@
 """Run the calls of tools beside the event loop, in a thread, or in the loop itself if a thread would cost more.
 
 A thread takes longer to start and to end than a short read takes. So a tool that only reads runs in the loop while its
-calls are short and need no lock (docs/decisions/0170).
+calls are short and need no lock (docs/decisions/0170). A tool with parameters always runs in a thread: how long it takes
+depends on the arguments, so its last call says nothing about the next one.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ requests a thread waits for the interpreter, and that says nothing about the cal
 
 
 class Calls:
-    """The calls of one app. `short` has the tools that only read and whose last call was short."""
+    """The calls of one app. `short` has the tools without parameters that only read and whose last call was
+    short.
+    """
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._readers = {app.prefix + tool.name for tool in TOOLS if tool.read_only}
+        self._readers = {app.prefix + tool.name for tool in TOOLS if tool.read_only and not tool.parameters}
         self.short: set[str] = set()
 
     async def run(
@@ -48,7 +51,7 @@ class Calls:
         """Append the answer of the call to `answers`. `caller` has the other arguments of `App.call`; `enter` is called
         with each stage of the call. Raise UnknownTool.
         """
-        if tool in self.short and self._run_here(answers, tool, arguments, caller):
+        if tool in self.short and not arguments and self._run_here(answers, tool, arguments, caller):
             return
 
         def run() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.server.app import App
-from nexus_mcp.server.http import guard, health, hooks
+from nexus_mcp.server.http import body, guard, health, hooks
 from nexus_mcp.server.http.limits import Limits, Rates, Room
 from nexus_mcp.server.methods import META
 from nexus_mcp.store.store import Store
@@ -71,6 +71,31 @@ def test_large_body_is_parsed_beside_other_requests(
 
     monkeypatch.setattr(module, name, noting)
     run(tmp_path, work)
+
+
+def test_message_with_too_many_values_is_refused(tmp_path: Path) -> None:
+    """The SDK parses each body in the event loop: beyond 500 000 structural characters it would hold up all requests.
+    Those in texts do not count.
+    """
+
+    async def work(client: Client) -> None:
+        most = body.MOST_MARKS
+        values = modern(1, "tools/call", name="task_list", arguments={"many": [0] * (most + 1)})
+        text = {"filename": "table.csv", "content": '1,"a\\\\",:[{' * (most // 4)}
+        kept = modern(2, "tools/call", name="artifact_write", arguments=text)
+        reply = await client.modern(values)
+        assert reply.status == 400
+        assert "more than 500000 brackets" in reply.message["error"]["message"]
+        assert (await client.modern(kept)).message["result"]["isError"] is False
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(("more", "is_refused"), [(0, False), (1, True)])
+@pytest.mark.parametrize("value", [b"[", b"{", b",", b":", b'"[",'])
+def test_structural_characters_are_counted_exactly(value: bytes, more: int, is_refused: bool) -> None:
+    """The limit is exact, for each of the characters, although texts have them, too."""
+    assert body.has_many_values(value * (body.MOST_MARKS + more) + b'"' + b":," * body.MOST_MARKS + b'"') is is_refused
 
 
 def test_two_kinds_of_length_are_refused(tmp_path: Path) -> None:

@@ -100,6 +100,18 @@ def test_each_tool_is_judged_by_itself(noting: Callable[..., list[bool]]) -> Non
     assert noting(*messages) == [False] * len(messages)
 
 
+def test_tool_with_parameters_always_runs_in_a_thread(noting: Callable[..., list[bool]]) -> None:
+    """A search of a long history takes seconds, whatever the last one took: its arguments decide."""
+    short = modern(1, "tools/call", name="history_search", arguments={"last_n": 1})
+    long = modern(2, "tools/call", name="history_search", arguments={"query": "a" * 1000})
+    assert noting(short, short, long) == [False] * 3
+
+
+def test_call_with_unexpected_arguments_runs_in_a_thread(noting: Callable[..., list[bool]]) -> None:
+    """Checking four megabytes of arguments takes long, although the tool takes none."""
+    assert noting(READ, READ, modern(3, "tools/call", name="task_list", arguments={"a": 1})) == [False, True, False]
+
+
 def test_incomplete_change_is_completed_in_a_thread(
     tmp_path: Path, noting: Callable[..., list[bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
