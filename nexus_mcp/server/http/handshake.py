@@ -7,12 +7,16 @@ connections and sends nothing could take all descriptors of the process.
 from __future__ import annotations
 
 import asyncio
+from asyncio import sslproto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ssl
 
     from nexus_mcp.server.http.protocol import Protocol
+
+_BUFFER = 1 << 16
+"""Bytes of the buffer that asyncio gives each TLS connection. Its own 256 KiB take 500 MiB for 2000 connections."""
 
 
 class Handshakes:
@@ -22,6 +26,7 @@ class Handshakes:
         self._context = context
         self._protocol = protocol
         self._open: set[asyncio.Task[None]] = set()
+        sslproto.SSLProtocol.max_size = _BUFFER
 
     @property
     def count(self) -> int:
@@ -53,7 +58,8 @@ class Handshakes:
             secured = await asyncio.get_running_loop().start_tls(
                 transport, early, self._context, server_side=True, ssl_handshake_timeout=protocol.limits.head_s
             )
-        except OSError:  # no TLS, too slow, or gone; ssl.SSLError is an OSError
+        except OSError as error:  # no TLS, too slow, or gone; ssl.SSLError is an OSError
+            error.__traceback__ = None  # its frames refer to it, and to the buffer of the connection
             transport.abort()
             return
         except asyncio.CancelledError:

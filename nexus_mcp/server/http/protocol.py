@@ -83,6 +83,9 @@ class Protocol(H11Protocol):
         self._disarm()
         self._end_stall()
         super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:  # after an error uvicorn leaves it, and it refers to all buffers
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a malformed request, and close the connection. If a response has begun, only close."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
 import ssl
+import struct
+from asyncio import sslproto
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +25,7 @@ from nexus_mcp.server.http.protocol import protocol_with
 from tests.server.http.certificates import certificate
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -45,6 +49,7 @@ class Serving:
         self.client = ssl.create_default_context(cafile=files[0])
         self.port = 0
         self.writers: list[asyncio.StreamWriter] = []
+        self.connections: set[Any] = set()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -52,6 +57,7 @@ class Serving:
         config = uvicorn.Config(answer, log_config=None, ws="none")
         config.load()
         state = ServerState()
+        self.connections = state.connections
         server = await asyncio.get_running_loop().create_server(
             lambda: self.handshakes(config=config, server_state=state, app_state={}), "127.0.0.1", 0
         )
@@ -181,5 +187,73 @@ def test_client_without_tls_is_dropped(files: tuple[str, str]) -> None:
             serving.writers[-1].write(GET)
             assert b"HTTP" not in await reader.read()
             assert (await serving.ask()).startswith(b"HTTP/1.1 200 ")
+
+    run(test)
+
+
+def buffers() -> int:
+    """Return the number of buffers of TLS connections that the server has."""
+    return sum(isinstance(one, sslproto.SSLProtocol) and one._server_side for one in gc.get_objects())
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Collect no garbage within the test: until a collection, lost connections would take 100 MiB."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_failed_handshake_leaves_no_buffer(files: tuple[str, str]) -> None:
+    """The error of a handshake refers to its buffer, and its buffer to the error."""
+    serving = Serving(files, replace(Limits(), head_s=0.02))
+
+    async def test() -> None:
+        async with serving.listening():
+            await is_dropped(await serving.silent())
+            clear = await serving.silent()
+            serving.writers[-1].write(GET)
+            await is_dropped(clear)
+            while serving.handshakes.count:
+                await asyncio.sleep(0)
+            assert buffers() == 0
+
+    run(test)
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_connection_that_ends_with_an_error_leaves_no_buffer(files: tuple[str, str]) -> None:
+    """The timer for idle connections kept a lost connection for 30 s: with 100 a second, gigabytes."""
+    serving = Serving(files, Limits())
+
+    async def test() -> None:
+        async with serving.listening():
+            for _ in range(3):
+                assert (await serving.ask()).startswith(b"HTTP/1.1 200 ")
+                writer = serving.writers.pop()
+                reset = struct.pack("ii", 1, 0)  # closes with RST
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+                writer.transport.abort()
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+            while serving.connections:
+                await asyncio.sleep(0)
+            assert buffers() == 0
+
+    run(test)
+
+
+def test_buffer_of_a_connection_is_small(files: tuple[str, str]) -> None:
+    """Strangers may open 2000 connections."""
+    serving = Serving(files, Limits())
+
+    async def test() -> None:
+        async with serving.listening():
+            await serving.ask()
+            found: list[Any] = [one for one in gc.get_objects() if isinstance(one, sslproto.SSLProtocol)]
+            assert {len(one._ssl_buffer) for one in found if one._server_side} == {1 << 16}
 
     run(test)
