@@ -48,12 +48,15 @@ _LONGEST_TOKEN = 16 * 1024
 _AGAIN = "Then use the tool again. Until then only tools that read may run."
 _STATUS = {
     401: ("refuses the token in {token}", "Ask for a valid token, and put it into {token}."),
-    403: ("says that the token in {token} lacks the right to write", "Ask for a token with this right."),
+    403: ("refuses the event", "Look at its log, and call it by https if it is behind a proxy."),
     404: ("has no such project for the token in {token}", "Check the URL and the projects of the token."),
     421: ("does not answer to this host name", "Start it with --allow-host and this name."),
     429: ("has too many requests from this token", "Wait a moment."),
     503: ("cannot take the event now", "Look at its log."),
 }
+_LACKS = b"This token lacks the right to write"
+"""The begin of the message with which a server refuses a token without the right; a proxy refuses in other words."""
+_LACKING = "says that the token in {token} lacks the right to write", "Ask for a token with this right."
 
 
 class Server:
@@ -107,6 +110,8 @@ class Server:
             raise _NoAnswer(f"{shown} {error}.", "Check that it runs, and the URL.") from error
         if status != 200:
             problem, step = _STATUS.get(status, ("", "Update nexus-mcp there and here, and check the URL."))
+            if status == 403 and _LACKS in data:
+                problem, step = _LACKING
             problem = problem.format(token=self._variable) or f"answered with status {status} in place of an answer"
             raise _NoAnswer(f"{shown} {problem}.", step.format(token=self._variable))
         answer = _decoded(data)

@@ -65,6 +65,13 @@ def kept_since(records: Sequence[Record], oldest: str) -> list[Record]:
     return [record for record in records if record["at"] >= oldest]
 
 
+def not_after(records: Sequence[Record], now: str) -> list[Record]:
+    """Return the records, with the time `now` for those in the future: otherwise a clock that was a year ahead would
+    keep their room for a year.
+    """
+    return [record if record["at"] <= now else {**record, "at": now} for record in records]
+
+
 def answer_in(records: Sequence[Record], call: KeyedCall) -> dict[str, Any] | None:
     """Return the stored answer for the key, None if the key is new. Raise NexusError if another call used the key."""
     for record in records:

@@ -44,7 +44,8 @@ def keep(change: Transaction, call: KeyedCall, earlier: list[Record], answer: di
     """Add a record of the call to the `earlier` ones, to be written with the change. Raise NexusError if there is no
     room for it.
     """
-    records = [*earlier, rules.record_of(call, change.stamp(), answer)]
+    now = change.stamp()
+    records = [*rules.not_after(earlier, now), rules.record_of(call, now, answer)]
     lines = [compact(record) for record in records]
     own = sum(len(line.encode()) for line, one in zip(lines, records, strict=True) if one["holder"] == call.holder)
     data = f"{_BEGIN}{_BETWEEN.join(lines)}{_END}".encode()

@@ -237,6 +237,23 @@ def test_key_is_forgotten_after_a_day(tmp_path: Path) -> None:
     assert len(json.loads(path.read_text())["calls"]) == 1
 
 
+def test_key_of_the_future_is_kept_a_day_from_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that was a year ahead must not keep the room of its keys for a year: the next key in their file gives
+    them its time.
+    """
+    monkeypatch.setattr(idempotency, "FILES", 1)
+    at = [1_700_000_000.0 + 365 * KEPT_S]
+    app = app_of(tmp_path, now=lambda: at[0])
+    first = keyed(app, "task_add", TASK, "early")
+    at[0] = 1_700_000_000.0
+    keyed(app, "task_add", TASK, "late")
+    assert keyed(app, "task_add", TASK, "early") == first
+    at[0] += KEPT_S + 1
+    keyed(app, "task_add", TASK, "last")
+    calls = json.loads((tmp_path / ".nexus/state/idempotency/00.json").read_text())["calls"]
+    assert len(calls) == 1
+
+
 def test_file_with_old_keys_only_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later call with a key removes a file whose keys are all old; it leaves one that it cannot read."""
     monkeypatch.setattr(idempotency, "FILES", 1)

@@ -37,7 +37,7 @@ _TICK_S = 1.0
 _LOCK_WAIT_S = 5.0
 """Seconds for which calls may still wait for the lock of a project when the server ends."""
 _LAST_NEWS_S = 2.0
-"""Seconds for sending the last notifications when the server ends."""
+"""Seconds for sending the last notifications when the server ends, or serves a project no longer."""
 _LEAVE_S = 15.0
 """Seconds for the open requests of a project that is no longer served."""
 
@@ -105,7 +105,8 @@ class HttpServer:
             await self._end_session(session)
 
     async def _leave(self, mount: Mount) -> None:
-        await mount.end_streams()
+        ending = self._run(mount.end_streams())
+        await asyncio.wait((ending,), timeout=_LAST_NEWS_S)  # a slow disk or client must not keep the sessions
         await mount.wait_until_idle(_LEAVE_S)
         await mount.stop()
 

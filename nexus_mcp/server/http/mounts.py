@@ -229,9 +229,11 @@ class Mount:
 
 class Mounts:
     """The projects by name. `open_workspace` makes the workspace of a path and raises NexusError. `observers_of`
-    returns the observers of a project by its name and label.
+    returns the observers of a project by its name and label. `check` raises UsageError for paths of projects that may
+    not be served.
 
-    If there is a projects `file`, it is read again when it changes. If it is malformed then, the projects stay.
+    If there is a projects `file`, it is read again when it changes. If it is malformed or refused then, the projects
+    stay.
     """
 
     def __init__(
@@ -244,7 +246,9 @@ class Mounts:
         file: str = "",
         is_stateless: bool = False,
         observers_of: Callable[[str, str], Collection[Observer]] = lambda _name, _label: (),
+        check: Callable[[Collection[str]], object] = bool,
     ) -> None:
+        self._check = check
         self._observers_of = observers_of
         self._open_workspace = open_workspace
         self._make_app = make_app
@@ -253,6 +257,7 @@ class Mounts:
         self._is_stateless = is_stateless
         self._mark: object = _mark(file)
         self._paths: Mapping[str, str] = read_projects(file) if file else {SINGLE: single}
+        self._check(self._paths.values())
         self._mounts: dict[str, Mount] = {}
 
     @property
@@ -271,10 +276,12 @@ class Mounts:
             return []
         self._mark = now
         try:
-            self._paths = read_projects(self._file)
+            paths = read_projects(self._file)
+            self._check(paths.values())
         except NexusError as error:
             log.error(f"the projects stay as they were: {error}")
             return []
+        self._paths = paths
         gone = [name for name, mount in self._mounts.items() if self._paths.get(name) != mount.path]
         return [self._mounts.pop(name) for name in gone]
 

@@ -6,6 +6,7 @@ import os
 import socket
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import UsageError
@@ -20,7 +21,7 @@ from nexus_mcp.server.http.oauth.settings import ISSUER, OAuthSettings, check_oa
 from nexus_mcp.server.http.rights import Rights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from nexus_mcp.server.app import App
     from nexus_mcp.server.http.address import Names, Place
@@ -144,9 +145,8 @@ def make_service(
         file=settings.projects,
         is_stateless=settings.is_stateless,
         observers_of=observers_of,
+        check=partial(_check_outside, settings.file),
     )
-    if settings.file:
-        _check_outside(settings.file, mounts.roots)
     generated = "" if settings.is_exposed or settings.has_oauth_only else tokens.generate()
     return Service(
         names=address.names_for(place, settings.hosts, settings.origins, is_tls=bool(settings.certfile)),
@@ -179,9 +179,9 @@ def _local(text: str) -> tokens.Token:
     return tokens.Token(LOCAL, tokens.hash_of(text), None, frozenset(tokens.RIGHTS), at, is_generated=True)
 
 
-def _check_outside(file: str, roots: list[str]) -> None:
+def _check_outside(file: str, roots: Collection[str]) -> None:
     real = os.path.realpath(file)
-    for root in roots:
+    for root in roots if file else ():
         if real.startswith(os.path.join(os.path.realpath(root), "")):
             raise UsageError(
                 f"The token file {file!r} is inside the project {root!r}, and clones or copies would contain it.",

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from nexus_mcp.server.http import tokens
+from nexus_mcp.server.http import asgi, tokens
+from nexus_mcp.server.http.mounts import Mount
 from nexus_mcp.server.http.rights import right_of
 from nexus_mcp.tools import TOOLS
-from tests.server.http.serving import HOST, Client, headers_of, make_token, serving
+from tests.server.http.serving import HOST, LIMIT_S, Client, headers_of, make_token, serving
 from tests.support import Project
 from tests.wire.connection import call, initialize, modern, notification, request
 
@@ -296,7 +297,7 @@ def test_project_that_ends_while_the_body_arrives_is_unknown(tmp_path: Path, end
     async def work(client: Client) -> None:
         async def end() -> None:
             mounts = client.service.mounts.opened
-            (tmp_path / "projects.txt").write_text(f"api={tmp_path}\n")
+            (tmp_path / "projects.txt").write_text(f"api={tmp_path / 'api'}\n")
             await client.app.refresh()
             await mounts[0].stop()
 
@@ -391,3 +392,38 @@ def test_projects_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
         assert not client.service.callers.sessions
 
     run(tmp_path, work, projects={"shop": folders["shop"]})
+
+
+def test_new_project_with_the_token_file_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As at the start: clones of this project would have the tokens. The projects stay as they were."""
+    (tmp_path / "shop").mkdir()
+
+    async def work(client: Client) -> None:
+        (tmp_path / "projects.txt").write_text(f"shop={tmp_path / 'shop'}\nall={tmp_path}\n")
+        assert (await client.modern(modern(1, "tools/list"), "/p/all/mcp")).status == 404
+        assert (await client.modern(modern(1, "tools/list"), "/p/shop/mcp")).status == 200
+
+    run(tmp_path, work, projects={"shop": tmp_path / "shop"})
+    assert "the projects stay as they were: The token file" in capfd.readouterr().err
+
+
+def test_project_whose_notifications_hang_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that does not answer, or a client that does not read, keeps neither the project nor its sessions."""
+    (tmp_path / "shop").mkdir()
+    monkeypatch.setattr(asgi, "_LAST_NEWS_S", 0.01)
+    hanging = asyncio.Event()
+
+    async def end_streams(_: Mount) -> None:
+        await hanging.wait()
+
+    async def work(client: Client) -> None:
+        await client.modern(modern(1, "tools/list"), "/p/shop/mcp")
+        (mount,) = client.service.mounts.opened
+        (tmp_path / "projects.txt").write_text(f"api={tmp_path / 'api'}\n")
+        await client.app.refresh()
+        async with asyncio.timeout(LIMIT_S):
+            await mount._ended.wait()
+        hanging.set()
+
+    monkeypatch.setattr(Mount, "end_streams", end_streams)
+    run(tmp_path, work, projects={"shop": tmp_path / "shop"})
