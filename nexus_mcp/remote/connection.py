@@ -22,11 +22,21 @@ _HEAD = 1 << 16
 _BODY = 4 << 20
 _CHUNK = 1 << 16
 _LATE = "did not answer in time"
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)
+"""OpenSSL's codes for a certificate that is self-signed, or whose issuer is unknown."""
+_TRUST = f"If you trust its authority, put the path of the authority's certificate into {CA_VARIABLE}."
 _CUT = "ended the connection in the middle of its response"
 
 
 class Unreachable(Exception):
-    """The server sent no complete response. The message continues a sentence that begins with the server's name."""
+    """The server sent no complete response. The message continues a sentence that begins with the server's name.
+
+    `next_step` is "" if the message says enough.
+    """
+
+    def __init__(self, problem: str, next_step: str = "") -> None:
+        super().__init__(problem)
+        self.next_step = next_step
 
 
 class Connection:
@@ -57,7 +67,8 @@ class Connection:
             return self._response(made, until)
         except OSError as error:
             self.close()
-            raise Unreachable(_reason(error)) from error
+            is_unknown = getattr(error, "verify_code", 0) in _UNKNOWN_AUTHORITY
+            raise Unreachable(_reason(error), _TRUST if is_unknown else "") from error
         except BaseException:
             self.close()
             raise

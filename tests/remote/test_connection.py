@@ -118,8 +118,9 @@ def test_certificate_has_to_be_trusted(tmp_path: Path, monkeypatch: pytest.Monke
     own = make_certificate(tmp_path)
     with Listener(OK, OK, OK, certificate=own) as listener:
         address = at(listener, "https")
-        with pytest.raises(Unreachable, match="certificate that cannot be trusted"):
+        with pytest.raises(Unreachable, match="certificate that cannot be trusted") as caught:
             post(address)
+        assert "into NEXUS_CA" in caught.value.next_step
         monkeypatch.setenv("NEXUS_CA", str(own[0]))
         assert post(address) == (200, b"{}")
         monkeypatch.delenv("NEXUS_CA")
@@ -134,9 +135,10 @@ def test_certificate_of_another_host_is_refused(tmp_path: Path, monkeypatch: pyt
     own = make_certificate(tmp_path, "other.example")
     monkeypatch.setenv("NEXUS_CA", str(own[0]))
     untrusted = pytest.raises(Unreachable, match="certificate that cannot be trusted")
-    with Listener(OK, certificate=own) as listener, untrusted:
+    with Listener(OK, certificate=own) as listener, untrusted as caught:
         post(at(listener, "https"))
     assert listener.heard == []
+    assert caught.value.next_step == ""
 
 
 def test_missing_file_of_certificates_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

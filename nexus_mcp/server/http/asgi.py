@@ -61,13 +61,13 @@ class HttpServer:
         self._metrics = service.metrics
         self._metrics_page = page.MetricsPage(service.metrics, service.callers)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._respond = with_cors(self._respond_to_any, service.pages)
+        self._respond = with_cors(self._answer, service.pages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._respond(scope, receive, send)
+            await self._respond_to_any(scope, receive, send)
 
     def begin_end(self) -> None:
         """End the streams, and bound the waits for locks. Requests that were read are still answered."""
@@ -137,12 +137,13 @@ class HttpServer:
     async def _respond_to_any(self, scope: Scope, receive: Receive, send: Send) -> None:
         writer = Writer(send)
         try:
-            await self._answer(scope, receive, writer)
+            await self._respond(scope, receive, writer)
         finally:
             if writer.status:  # 0: the client went away before the response
                 self._metrics.count_response(writer.status)
 
-    async def _answer(self, scope: Scope, receive: Receive, writer: Writer) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        writer = send if isinstance(send, Writer) else Writer(send)  # for pages, CORS has wrapped it
         headers = Headers(scope=scope)
         try:
             self._guard.check_names(headers)

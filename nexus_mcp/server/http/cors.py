@@ -1,19 +1,21 @@
 """Let web pages of the origins of `--allow-origin` call the server: answer preflights, and add the headers of CORS.
 
 A browser asks before a request with a token or of JSON, and shows a page only the headers that the server exposes. A
-preflight has no token. It is answered before Host is checked, because its answer says only which origins may call.
+preflight has no token. It is answered before Host is checked, because its answer says only which origins may call. A
+request of any other origin goes on to the guard, which refuses it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _METHODS = ("GET", "POST", "DELETE")
 _EXPOSED = ("Mcp-Session-Id", "Retry-After", "WWW-Authenticate")
@@ -28,7 +30,7 @@ def with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
     """
     if not origins:
         return app
-    return CORSMiddleware(
+    return _Pages(
         app,
         allow_origins=origins,
         allow_methods=_METHODS,
@@ -37,3 +39,10 @@ def with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
         expose_headers=_EXPOSED,
         max_age=_KEEP_S,
     )
+
+
+class _Pages(CORSMiddleware):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origins = Headers(scope=scope).getlist("origin")
+        is_page = len(origins) == 1 and self.is_allowed_origin(origins[0])
+        await (super().__call__ if is_page else self.app)(scope, receive, send)

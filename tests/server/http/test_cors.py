@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from tests.server.http.serving import HOST, Client, serving
 from tests.wire.connection import initialize, modern
@@ -58,13 +59,29 @@ def test_browser_may_send_the_headers_of_mcp(tmp_path: Path, method: str) -> Non
 
 
 def test_preflight_of_another_page_is_refused(tmp_path: Path) -> None:
-    """A page of another origin gets no permission; nor does a method that MCP does not use."""
+    """A page of another origin gets no permission, as its later request would; nor does a method that MCP does not
+    use.
+    """
 
     async def work(client: Client) -> None:
         reply = await preflight(client, OTHER)
-        assert reply.status == 400
-        assert "access-control-allow-origin" not in reply.headers
+        assert reply.status == 403
+        assert not [name for name in reply.headers if name.startswith("access-control")]
         assert (await preflight(client, PAGE, "PUT")).status == 400
+
+    run(tmp_path, work, PAGE)
+
+
+def test_preflights_are_counted_and_keep_the_default_headers(tmp_path: Path) -> None:
+    """The metrics have each response and each refusal, and no response may be stored by a proxy."""
+
+    async def work(client: Client) -> None:
+        for origin in (PAGE, OTHER):
+            reply = await preflight(client, origin)
+            assert (reply.headers["cache-control"], reply.headers["x-content-type-options"]) == ("no-store", "nosniff")
+        shown = generate_latest(client.service.metrics.registry).decode()
+        assert 'nexus_http_responses_total{code="200"} 1.0' in shown
+        assert 'nexus_refusals_total{code="403",reason="origin"} 1.0' in shown
 
     run(tmp_path, work, PAGE)
 
