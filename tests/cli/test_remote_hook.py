@@ -98,8 +98,14 @@ def test_malformed_payload_is_refused_by_the_server(server: Server, tmp_path: Pa
 
 NO_ANSWER = {
     "a refused token": (response(b"", 401), "refuses the token in NEXUS_TOKEN"),
-    "a missing right": (response(b'{"error":{"message":"This token lacks the right to write"}}', 403), "lacks the right"),
-    "a refusal of a proxy": (response(b"secret words", 403), "refuses the event. Look at its log, and call it by https"),
+    "a missing right": (
+        response(b'{"error":{"message":"This token lacks the right to write"}}', 403),
+        "lacks the right",
+    ),
+    "a refusal of a proxy": (
+        response(b"secret words", 403),
+        "refuses the event. Look at its log, and call it by https",
+    ),
     "an unknown project": (response(b"", 404), "has no such project"),
     "an unknown host": (response(b"", 421), "does not answer to this host name"),
     "too many requests": (response(b"", 429), "too many requests"),

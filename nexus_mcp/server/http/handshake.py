@@ -66,6 +66,7 @@ class Handshakes:
             transport.abort()
             raise
         assert secured is not None
+        protocol.below = transport
         secured.set_protocol(protocol)
         protocol.connection_made(secured)
         early.pass_on(protocol)

@@ -21,11 +21,13 @@ _MOST_BUCKETS = 10_000
 @dataclass(frozen=True)
 class Limits:
     """Limits for clients. Sizes are in bytes, times in seconds. `rate` is in requests a minute for each token, 0 for no
-    limit. `bodies` bounds the sum of all bodies that are in memory.
+    limit. `bodies` bounds the sum of all bodies that are in memory, `unread` that of responses that clients have not
+    read.
     """
 
     body: int = 4 * MIB
     bodies: int = 64 * MIB
+    unread: int = 256 * MIB
     connections: int = 2000
     requests: int = 1500
     sessions: int = 1000

@@ -1,6 +1,6 @@
-"""HTTP/1.1 with deadlines: for the head of a request, for a body that is not read, and for a client that reads slowly.
+"""HTTP/1.1 with deadlines for the head of a request, and for a body that is not read.
 
-uvicorn has a deadline for the time between two requests only.
+uvicorn has a deadline for the time between two requests only. unread.py has the one for a client that reads slowly.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ _ABORT_S = 5.0
 
 
 class Protocol(H11Protocol):
-    """One connection. `limits` and `metrics` are set on a subclass, because uvicorn makes the instances."""
+    """One connection. `limits` and `metrics` are set on a subclass, because uvicorn makes the instances.
+
+    `below` is the transport below that of TLS, None without TLS.
+    """
 
     limits = Limits()
     metrics: ServerMetrics | None = None
     _timer: asyncio.TimerHandle | None = None
-    _stall: asyncio.TimerHandle | None = None
+    below: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline for the first head, or refuse a connection beyond the limit."""
@@ -67,21 +70,19 @@ class Protocol(H11Protocol):
         self._disarm()
         super().timeout_keep_alive_handler()
 
-    def pause_writing(self) -> None:
-        """Start the deadline in which the client has to read the buffered data."""
-        super().pause_writing()
-        if self._stall is None:
-            self._stall = self.loop.call_later(self.limits.write_s, self.transport.abort)
+    @property
+    def unread(self) -> int:
+        """Return how many bytes of responses wait in this process until the client reads."""
+        own = 0 if self.transport.is_closing() and self.below else self.transport.get_write_buffer_size()
+        return own + (self.below.get_write_buffer_size() if self.below else 0)
 
-    def resume_writing(self) -> None:
-        """Stop the deadline: the client has read the buffered data."""
-        super().resume_writing()
-        self._end_stall()
+    def drop(self) -> None:
+        """End the connection at once, without the rest of a response."""
+        (self.below or self.transport).abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Drop the deadlines."""
         self._disarm()
-        self._end_stall()
         super().connection_lost(exc)
         if self.timeout_keep_alive_task is not None:  # after an error uvicorn leaves it, and it refers to all buffers
             self.timeout_keep_alive_task.cancel()
@@ -108,11 +109,6 @@ class Protocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def _end_stall(self) -> None:
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None
 
     def _expire(self) -> None:
         self._timer = None

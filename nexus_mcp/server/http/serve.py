@@ -15,6 +15,7 @@ from nexus_mcp.server.http.handshake import Handshakes
 from nexus_mcp.server.http.notify import READY, STOPPING, notify
 from nexus_mcp.server.http.protocol import protocol_with
 from nexus_mcp.server.http.service import check, make_service
+from nexus_mcp.server.http.unread import Unread
 from nexus_mcp.server.sdk.pump import logging_to_our_log
 from nexus_mcp.server.telemetry import closing_telemetry, start
 from nexus_mcp.web.listening import bind
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nexus_mcp.server.app import App
+    from nexus_mcp.server.http.protocol import Protocol
     from nexus_mcp.server.http.service import Service, Settings
     from nexus_mcp.workspace import Workspace
 
@@ -88,7 +90,13 @@ async def _serve(
             handshakes.end()
         app.begin_end()
 
-    await EndingServer(config, begin_end, lambda: _announce(settings, listener)).serve(sockets=[listener])
+    server = EndingServer(config, begin_end, lambda: _announce(settings, listener))
+    connections = cast("set[Protocol]", server.server_state.connections)
+    watching = asyncio.create_task(Unread(service.limits, connections).watch())
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        watching.cancel()
 
 
 def _announce(settings: Settings, listener: socket.socket) -> None:

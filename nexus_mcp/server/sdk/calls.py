@@ -1,8 +1,8 @@
 """Run the calls of tools beside the event loop, in a thread, or in the loop itself if a thread would cost more.
 
 A thread takes longer to start and to end than a short read takes. So a tool that only reads runs in the loop while its
-calls are short and need no lock (docs/decisions/0170). A tool with parameters always runs in a thread: how long it takes
-depends on the arguments, so its last call says nothing about the next one.
+calls are short and need no lock (docs/decisions/0170). A tool with parameters always runs in a thread: how long a
+call takes depends on its arguments, so the last one says nothing about the next.
 """
 
 from __future__ import annotations

@@ -118,20 +118,6 @@ def test_connection_goes_on_after_an_unread_body() -> None:
     asyncio.run(run())
 
 
-def test_client_that_does_not_read_is_cut_off() -> None:
-    """A full buffer that is not read in time aborts the connection; a read in time does not."""
-
-    async def run() -> None:
-        made, transport = connect(ServerState(), replace(Limits(), write_s=0.01))
-        made.pause_writing()
-        made.resume_writing()
-        assert made._stall is None
-        made.pause_writing()
-        await until(lambda: transport.is_aborted)
-
-    asyncio.run(run())
-
-
 def test_connections_are_bounded() -> None:
     """A connection beyond the limit gets 503 and is closed; the others stay."""
 
