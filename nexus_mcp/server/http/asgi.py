@@ -171,7 +171,7 @@ class HttpServer:
                 if scope["method"] == "POST":
                     if not await body.read(headers, receive):
                         return
-                    message = await self._guard.check_body(admitted, bytes(body.data))
+                    message = await self._guard.check_body(admitted, body)
                     self._guard.check_still(request, admitted.mount)
                     request.is_opening = _may_open(admitted, message)
                     request.is_lasting = message is not None and message.method == "subscriptions/listen"

@@ -8,7 +8,9 @@ from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import anyio.to_thread
+from anyio.lowlevel import RunVar
 
 from nexus_mcp.server.http.refusal import Refusal
 
@@ -25,16 +27,24 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 16
 """Bytes of a body that is parsed without a thread."""
-MOST_MARKS = 500_000
+MOST_MARKS = 200_000
 """The maximum number of structural characters in a message: the SDK parses the body again, in the event loop, and many
 small values take seconds there.
 """
+_FEW_MARKS = 1000
+"""Structural characters that count for nothing, also if all of them are in texts."""
+_MARK_BYTES = 48
+"""Bytes of memory that a structural character counts for: a body of empty objects is 20 times as large once parsed."""
 _MARK_OR_TEXT = re.compile(rb'([\[{,:])|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _CLOSE = {"connection": "close"}
+_parsing: RunVar[anyio.CapacityLimiter] = RunVar("parsing")
+"""Lets one large body be parsed at a time: Python parses no two at once, and all other requests would wait for each."""
 
 
 class Body:
-    """The body of one request. `release` frees its room."""
+    """The body of one request. `release` frees its room. `marks` is the number of its structural characters, 0 if they
+    are few.
+    """
 
     def __init__(self, limits: Limits, room: Room, holder: str) -> None:
         self._limits = limits
@@ -42,6 +52,7 @@ class Body:
         self._holder = holder
         self._taken = 0
         self.data = bytearray()
+        self.marks = 0
 
     async def read(self, headers: Headers, receive: Receive) -> bool:
         """Read the whole body; return False if the client disconnected. Raise Refusal: 400, 408, 413 or 503."""
@@ -52,9 +63,13 @@ class Body:
             raise self._too_large()
         try:
             async with asyncio.timeout(self._limits.body_s):
-                return await self._read(receive)
+                is_whole = await self._read(receive)
         except TimeoutError:
             raise Refusal(HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive.", _CLOSE) from None
+        if is_whole and sum(map(self.data.count, b"[{,:")) > _FEW_MARKS:
+            self.marks = await parsed(_count_marks, bytes(self.data))
+            self._take(min(self.marks, MOST_MARKS) * _MARK_BYTES)
+        return is_whole
 
     async def _read(self, receive: Receive) -> bool:
         while True:
@@ -64,14 +79,16 @@ class Body:
             part = message.get("body", b"")
             if len(self.data) + len(part) > self._limits.body:
                 raise self._too_large()
-            if not self._room.take(self._holder, len(part)):
-                raise Refusal(
-                    HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests arrive at once.", {**_CLOSE, "retry-after": "1"}
-                )
-            self._taken += len(part)
+            self._take(len(part))
             self.data += part
             if not message.get("more_body", False):
                 return True
+
+    def _take(self, size: int) -> None:
+        if not self._room.take(self._holder, size):
+            headers = {**_CLOSE, "retry-after": "1"}
+            raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests arrive at once.", headers)
+        self._taken += size
 
     def release(self) -> None:
         """Free the room of the body."""
@@ -86,15 +103,18 @@ class Body:
 
 async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
     """Return `parse(data)`. A large body takes seconds, in which a thread does it, so that other requests go on."""
-    return parse(data) if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(parse, data)
+    if len(data) <= _AT_ONCE:
+        return parse(data)
+    limiter = _parsing.get(None)
+    if limiter is None:
+        _parsing.set(limiter := anyio.CapacityLimiter(1))
+    return await anyio.to_thread.run_sync(parse, data, limiter=limiter)
 
 
-def has_many_values(data: bytes) -> bool:
-    """Return whether JSON has more than MOST_MARKS structural characters, those in texts not counted."""
-    if sum(map(data.count, b"[{,:")) <= MOST_MARKS:  # a fast count, which includes texts
-        return False
+def _count_marks(data: bytes) -> int:
+    """Return the number of structural characters in JSON, those in texts not counted; at most one beyond the limit."""
     marks = (match for match in _MARK_OR_TEXT.finditer(data) if match.lastindex is not None)
-    return next(islice(marks, MOST_MARKS, None), None) is not None
+    return sum(1 for _ in islice(marks, MOST_MARKS + 1))
 
 
 def replay(data: bytes, receive: Receive, hang_up: asyncio.Event) -> Callable[[], Awaitable[Message]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
-from nexus_mcp.server.http.body import MOST_MARKS, has_many_values, parsed
+from nexus_mcp.server.http.body import MOST_MARKS, parsed
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import check_access, is_access_token
@@ -22,6 +22,7 @@ from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
 if TYPE_CHECKING:
     from starlette.types import Scope
 
+    from nexus_mcp.server.http.body import Body
     from nexus_mcp.server.http.callers import Request, Session
     from nexus_mcp.server.http.mounts import Mount
     from nexus_mcp.server.http.service import Service
@@ -146,13 +147,16 @@ class Guard:
         if method == "GET" and "read" not in admitted.token.rights:
             raise self._forbidden("read", admitted.mount.name)
 
-    async def check_body(self, admitted: Admitted, body: bytes) -> Message | None:
+    async def check_body(self, admitted: Admitted, body: Body) -> Message | None:
         """Return the message of a POST; None for one without a response that the SDK has to judge."""
+        if body.marks > MOST_MARKS:
+            text = f"Invalid Request: more than {MOST_MARKS} brackets, commas and colons"
+            raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text))
         try:
-            message = await parsed(_message, body)
+            message = await parsed(parse, bytes(body.data))
         except Fault as fault:
             raise of_fault(HTTPStatus.BAD_REQUEST, fault) from None
-        if message is None and not body.strip():
+        if message is None and not body.data.strip():
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
         needed = "" if message is None else self._rights.needed(message)
         if needed and needed not in admitted.token.rights:
@@ -177,13 +181,6 @@ class Guard:
             # The SDK would send both responses to the later request, and the earlier one would wait forever.
             text = "Invalid request: a request with this id is open; use another id"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text, message.id))
-
-
-def _message(body: bytes) -> Message | None:
-    """Return what `parse` returns. Raise its Fault, and one for a message with too many values."""
-    if has_many_values(body):
-        raise Fault(INVALID_REQUEST, f"Invalid Request: more than {MOST_MARKS} brackets, commas and colons")
-    return parse(body)
 
 
 def _no_project() -> Refusal:
