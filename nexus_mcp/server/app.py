@@ -171,15 +171,16 @@ class App:
         self._noting.stop()
 
     def check_disk(self) -> None:
-        """Read the task list, and raise StorageError if the disk or the lock does not let us. A malformed file is not
+        """Read plan and tasks, and raise StorageError if the disk or the lock does not let us. A malformed file is not
         raised: each call that needs it says so, and the other projects of a server have to go on.
         """
-        try:
-            self._store.tasks()
-        except StorageError:
-            raise
-        except NexusError as error:
-            log.info(f"{self.workspace.root}: {error}")
+        for read in (self._store.plan, self._store.tasks):
+            try:
+                read()
+            except StorageError:
+                raise
+            except NexusError as error:
+                log.info(f"{self.workspace.root}: {error}")
 
     def warm_up(self, is_called: Callable[[], bool] = bool) -> bool:
         """Prepare the first call in steps until `is_called()`; the next warm_up continues there.
