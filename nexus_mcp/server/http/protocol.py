@@ -76,6 +76,11 @@ class Protocol(H11Protocol):
         own = 0 if self.transport.is_closing() and self.below else self.transport.get_write_buffer_size()
         return own + (self.below.get_write_buffer_size() if self.below else 0)
 
+    @property
+    def is_left(self) -> bool:
+        """Return whether the server has closed TLS, all data is sent, and only the client's end of TLS is missing."""
+        return self.below is not None and self.transport.is_closing() and not self.below.get_write_buffer_size()
+
     def drop(self) -> None:
         """End the connection at once, without the rest of a response."""
         (self.below or self.transport).abort()

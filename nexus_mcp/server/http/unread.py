@@ -1,7 +1,8 @@
 """Close the connections of clients that do not read: after a deadline, or earlier if their responses fill the memory.
 
 asyncio reports a full buffer to a protocol, but not over TLS: there most of the data waits in the transport below. So
-all connections are examined each second.
+all connections are examined each second. After a close asyncio waits 30 s for the client's end of TLS, which an idle
+client never sends; the server needs no such end.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Unread:
         self._connections = connections
         self._now = now
         self._since: dict[Protocol, float] = {}
+        self._left: set[Protocol] = set()
 
     async def watch(self) -> None:
         """Check each second until the task is cancelled."""
@@ -46,8 +48,12 @@ class Unread:
 
     def check(self) -> None:
         """Drop the connections whose clients have not read for too long; beyond the limit of memory, also those that
-        have waited longest.
+        have waited longest. Drop those that were already left at the check before.
         """
+        left = {one for one in self._connections if one.is_left}
+        for one in left & self._left:
+            one.drop()
+        self._left = left
         now = self._now()
         sizes = {one: one.unread for one in self._connections}
         self._since = {one: self._since.get(one, now) for one, size in sizes.items() if size > _FEW}

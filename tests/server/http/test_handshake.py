@@ -257,3 +257,36 @@ def test_buffer_of_a_connection_is_small(files: tuple[str, str]) -> None:
             assert {len(one._ssl_buffer) for one in found if one._server_side} == {1 << 16}
 
     run(test)
+
+
+def test_closed_connection_waits_for_the_end_of_tls(files: tuple[str, str]) -> None:
+    """The server has sent everything, and the idle client has not noticed: unread.py ends the connection then."""
+    serving = Serving(files, Limits())
+
+    async def test() -> None:
+        async with serving.listening():
+            with socket.socket() as plain:
+                plain.setblocking(False)
+                loop = asyncio.get_running_loop()
+                await loop.sock_connect(plain, ("127.0.0.1", serving.port))
+                coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
+                client = serving.client.wrap_bio(coming, going, server_hostname="localhost")
+                while True:
+                    try:
+                        client.do_handshake()
+                        break
+                    except ssl.SSLWantReadError:
+                        await loop.sock_sendall(plain, going.read())
+                        coming.write(await loop.sock_recv(plain, 1 << 16))
+                await loop.sock_sendall(plain, going.read())
+                while not serving.connections:
+                    await asyncio.sleep(0)
+                (made,) = serving.connections
+                assert not made.is_left
+                made.shutdown()
+                assert made.is_left
+                made.drop()
+                while serving.connections:
+                    await asyncio.sleep(0)
+
+    run(test)

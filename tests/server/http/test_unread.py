@@ -32,7 +32,7 @@ class Slow:
 
     def __init__(self, unread: int) -> None:
         self.unread = unread
-        self.is_dropped = False
+        self.is_dropped = self.is_left = False
 
     def drop(self) -> None:
         self.is_dropped = True
@@ -86,6 +86,15 @@ def test_client_that_has_waited_longest_makes_room() -> None:
     assert checked.at(2.0) == [True, False]
 
 
+def test_client_that_does_not_end_tls_is_dropped() -> None:
+    """An idle client reads nothing, so it delayed the end of the server by 20 s. It has a second to end TLS."""
+    left, open_ = Slow(0), Slow(0)
+    checked = Checked(left, open_)
+    left.is_left = True
+    assert checked.at(0.0) == [False, False]
+    assert checked.at(1.0) == [True, False]
+
+
 async def answer(_scope: Any, _receive: Any, send: Any) -> None:
     """Answer with eight megabytes."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % LARGE)]})
@@ -122,6 +131,7 @@ def test_unread_response_is_found_and_dropped(tmp_path: Path, *, is_tls: bool) -
             await reader.readuntil(b"\r\n")
             while not any(cast("Protocol", one).unread > LARGE // 2 for one in state.connections):
                 await asyncio.sleep(0)
+            assert not any(cast("Protocol", one).is_left for one in state.connections)
             unread.check()
             assert state.connections
             now = LIMITS.write_s
