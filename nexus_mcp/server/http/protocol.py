@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from nexus_mcp.server.http.metrics.counters import ServerMetrics
 
+FEW = 1 << 16
+"""Bytes that a client may leave unread for any time: asyncio also counts a buffer as full only beyond them."""
 _ABORT_S = 5.0
 """Seconds that a client has to read the refusal of its connection."""
 
@@ -47,6 +49,9 @@ class Protocol(H11Protocol):
         """Read data, and keep the deadline of an incomplete head or body."""
         if self.transport.is_closing():
             return
+        if not self._is_answering() and self._has_slow_reader():
+            self.transport.close()
+            return
         if self._timer is None and not self._is_answering():
             self._arm(self.limits.head_s)
         was_unread = self._has_unread_body()
@@ -60,7 +65,11 @@ class Protocol(H11Protocol):
             self.timeout_keep_alive_task = wait
 
     def on_response_complete(self) -> None:
-        """Start the deadline for the rest of an unread body."""
+        """Start the deadline for the rest of an unread body. Begin no request that came before the client has read the
+        response: its response would wait in memory, uncounted.
+        """
+        if self.conn.trailing_data[0] and self._has_slow_reader():
+            self.transport.close()
         super().on_response_complete()
         if not self.transport.is_closing() and self._has_unread_body():
             self._arm(self.limits.body_s)
@@ -102,6 +111,9 @@ class Protocol(H11Protocol):
 
     def _has_unread_body(self) -> bool:
         return not self._is_answering() and repr(self.conn.their_state) == "SEND_BODY"
+
+    def _has_slow_reader(self) -> bool:
+        return self.unread > FEW
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from nexus_mcp import log
+from nexus_mcp.server.http.protocol import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.protocol import Protocol
 
 _TICK_S = 1.0
-_FEW = 1 << 16
-"""Bytes that may wait for any time: asyncio also counts a buffer as full only beyond them."""
 
 
 class Unread:
@@ -56,7 +55,7 @@ class Unread:
         self._left = left
         now = self._now()
         sizes = {one: one.unread for one in self._connections}
-        self._since = {one: self._since.get(one, now) for one, size in sizes.items() if size > _FEW}
+        self._since = {one: self._since.get(one, now) for one, size in sizes.items() if size > FEW}
         total = sum(sizes.values())
         for one, since in sorted(self._since.items(), key=itemgetter(1)):
             if total <= self._limits.unread and now - since < self._limits.write_s:

@@ -35,6 +35,9 @@ class Transport(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.is_closed
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
 
