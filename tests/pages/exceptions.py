@@ -20,6 +20,7 @@ NOT_RUN = {
     "claude": CLIENT,
     "codex ": CLIENT,
     "~/.local/share/nexus-mcp/bin/python -m pip install .": INSTALL,
+    "~/.local/share/nexus-mcp/bin/python -m pip wheel ": INSTALL,
     "python3 -m venv ~/.local/share/nexus-mcp": INSTALL,
     "ln -s ~/.local/share/nexus-mcp/bin/nexus-mcp ~/.local/bin/": INSTALL,
     "pip install 'nexus-mcp[graph]'": INSTALL,

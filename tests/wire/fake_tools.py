@@ -59,6 +59,7 @@ class FakeApp:
     """Tools: echo (its arguments), hold (blocks until `release`), raise (a defect), large (`size` characters)."""
 
     instructions = "Say it in order."
+    prefix = ""
 
     def __init__(self) -> None:
         self.server_info = {"name": "nexus-mcp", "title": "Nexus", "version": "0.0.0"}
