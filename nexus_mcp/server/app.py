@@ -171,8 +171,9 @@ class App:
         self._noting.stop()
 
     def check_disk(self) -> None:
-        """Read plan and tasks, and raise StorageError if the disk or the lock does not let us. A malformed file is not
-        raised: each call that needs it says so, and the other projects of a server have to go on.
+        """Read plan and tasks. Raise StorageError if the disk refuses a read, or if the wait for the lock fails.
+
+        A malformed file is only logged: the calls that need it name it, and the server goes on with other projects.
         """
         for read in (self._store.plan, self._store.tasks):
             try:

@@ -91,7 +91,7 @@ task_add_c passed, but is expected to fail (y): remove the entry
 
 
 def test_cause_of_an_expected_failure_is_new_for_another_fixture() -> None:
-    """A failure that nobody expects has its line during the run, also when an expected failure has the same cause."""
+    """The report shows a new failure at once, even if an expected failure has the same cause."""
     known, found = (runs.failed(f"task_add_{name}", "task_add", expected=reason) for name, reason in ("ax", ("b", "")))
     assert printed(runs.run(known, found)).startswith("FAILED   task_add_b (0.12 s): ")
 

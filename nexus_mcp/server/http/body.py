@@ -32,13 +32,15 @@ MOST_MARKS = 200_000
 small values take seconds there.
 """
 _FEW_MARKS = 1000
-"""Structural characters that count for nothing, also if all of them are in texts."""
+"""With so few structural characters a body is not examined further, and takes no room beyond its bytes."""
 _MARK_BYTES = 48
-"""Bytes of memory that a structural character counts for: a body of empty objects is 20 times as large once parsed."""
+"""Room in bytes for each structural character: the values of a body of empty objects take 20 times its size."""
 _MARK_OR_TEXT = re.compile(rb'([\[{,:])|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _CLOSE = {"connection": "close"}
 _parsing: RunVar[anyio.CapacityLimiter] = RunVar("parsing")
-"""Lets one large body be parsed at a time: Python parses no two at once, and all other requests would wait for each."""
+"""Limits the threads that parse large bodies to one. Python runs one thread at a time, so more threads would gain
+nothing, and would delay all other requests.
+"""
 
 
 class Body:
