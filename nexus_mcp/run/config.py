@@ -14,15 +14,23 @@ Tier = Literal["fast", "standard", "high"]
 Strategy = Literal["test-after", "tdd-lite", "three-session-tdd", "none"]
 Isolation = Literal["worktree"]
 Regression = Literal["each", "end", "none"]
-Trigger = Literal["cost-exceeded", "story-ambiguity"]
-Fallback = Literal["continue", "abort"]
+Trigger = Literal[
+    "security-review",
+    "cost-exceeded",
+    "merge-conflict",
+    "cost-warning",
+    "max-retries",
+    "pre-merge",
+    "human-review",
+    "story-ambiguity",
+    "review-gate",
+]
+Fallback = Literal["skip", "escalate", "abort"]
 Seconds = Annotated[int, Field(ge=1, le=24 * 3600)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 CommandLine = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 TIERS: tuple[Tier, ...] = ("fast", "standard", "high")
-TRIGGER_FALLBACKS: dict[Trigger, Fallback] = {"cost-exceeded": "abort", "story-ambiguity": "continue"}
-"""What happens when a question of this trigger gets no answer in time."""
 
 
 class Part(BaseModel):
@@ -62,10 +70,19 @@ class Guards(Part):
 
 
 class Questions(Part):
-    """How long a headless run waits for an answer, and which triggers ask."""
+    """How long a run waits for an answer, and which triggers ask.
+
+    `fallback` replaces the fallback of each trigger that has this answer; None keeps them. It is never `continue`, so
+    silence approves nothing that did not go on before.
+    """
 
     timeout_s: Seconds = 600
+    fallback: Fallback | None = None
     triggers: dict[Trigger, StrictBool] = {}
+
+    def asks(self, trigger: Trigger) -> bool:
+        """Return whether a trigger asks."""
+        return self.triggers.get(trigger, False)
 
 
 class UserHook(Part):

@@ -2,23 +2,26 @@
 
 RULES has a row for each failure category: how often the session is resumed, what the next attempt is, and how the task
 ends when its tiers are used up. "Escalate" is the next attempt at the same tier while it has attempts left, then at the
-next tier.
+next tier. Where a trigger of triggers.py is on, a question comes first, and its answer in the log decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
 from nexus_mcp.run.config import RunConfig, Strategy, Tier, Trigger
 from nexus_mcp.run.outcome import JUDGEMENT, Category, Outcome
+from nexus_mcp.run.triggers import asked, read
 
 Scope = Literal["task", "run"]
 _LITE: Strategy = "tdd-lite"
 _STRICT: Strategy = "three-session-tdd"
 _NO_BUDGET: frozenset[Category] = frozenset(("environment", "blocked", "limit"))
 """Attempts that end with these categories do not count: they say nothing about the model."""
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Attempt:
     """One attempt of a task. `mends` are the outcomes of its earlier sessions that were mended, oldest first.
 
     `outcome` is the last one, None while the attempt runs. `is_merged`: its commit is part of the integration branch.
-    `answer` is the answer to its question, None without one.
+    `answers` maps a trigger to the answer to its question about the present outcome. `is_reviewed`: a reviewer accepted
+    the work. `security` are the reasons why a person may want to see it: files and findings.
     """
 
     number: int
@@ -35,7 +39,9 @@ class Attempt:
     outcome: Outcome | None = None
     mends: tuple[Outcome, ...] = ()
     is_merged: bool = False
-    answer: str | None = None
+    answers: Mapping[Trigger, str] = field(default_factory=dict)
+    is_reviewed: bool = False
+    security: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +60,14 @@ class Task:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the run has used so far. Without `is_cost_reported`, a session reported no cost, and `cost_usd` is only a
-    part.
+    part. `cost_answer` is the answer to the question about the cost, None without one.
     """
 
     cost_usd: float = 0.0
     minutes: float = 0.0
     attempts: int = 0
     is_cost_reported: bool = True
+    cost_answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +88,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """Resume the session of the last attempt with these findings. It uses up no attempt."""
+    """Resume the session of the last attempt with these findings. It uses up no attempt.
+
+    `why` is None if a person wants a change of accepted work.
+    """
 
     findings: str
-    why: Category
+    why: Category | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +123,34 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
+class Skip:
+    """Leave the task out, as a person or the fallback answered."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Give the task new attempts, as a person answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Start nothing new in the whole run; the task keeps its state. `is_limit`: the run ends, as at a limit."""
+
+    reason: str
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask a person; the answer goes into a resumed session."""
+    """Ask a person. The answer gets into the log, and the next decision depends on it."""
 
     trigger: Trigger
     question: str
 
 
-Action = Start | Mend | Merge | Complete | Pause | Fail | Ask
+Action = Start | Mend | Merge | Complete | Pause | Fail | Skip | Retry | Halt | Ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +193,90 @@ def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: 
     if last is not None and last.outcome is None:
         return None
     if last is not None and last.outcome is not None and last.outcome.ok:
-        return Complete() if last.is_merged else Merge()
+        return Complete() if last.is_merged else _before_merge(task, attempts, last, config)
     over = _over(config, spent)
     if over and not (last is not None and last.outcome is not None and last.outcome.category == "limit"):
         return Ask("cost-exceeded", over)
+    warned = _warned(config, spent)
+    if warned is not None:
+        return warned
     if last is None or last.outcome is None:
         return Start(1, config.tiers[0].tier, task.strategy)
     return _after(task, attempts, last, last.outcome, config)
+
+
+def decide_unjudged(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, reason: str) -> Action:
+    """Return the next step of a task whose last attempt ended, and that only a person can judge, for this reason."""
+    return _judged_by_person(reason, task, attempts, config)
+
+
+def _judged_by_person(reason: str, task: Task, attempts: tuple[Attempt, ...], config: RunConfig) -> Action:
+    text = f"A person has to judge task {task.id}: {reason}"
+    return _question("human-review", text, task, attempts, config) or Pause(reason)
+
+
+def _before_merge(task: Task, attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) -> Action:
+    """Return the step for accepted work: the first open question, what an answer says, or the merge."""
+    for trigger, text in _gates(task, attempts, last):
+        step = _question(trigger, text, task, attempts, config)
+        if step is not None:
+            return step
+    return Merge()
+
+
+def _gates(task: Task, attempts: tuple[Attempt, ...], last: Attempt) -> Iterator[tuple[Trigger, str]]:
+    """Yield each trigger that concerns the merge of accepted work, with its question, in the order of asking."""
+    reasons = tuple(dict.fromkeys(reason for attempt in attempts for reason in attempt.security))
+    if reasons:  # of all attempts: a later one may begin with the files of an earlier one
+        more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+        yield "security-review", f"Task {task.id} concerns security: {'; '.join(reasons[:_SHOWN])}{more}. Merge it?"
+    if last.is_reviewed:
+        yield "review-gate", f"The reviewers accepted attempt {last.number} of task {task.id}. Do you?"
+    yield "pre-merge", f"Attempt {last.number} of task {task.id} is verified. Merge it into the integration branch?"
+
+
+def _question(
+    trigger: Trigger, text: str, task: Task, attempts: tuple[Attempt, ...], config: RunConfig
+) -> Action | None:
+    """Return the step that a trigger leads to: its question, or the effect of the answer.
+
+    None if the task goes on as without the question: the trigger is off, or a person let it continue.
+    """
+    last = attempts[-1]
+    if not config.questions.asks(trigger):
+        return None
+    answer = last.answers.get(trigger)
+    if answer is None:
+        return Ask(trigger, asked(trigger, text))
+    reason = f"{trigger}: {text}"
+    match read(trigger, answer):
+        case "continue":
+            return None
+        case "retry":
+            return Retry()
+        case "skip":
+            return Skip(reason)
+        case "escalate":
+            return Pause(reason)
+        case "abort":
+            return Fail(reason)
+    category, why = (None, "") if last.outcome is None else (last.outcome.category, last.outcome.reason)
+    findings = f"{why}\n\nA person answered:\n{answer}" if why else answer
+    return Mend(findings, category) if task.can_resume else _same_tier(last, attempts, (findings,))
+
+
+def _warned(config: RunConfig, spent: Limits) -> Action | None:
+    """Return the question about the cost so far, or the effect of its answer; None if the run goes on."""
+    limit = config.max_cost_usd
+    if limit is None or not config.questions.asks("cost-warning"):
+        return None
+    if spent.cost_answer is None and spent.cost_usd < limit * config.cost_warning:
+        return None
+    reason = f"The run has cost {spent.cost_usd:.2f} USD; its limit is {limit:.2f} USD."
+    if spent.cost_answer is None:
+        return Ask("cost-warning", asked("cost-warning", reason))
+    answer = read("cost-warning", spent.cost_answer)
+    return None if answer == "continue" else Halt(reason, is_limit=answer == "abort")
 
 
 def _after(task: Task, attempts: tuple[Attempt, ...], last: Attempt, outcome: Outcome, config: RunConfig) -> Action:
@@ -178,23 +285,28 @@ def _after(task: Task, attempts: tuple[Attempt, ...], last: Attempt, outcome: Ou
     if category == "limit":
         return Pause(outcome.reason, "run")
     if category == "blocked":
-        if last.answer is None:
+        answer = last.answers.get("story-ambiguity")
+        if answer is None:
             return Ask("story-ambiguity", outcome.reason)
-        return Mend(last.answer, category) if task.can_resume else _same_tier(last, attempts, (last.answer,))
+        return Mend(answer, category) if task.can_resume else _same_tier(last, attempts, (answer,))
     rule = RULES[category]
     if _may_mend(rule, last, outcome, config) and task.can_resume:
-        return Mend(outcome.reason, category)
+        mend = Mend(outcome.reason, category)
+        if category != "merge-conflict":
+            return mend
+        text = f"{outcome.reason} Shall the author of task {task.id} resolve it?"
+        return _question("merge-conflict", text, task, attempts, config) or mend
     if rule.then == "pause":
-        return Pause(outcome.reason)
+        return _judged_by_person(outcome.reason, task, attempts, config)
     if category == "environment" and _times(attempts, category) > 1:
         return Pause(outcome.reason, "run")
     if last.strategy in rule.lite:
         strategy: Strategy = _LITE if last.strategy == _STRICT else "test-after"
-        return _same_tier_or_end(attempts, last, config, strategy)
+        return _same_tier_or_end(task, attempts, last, config, strategy)
     if rule.then == "same-tier" and (not rule.once or _times(attempts, category) == 1):
         if category in ("environment", "harness-failure"):
             return _same_tier(last, attempts, (), again_setup=category == "environment")
-        return _same_tier_or_end(attempts, last, config, last.strategy, base="integration")
+        return _same_tier_or_end(task, attempts, last, config, last.strategy, base="integration")
     return _escalated(task, attempts, last, config)
 
 
@@ -237,7 +349,7 @@ def used(attempts: tuple[Attempt, ...], tier: Tier) -> int:
 def _escalated(task: Task, attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) -> Action:
     tier = _next_tier(attempts, last, config)
     if tier is None:
-        return _end(attempts)
+        return _end(task, attempts, config)
     escalations = sum(before.tier != after.tier for before, after in pairwise(attempts))
     is_second = config.advisor and task.is_work and tier != last.tier and escalations == 1
     return Start(
@@ -255,7 +367,8 @@ def _next_tier(attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) 
     return None
 
 
-def _same_tier_or_end(
+def _same_tier_or_end(  # noqa: PLR0917
+    task: Task,
     attempts: tuple[Attempt, ...],
     last: Attempt,
     config: RunConfig,
@@ -265,7 +378,7 @@ def _same_tier_or_end(
     """Return an attempt at the same tier while it has attempts left, else one at the next tier."""
     tier = _next_tier(attempts, last, config)
     if tier is None:
-        return _end(attempts)
+        return _end(task, attempts, config)
     if tier != last.tier:
         base = "previous"
     return Start(_next_number(attempts), tier, strategy, base=base, findings=_findings(last))
@@ -280,12 +393,17 @@ def _same_tier(
     )
 
 
-def _end(attempts: tuple[Attempt, ...]) -> Action:
-    """Return the end of a task whose tiers are used up: paused if a person has to judge an attempt, else failed."""
+def _end(task: Task, attempts: tuple[Attempt, ...], config: RunConfig) -> Action:
+    """Return the end of a task whose tiers are used up: paused if a person has to judge an attempt, else failed. Where
+    their triggers are on, `max-retries` asks before either end, else `human-review` before a pause.
+    """
     last = attempts[-1].outcome
     reason = "" if last is None else last.reason
     is_judged = any(one.outcome is not None and one.outcome.category in JUDGEMENT for one in attempts)
-    return Pause(reason) if is_judged else Fail(reason)
+    question = _question("max-retries", f"The attempts of task {task.id} are used up: {reason}", task, attempts, config)
+    if question is not None:
+        return question
+    return _judged_by_person(reason, task, attempts, config) if is_judged else Fail(reason)
 
 
 def _findings(last: Attempt) -> tuple[str, ...]:

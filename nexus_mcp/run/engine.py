@@ -10,12 +10,28 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from nexus_mcp.errors import LockTimeout, NexusError
-from nexus_mcp.run import control, routing
+from nexus_mcp.run import control, limits, routing, triggers
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.attempts import Attempts
 from nexus_mcp.run.checkout_guard import CheckoutChanged
 from nexus_mcp.run.child_watcher import watch_children
-from nexus_mcp.run.decide import Action, Ask, Complete, Fail, Limits, Mend, Merge, Pause, Start, Task, decide
+from nexus_mcp.run.decide import (
+    Action,
+    Ask,
+    Complete,
+    Fail,
+    Halt,
+    Limits,
+    Mend,
+    Merge,
+    Pause,
+    Retry,
+    Skip,
+    Start,
+    Task,
+    decide,
+    decide_unjudged,
+)
 from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.files_of_tasks import FilesOfTasks
 from nexus_mcp.run.merging import merge, take_integration
@@ -38,7 +54,6 @@ LOCK_S = 600.0
 """Seconds after which a task is paused because another process keeps the workspace lock."""
 _LOOK_S = 0.25
 _REASON_SHOWN = 500
-_YES = ("yes", "y", "continue", "go on")
 
 
 class Engine(Protocol):
@@ -59,6 +74,7 @@ class LocalEngine:
         self._working: dict[int, asyncio.Task[None]] = {}
         self._questions = Questions(run)
         self._files = FilesOfTasks()
+        self._asking = asyncio.Lock()  # one question about the whole run at a time
         self._is_over = False
         self._fault: BaseException | None = None
         self.more_files: Callable[[], Mapping[int, Sequence[str]]] = dict
@@ -81,7 +97,7 @@ class LocalEngine:
                 await asyncio.wait(self._working.values(), timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 await self._reap()
                 await self._see_hand_edits()
-                self._watch_cost()
+                limits.warn(run)
         finally:
             await self._end_all()
             await run.pool.close(is_hurried=run.stop.is_set())
@@ -128,7 +144,7 @@ class LocalEngine:
                 return
             attempts = Attempts(run, task)
             record = run.state.task(id_)
-            action = decide(self._facts(attempts, record), record.facts(), run.config, self._spent())
+            action = self._decide(attempts)
             try:
                 if not await self._step(attempts, record, action):
                     return
@@ -140,15 +156,25 @@ class LocalEngine:
                     return
                 was_full = True
 
-    async def _step(self, attempts: Attempts, record: TaskRecord, action: Action | None) -> bool:
+    def _decide(self, attempts: Attempts) -> Action | None:
+        record = self.run.state.task(attempts.id)
+        return decide(self._facts(attempts, record), record.facts(), self.run.config, self._spent())
+
+    async def _step(  # noqa: PLR0912 - a case for each action
+        self, attempts: Attempts, record: TaskRecord, action: Action | None
+    ) -> bool:
         """Carry out one step of a task; return whether there may be another one."""
         id_ = attempts.id
+        if record.state == "ready" and isinstance(action, Mend | Merge):  # it was paused until a person answered
+            await self._set_status(id_, IN_PROGRESS)
         match action:
             case None:
                 outcome = await attempts.carry_out()
                 if not isinstance(outcome, Outcome):
-                    await self._pause(id_, outcome)
-                    return False
+                    record = self.run.state.task(id_)
+                    facts = self._facts(attempts, record)
+                    unjudged = decide_unjudged(facts, record.facts(), self.run.config, outcome)
+                    return await self._step(attempts, record, unjudged)
             case Start():
                 await self._begin(attempts, record, action)
             case Mend():
@@ -168,9 +194,27 @@ class LocalEngine:
                 self.run.emit(ev.TaskFailed(task=id_, reason=action.reason))
                 await self._set_status(id_, PENDING)
                 return False
+            case Skip():
+                self.run.emit(ev.TaskSkipped(task=id_, reason=action.reason))
+                await self._set_status(id_, PENDING)
+                return False
+            case Retry():
+                self.run.emit(ev.TaskRetried(task=id_))
+            case Halt():
+                self._halt(action)
+                return False
+            case Ask() if triggers.ROWS[action.trigger].is_of_run:
+                return await self._ask_of_run(attempts, action)
             case Ask():
                 return await self._ask(attempts, action)
         return True
+
+    def _halt(self, action: Halt) -> None:
+        if action.is_limit:
+            self.run.emit(ev.LimitReached(name="cost", value=self.run.state.cost_usd))
+            self._is_over = True
+        if self.run.state.paused is None:
+            self.run.emit(ev.Paused(reason=action.reason))
 
     def _facts(self, attempts: Attempts, record: TaskRecord) -> Task:
         run = self.run
@@ -238,43 +282,31 @@ class LocalEngine:
         await self._set_status(id_, PENDING)
 
     async def _ask(self, attempts: Attempts, action: Ask) -> bool:
-        """Ask a person; return whether the task goes on."""
+        """Ask a person about a task; return whether the task goes on. `decide` finds the answer in the log."""
         answer = await self._questions.ask(action, attempts.id, self._number(attempts.id))
-        if action.trigger == "cost-exceeded":
-            if answer is not None and answer.strip().lower() in _YES:
-                self._raise_limits()
-                return True
-            self._emit_limit()
-            self.run.emit(ev.Paused(reason=action.question))
-            self._is_over = True
-            return False
         if answer is None:
             await self._pause(attempts.id, action.question)
+        return answer is not None
+
+    async def _ask_of_run(self, attempts: Attempts, action: Ask) -> bool:
+        """Ask a person about the whole run; return whether the task goes on. Several tasks may need the same answer."""
+        async with self._asking:
+            again = self._decide(attempts)
+            if self._is_over or self.run.state.paused is not None:
+                return False
+            if not isinstance(again, Ask) or again.trigger != action.trigger:
+                return True
+            if action.trigger == "cost-warning":
+                await self._questions.ask(again, None, None)
+                return True
+            answer = await self._questions.ask(again, attempts.id, self._number(attempts.id))
+            if answer is not None and triggers.read(again.trigger, answer) == "continue":
+                limits.raise_reached(self.run, self._spent())
+                return True
+            limits.emit(self.run, self._spent())
+            self.run.emit(ev.Paused(reason=again.question))
+            self._is_over = True
             return False
-        return True
-
-    def _raise_limits(self) -> None:
-        """Set each reached limit to the used amount plus the limit. Drop a limit of the cost if the cost is unknown."""
-        spent, config = self._spent(), self.run.config
-        more: dict[str, float | None] = {}
-        if config.max_cost_usd is not None and not spent.is_cost_reported:
-            more["max_cost_usd"] = None
-        elif config.max_cost_usd is not None and spent.cost_usd >= config.max_cost_usd:
-            more["max_cost_usd"] = spent.cost_usd + config.max_cost_usd
-        if config.max_minutes is not None and spent.minutes >= config.max_minutes:
-            more["max_minutes"] = round(spent.minutes) + config.max_minutes
-        if config.max_attempts is not None and spent.attempts >= config.max_attempts:
-            more["max_attempts"] = spent.attempts + config.max_attempts
-        self.run.config = config.model_copy(update=more)
-
-    def _emit_limit(self) -> None:
-        spent, config = self._spent(), self.run.config
-        if config.max_cost_usd is not None and (spent.cost_usd >= config.max_cost_usd or not spent.is_cost_reported):
-            self.run.emit(ev.LimitReached(name="cost", value=spent.cost_usd))
-        elif config.max_minutes is not None and spent.minutes >= config.max_minutes:
-            self.run.emit(ev.LimitReached(name="minutes", value=spent.minutes))
-        else:
-            self.run.emit(ev.LimitReached(name="attempts", value=spent.attempts))
 
     def _number(self, id_: int) -> int | None:
         last = self.run.state.task(id_).last
@@ -333,13 +365,6 @@ class LocalEngine:
             self.run.emit(ev.Paused(reason=LIST_CLOSED))
             for working in self._working.values():
                 working.cancel()
-
-    def _watch_cost(self) -> None:
-        """Warn once when the configured share of the cost limit is spent."""
-        run = self.run
-        limit, spent = run.config.max_cost_usd, run.state.cost_usd
-        if limit is not None and not run.state.is_cost_warned and spent >= limit * run.config.cost_warning:
-            run.emit(ev.CostWarning(spent_usd=spent, limit_usd=limit))
 
     async def _reap(self) -> None:
         for id_, working in list(self._working.items()):

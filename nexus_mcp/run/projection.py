@@ -13,6 +13,8 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import Tier
 from nexus_mcp.run.decide import Attempt, Limits
 from nexus_mcp.run.outcome import Outcome
+from nexus_mcp.run.sensitive import security_findings, sensitive_files
+from nexus_mcp.run.triggers import ROWS, read
 
 TaskState = Literal["waiting", "ready", "running", "merging", "completed", "failed", "paused", "blocked", "skipped"]
 NOT_STARTED = (126, 127)
@@ -123,7 +125,8 @@ class RunRecord:
     checkout that were recorded last; `is_checkout_changed`: this executor saw that it differs. `cost_usd` is the sum of
     the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
     reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
-    cost cannot hold.
+    cost cannot hold. `cost_answer` is the answer to the question about the cost, None without one; once the run goes on
+    after a pause, it is `continue`.
     """
 
     run: str = ""
@@ -144,6 +147,7 @@ class RunRecord:
     unpriced: frozenset[int] = frozenset()
     is_cost_reported: bool = True
     is_cost_warned: bool = False
+    cost_answer: str | None = None
     questions: dict[str, ev.Question] = field(default_factory=dict)
     answers: dict[str, ev.Answered] = field(default_factory=dict)
     paused: str | None = None
@@ -160,11 +164,20 @@ class RunRecord:
     def spent(self, minutes: float) -> Limits:
         """Return what the run has used."""
         attempts = sum(len(task.attempts) for task in self.tasks.values())
-        return Limits(self.cost_usd, minutes, attempts, self.is_cost_reported)
+        return Limits(self.cost_usd, minutes, attempts, self.is_cost_reported, self.cost_answer)
 
     def open_questions(self) -> list[ev.Question]:
-        """Return the questions without an answer, oldest first; a question whose task went on anyway is closed."""
-        return [one for id_, one in self.questions.items() if id_ not in self.answers and not self._is_closed(one)]
+        """Return the questions that a person may answer, oldest first; a question whose task went on anyway is closed.
+
+        A question whose answer paused its task stays open.
+        """
+        return [one for one in self.questions.values() if not self._is_answered(one) and not self._is_closed(one)]
+
+    def _is_answered(self, question: ev.Question) -> bool:
+        answer = self.answers.get(question.id)
+        if answer is None or question.task is None or ROWS[question.trigger].is_of_run:
+            return answer is not None
+        return read(question.trigger, answer.answer) != "escalate" or self.task(question.task).state != "paused"
 
     def _is_closed(self, question: ev.Question) -> bool:
         if question.task is None:
@@ -200,6 +213,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
                 host=event.host,
                 ended=None,
                 paused=None,
+                cost_answer=_obeyed(state),
                 takeovers=state.takeovers + bool(state.run),
                 was_killed=bool(state.run) and state.ended is None,
                 is_checkout_changed=False,
@@ -221,14 +235,35 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
         case ev.Question():
             return replace(state, questions={**state.questions, event.id: event})
         case ev.Answered():
-            return replace(state, answers={**state.answers, event.id: event})
+            return _with_answer(replace(state, answers={**state.answers, event.id: event}), event)
         case ev.Paused():
             return replace(state, paused=event.reason)
         case ev.Resumed():
-            return replace(state, paused=None)
+            return replace(state, paused=None, cost_answer=_obeyed(state))
         case ev.RunEnded():
             return replace(state, ended=event)
     return state
+
+
+def _obeyed(state: RunRecord) -> str | None:
+    """Return the answer about the cost once the run goes on: a person saw its pause, so it does not pause again."""
+    return "continue" if state.cost_answer is not None and state.paused is not None else state.cost_answer
+
+
+def _with_answer(state: RunRecord, event: ev.Answered) -> RunRecord:
+    """Return the state with the answer where `decide` looks for it: at the run, or at the attempt of the question."""
+    question = state.questions.get(event.id)
+    if question is None:
+        return state
+    if question.trigger == "cost-warning":
+        return replace(state, cost_answer=event.answer)
+    task = None if question.task is None else state.tasks.get(question.task)
+    if task is None or task.last is None or question.attempt != task.last.attempt.number:
+        return state
+    facts = task.last.attempt
+    last = replace(task.last, attempt=replace(facts, answers={**facts.answers, question.trigger: event.answer}))
+    task = replace(task, attempts=(*task.attempts[:-1], last))
+    return replace(state, tasks={**state.tasks, task.id: task})
 
 
 def _with_cost(
@@ -330,6 +365,7 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
         case ev.Check():
             return replace(record, checks=(*record.checks, event))
         case ev.VerdictGiven():
+            record = _with_security(record, security_findings(event.verdict) if event.verdict is not None else ())
             return replace(record, verdicts=(*record.verdicts, event))
         case ev.Usage():
             cost = (record.cost_usd or 0.0) + event.cost_usd if event.cost_usd else record.cost_usd
@@ -339,6 +375,7 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
             files = tuple(dict.fromkeys((*record.files, *event.files)))
             message = event.last_message or record.last_message
             record = replace(record, files=files, commit=event.commit or record.commit, last_message=message)
+            record = _with_security(record, sensitive_files(event.files))
             return _session(
                 record,
                 is_collected=True,
@@ -352,18 +389,27 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
             return replace(record, sessions=record.sessions[:-1], interrupted=interrupted)
         case ev.Judged():
             outcome = Outcome(event.category, event.reason, event.failures)
-            return replace(record, attempt=replace(facts, outcome=outcome), judged_seq=event.seq)
+            is_reviewed = any(
+                one.verdict is not None and one.verdict.get("approved") is True for one in record.verdicts
+            )
+            judged = replace(facts, outcome=outcome, answers={}, is_reviewed=is_reviewed)
+            return replace(record, attempt=judged, judged_seq=event.seq)
         case ev.Mended():
-            assert facts.outcome is not None
-            mended = replace(facts, mends=(*facts.mends, facts.outcome), outcome=None, answer=None)
-            why = facts.outcome.category or ""
+            before = () if facts.outcome is None else (facts.outcome,)  # None: only a person could judge it
+            mended = replace(facts, mends=(*facts.mends, *before), outcome=None, answers={}, is_reviewed=False)
+            why = before[0].category or "" if before else ""
             record = replace(record, attempt=mended, mending=event.findings, mending_why=why, round=record.round + 1)
             return replace(record, sessions=(), checks=(), verdicts=())
-        case ev.Answered():
-            return replace(record, attempt=replace(facts, answer=event.answer))
         case ev.Merged():
             return replace(record, attempt=replace(facts, is_merged=True))
     return record
+
+
+def _with_security(record: AttemptRecord, reasons: tuple[str, ...]) -> AttemptRecord:
+    """Return the record with more reasons for a question about security. They stay when the work is mended."""
+    known = record.attempt.security
+    more = tuple(dict.fromkeys(reason for reason in reasons if reason not in known))
+    return replace(record, attempt=replace(record.attempt, security=(*known, *more))) if more else record
 
 
 def _sum(before: ev.Usage | None, more: ev.Usage) -> ev.Usage:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.config import TRIGGER_FALLBACKS
+from nexus_mcp.run import triggers
 from nexus_mcp.run.decide import Ask
 from nexus_mcp.run.run_folder import write_json
 from nexus_mcp.run.setup import Run
@@ -21,18 +21,22 @@ class Questions:
         self._run = run
         self._waiting: dict[str, asyncio.Future[str]] = {}
 
-    async def ask(self, ask: Ask, task: int, attempt: int | None) -> str | None:
-        """Return the answer to a question, None if no answer comes and the task has to pause.
+    async def ask(self, ask: Ask, task: int | None, attempt: int | None) -> str | None:
+        """Return the answer to a question, or its fallback if no answer comes in time; both are in the log then.
 
-        A question of an earlier executor keeps its id. Raise StorageError.
+        Return None if its trigger is off. A question of an earlier executor keeps its id. Raise StorageError.
         """
         run = self._run
-        known = [one for one in run.state.open_questions() if (one.task, one.trigger) == (task, ask.trigger)]
+        known = [
+            one
+            for one in run.state.open_questions()
+            if (one.task, one.trigger) == (task, ask.trigger) and one.id not in run.state.answers
+        ]
         id_ = known[0].id if known else f"q{len(run.state.questions) + 1}"
         if not known:
             question = ev.Question(id=id_, trigger=ask.trigger, summary=ask.question, task=task, attempt=attempt)
             run.emit(question)
-        asks = run.config.questions.triggers.get(ask.trigger, False)
+        asks = run.config.questions.asks(ask.trigger)
         timeout = run.config.questions.timeout_s if asks else 0
         self._write(id_, ask, task, timeout)
         if not asks:
@@ -43,33 +47,37 @@ class Questions:
                 answer: str = await waiting
                 return answer
         except TimeoutError:
-            fallback = TRIGGER_FALLBACKS[ask.trigger]
+            fallback = triggers.fallback(ask.trigger, run.config.questions)
             run.emit(ev.Answered(id=id_, answer=fallback, by="timeout", task=task, attempt=attempt))
-            return fallback if fallback == "continue" else None
+            return fallback
         finally:
             self._waiting.pop(id_, None)
 
     def answered(self, id_: str, text: str, by: str) -> None:
-        """Record the answer to a question; an unknown or answered one changes nothing. Raise StorageError."""
-        question = self._run.state.questions.get(id_)
-        if question is None or id_ in self._run.state.answers:
+        """Record the answer to a question; if its task is paused, the task goes on. A question that is unknown or not
+        open changes nothing. Raise StorageError.
+        """
+        question = next((one for one in self._run.state.open_questions() if one.id == id_), None)
+        if question is None:
             return
         self._run.emit(ev.Answered(id=id_, answer=text, by=by, task=question.task, attempt=question.attempt))
         waiting = self._waiting.get(id_)
         if waiting is not None and not waiting.done():
             waiting.set_result(text)
-        elif question.task is not None:
+        elif question.task is not None and self._run.state.task(question.task).state == "paused":
             self._run.emit(ev.TaskReady(task=question.task))
 
-    def _write(self, id_: str, ask: Ask, task: int, timeout: float) -> None:
+    def _write(self, id_: str, ask: Ask, task: int | None, timeout: float) -> None:
         now = time.time()
+        row = triggers.ROWS[ask.trigger]
         value: dict[str, Any] = {
             "id": id_,
-            "type": "input",
+            "type": "input" if row.takes_text else "choose",
             "taskId": task,
             "stage": ask.trigger,
             "summary": ask.question,
-            "fallback": TRIGGER_FALLBACKS[ask.trigger],
+            "options": list(row.answers),
+            "fallback": triggers.fallback(ask.trigger, self._run.config.questions),
             "createdAt": times.stamp(now),
             "deadline": times.stamp(now + timeout) if timeout else None,
         }

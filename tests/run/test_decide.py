@@ -156,7 +156,7 @@ def test_a_blocked_agent_asks_and_goes_on_with_the_answer() -> None:
     """The answer goes into the same session, and the attempt does not count."""
     asking = Attempt(1, "standard", "test-after", _failed("blocked"))
     assert decide(WORK, (asking,), _config(), NONE) == Ask("story-ambiguity", "it was blocked")
-    answered = replace(asking, answer="Blue")
+    answered = replace(asking, answers={"story-ambiguity": "Blue"})
     assert decide(WORK, (answered,), _config(), NONE) == Mend("Blue", "blocked")
     assert used((answered,), "standard") == 0
 

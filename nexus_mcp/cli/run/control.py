@@ -59,8 +59,17 @@ def _check(view: View, request: dict[str, Any], tasks: dict[str, Any] | None) ->
     if question is not None and question not in view.state.questions:
         open_ = ", ".join(one.id for one in view.state.open_questions()) or "none"
         raise UsageError(f"There is no question {question!r}.", next_step=f"Open questions: {open_}.")
-    if question is not None and question in view.state.answers:
-        raise UsageError(f"The question {question} has an answer already.")
+    if question is not None:
+        _check_answer(view, question, request["text"])
+
+
+def _check_answer(view: View, id_: str, text: str) -> None:
+    from nexus_mcp.run import triggers
+
+    if id_ in view.state.answers and id_ not in [one.id for one in view.state.open_questions()]:
+        raise UsageError(f"The question {id_} has an answer already.")
+    if fault := triggers.fault(view.state.questions[id_].trigger, text):
+        raise UsageError(f"That is no answer to the question {id_}.", next_step=fault)
 
 
 def _pause(values: Values) -> int:
@@ -140,7 +149,7 @@ RETRY = Command(
 ANSWER = Command(
     "answer",
     "answer a question of a run",
-    "The answer goes into the session with the question.",
+    "The answer to an agent's question goes into its session. A question of the run\nnames its answers.",
     PROJECT_ONLY,
     _answer,
     argument=QUESTION,

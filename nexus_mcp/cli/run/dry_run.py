@@ -12,7 +12,7 @@ from nexus_mcp.cli.run.command_line import STATUS_FILE
 from nexus_mcp.cli.run.work import choices, mounted
 from nexus_mcp.program import shell_line
 from nexus_mcp.quoting import inert
-from nexus_mcp.run import routing
+from nexus_mcp.run import routing, triggers
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.precheck import NO_TASKS
 from nexus_mcp.run.preview import TaskPreview, preview
@@ -73,6 +73,10 @@ def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
     print("\n/WORKTREE, /WORKTREES and /SCRATCH stand for folders of the run.")
     jobs = f"{config.jobs} task{'s' * (config.jobs != 1)} at once"
     print(f"At most {sessions} sessions, if every attempt fails; {jobs}; {money}.")
+    asks = [name for name in triggers.ROWS if config.questions.asks(name)]
+    if asks:
+        questions = "; ".join(f"{name}, else {triggers.fallback(name, config.questions)}" for name in asks)
+        print(f"You are asked, and have {config.questions.timeout_s} s to answer: {questions}.")
 
 
 def _show(one: TaskPreview) -> None:
