@@ -1,0 +1,227 @@
+"""Questions of the triggers in whole runs: answered by a person, by their fallback, and across a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nexus_mcp.run import control
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.setup import Run
+from tests.run.runs import GOOD, Ground
+from tests.run.test_command import WAIT_S, until
+from tests.support import Json
+
+ONE: list[Json] = [{"id": 1, "title": "One"}]
+WORK: dict[str, Json] = {"1": [[{"write": "f1", "text": "1"}]]}
+USAGE = '{"kind": "usage", "input": 9, "output": 3, "cost_usd": 1.0}'
+
+
+class _Killed(Exception):
+    pass
+
+
+def _asks(*triggers: str, **more: Any) -> Json:
+    return {"questions": {"triggers": dict.fromkeys(triggers, True), **more}}
+
+
+def _answers(*texts: str) -> Any:
+    """Return a function that answers the questions of a run with these texts, in order."""
+    left = list(texts)
+
+    def begin(run: Run) -> None:
+        def look(event: ev.AnyEvent) -> None:
+            if isinstance(event, ev.Question):
+                control.drop(run.folder, {"command": "answer", "id": event.id, "text": left.pop(0), "by": "person"})
+
+        run.listeners.append(look)
+
+    return begin
+
+
+def _dies_at(kind: type[ev.Event]) -> Any:
+    """Return a function that ends the executor of a run right after the first event of this type, as a kill does."""
+
+    def begin(run: Run) -> None:
+        def look(event: ev.AnyEvent) -> None:
+            if isinstance(event, kind):
+                raise _Killed
+
+        run.listeners.append(look)
+
+    return begin
+
+
+def _kinds(ground: Ground, *names: str) -> list[str]:
+    return [event.type for event in ground.log() if event.type in names]
+
+
+def test_pre_merge_waits_for_run_answer(tmp_path: Path) -> None:
+    """A headless run asks before the merge, and merges after `nexus-mcp run answer q1 yes`; a wrong word is refused."""
+    ground = Ground(tmp_path, ONE, WORK)
+    ground.configure(**_asks("pre-merge", "cost-warning"))
+    process = ground.start("--trust", "--headless", "--merge", "never")
+
+    def is_asked() -> bool:
+        ground.find_run()
+        return bool(ground.run_id) and bool(ground.state().open_questions())
+
+    until(is_asked)
+    assert "f1" not in ground.tree()
+    code, _, err = ground.cli("answer", "q1", "")
+    assert (code, "Its answers are continue, retry" in err) == (2, True), err
+    assert ground.cli("answer", "q1", "yes")[0] == 0
+    out, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 0, out + err
+    assert ground.tree()["f1"] == "1"
+    assert [(one.answer, one.by) for one in ground.state().answers.values()] == [("yes", "person")]
+
+
+def test_pre_merge_without_an_answer_pauses_the_task_until_a_late_one(tmp_path: Path) -> None:
+    """The fallback is `escalate`: exit code 3 and the command to go on. The verified work is merged without a session
+    more.
+    """
+    ground = Ground(tmp_path, ONE, WORK)
+    ground.configure(**_asks("pre-merge", timeout_s=1))
+    code, out, err = ground.cli("--trust", "--headless", "--merge", "never")
+    assert (code, "nexus-mcp run answer q1 TEXT" in out) == (3, True), out + err
+    assert [(one.answer, one.by) for one in ground.state().answers.values()] == [("escalate", "timeout")]
+    assert (ground.statuses(), "f1" in ground.tree()) == (["pending"], False)
+    assert ground.cli("answer", "q1", "continue")[0] == 0
+    code, out, err = ground.cli("--headless", "--merge", "never")
+    assert code == 0, out + err
+    assert (ground.tree()["f1"], len(ground.state().task(1).attempts)) == ("1", 1)
+    assert _kinds(ground, "process_started") == ["process_started"]
+    assert ground.cli("answer", "q1", "skip")[0] == 2
+
+
+@pytest.mark.parametrize(("kind", "questions"), [(ev.Question, 1), (ev.Answered, 1)])
+def test_a_kill_at_a_question_never_asks_twice(tmp_path: Path, kind: type[ev.Event], questions: int) -> None:
+    """Killed before the answer, the next executor asks under the same id; killed after it, the answer holds."""
+    ground = Ground(tmp_path, ONE, WORK)
+    asks = _asks("pre-merge")
+
+    def both(run: Run) -> None:
+        if kind is ev.Answered:
+            _answers("yes")(run)
+        _dies_at(kind)(run)
+
+    with pytest.raises(_Killed):
+        ground.run(before=both, **asks)
+    assert "f1" not in ground.tree()
+    state = ground.run(before=_resumed, **asks)
+    assert state.task(1).state == "completed"
+    assert _kinds(ground, "question", "answered", "merged") == ["question"] * questions + ["answered", "merged"]
+
+
+def _resumed(run: Run) -> None:
+    """Answer the open questions of an earlier executor."""
+    for one in run.state.open_questions():
+        control.drop(run.folder, {"command": "answer", "id": one.id, "text": "yes", "by": "person"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"), [("skip", "skipped"), ("abort", "failed"), ("escalate", "paused"), ("no", "paused")]
+)
+def test_an_answer_ends_the_task_also_after_a_kill(tmp_path: Path, answer: str, state: str) -> None:
+    """The executor died between the answer and its effect; nothing is merged."""
+    ground = Ground(tmp_path, ONE, WORK)
+    asks = _asks("review-gate", "pre-merge")
+
+    def both(run: Run) -> None:
+        _answers(answer)(run)
+        _dies_at(ev.Answered)(run)
+
+    with pytest.raises(_Killed):
+        ground.run(before=both, **asks)
+    assert ground.run(**asks).task(1).state == state
+    assert _kinds(ground, "question", "merged") == ["question"]
+    assert ground.statuses() == ["pending"]
+
+
+def test_a_text_before_the_merge_goes_into_the_session(tmp_path: Path) -> None:
+    """The session mends the work, the checks run again, and the question about the new work comes."""
+    script = {"1": [[{"write": "f1", "text": "1"}], [{"write": "f1", "text": "2"}]]}
+    ground = Ground(tmp_path, ONE, script)
+    state = ground.run(before=_answers("Write a 2", "continue"), **_asks("pre-merge"))
+    assert (state.task(1).state, ground.tree()["f1"], len(state.task(1).attempts)) == ("completed", "2", 1)
+    assert [event.findings for event in ground.log() if event.type == "mended"] == ["Write a 2"]
+    assert len(state.questions) == 2
+
+
+def test_a_retry_after_all_tiers_gives_new_attempts(tmp_path: Path) -> None:
+    """max-retries asks in place of the failure."""
+    bad = [{"write": "broken", "text": "b"}]
+    script = {"1": [bad, [{"run": "git rm -q -f broken; rm -f broken"}, {"write": "f1", "text": "1"}]]}
+    ground = Ground(tmp_path, ONE, script)
+    tiers = [{"tier": "standard", "attempts": 1}]
+    state = ground.run(before=_answers("retry"), tiers=tiers, mend=0, **_asks("max-retries"))
+    assert (state.task(1).state, len(state.task(1).attempts)) == ("completed", 2)
+    assert _kinds(ground, "task_retried", "task_failed") == ["task_retried"]
+
+
+def test_max_retries_without_an_answer_skips_the_task(tmp_path: Path) -> None:
+    """What depends on it is blocked, and the other task is done."""
+    tasks = [*ONE, {"id": 2, "title": "Two"}, {"id": 3, "title": "Three", "deps": [1]}]
+    script = {"1": [[{"exit": 1}]], "2": [[{"write": "f2", "text": "2"}]]}
+    ground = Ground(tmp_path, tasks, script)
+    tiers = [{"tier": "standard", "attempts": 1}]
+    state = ground.run(tiers=tiers, **_asks("max-retries", timeout_s=1))
+    assert [state.task(id_).state for id_ in (1, 2, 3)] == ["skipped", "completed", "blocked"]
+
+
+def test_a_conflict_is_resolved_after_the_answer(tmp_path: Path) -> None:
+    """merge-conflict asks once, before the session gets the conflict; then the merge is tried again."""
+    mend = [{"run": "grep -q '<<<<' a && printf 'one\\ntwo\\n' > a"}]
+    script = {"1": [[{"write": "a", "text": "one\n"}], mend], "2": [[{"write": "a", "text": "two\n"}], mend]}
+    ground = Ground(tmp_path, [*ONE, {"id": 2, "title": "Two"}], script, files={"a": "zero\n"})
+    state = ground.run(before=_answers("continue"), jobs=2, **_asks("merge-conflict"))
+    assert [state.task(id_).state for id_ in (1, 2)] == ["completed", "completed"]
+    assert _kinds(ground, "conflict", "question", "answered", "mended") == [
+        *("conflict", "question", "answered", "mended"),
+    ]
+
+
+def test_work_that_nothing_verifies_asks_a_person(tmp_path: Path) -> None:
+    """The reviewer gave no verdict twice; the answer `retry` begins a new attempt, whose verdict accepts."""
+    script = {"1-1": [[{"write": "f1", "text": "1"}]], "1-2": [[{"write": "f1", "text": "1"}]]}
+    script |= {"1-tester": [[{"say": "?"}], [{"say": "?"}], [{"verdict": GOOD}]]}
+    ground = Ground(tmp_path, ONE, script)
+    state = ground.run(before=_answers("retry"), checks={}, review={"do": ["tester"]}, **_asks("human-review"))
+    assert (state.task(1).state, len(state.task(1).attempts)) == ("completed", 2)
+
+
+def test_a_file_of_secrets_is_not_merged_without_a_person(tmp_path: Path) -> None:
+    """security-review falls back to `abort`: the task fails, and the question names the file."""
+    ground = Ground(tmp_path, ONE, {"1": [[{"write": "deploy/.env", "text": "KEY=1"}]]})
+    state = ground.run(**_asks("security-review", timeout_s=1))
+    assert state.task(1).state == "failed"
+    assert "deploy/.env" in state.task(1).reason
+    assert ground.tree().keys() == {"README.md"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "done", "status"), [("continue", 4, "completed"), ("no", 1, "paused"), ("abort", 1, "limit")]
+)
+def test_the_cost_warning_asks_once_in_a_run(tmp_path: Path, answer: str, done: int, status: str) -> None:
+    """It concerns all tasks: one question, whoever needs the answer first. After a pause, the next run goes on."""
+    tasks = [{"id": 1, "title": "T"}, *[{"id": id_, "title": "T", "deps": [1]} for id_ in (2, 3, 4)]]
+    script: dict[str, Json] = {"*": [[{"run": "echo x > f$NEXUS_TASK"}, {"print": USAGE}]]}
+    ground = Ground(tmp_path, tasks, script)
+    values: Json = {"jobs": 3, "max_cost_usd": 10.0, "cost_warning": 0.1, **_asks("cost-warning")}
+    state = ground.run(before=_answers(answer), **values)
+    assert ground.statuses().count("completed") == done
+    assert state.ended is not None
+    assert (state.ended.status, [one.task for one in state.questions.values()]) == (status, [None])
+    state = ground.run(**values)
+    assert (ground.statuses(), len(state.questions)) == (["completed"] * 4, 1)
+
+
+def test_a_dry_run_names_the_questions(tmp_path: Path) -> None:
+    """With the time for an answer, and what holds after it."""
+    ground = Ground(tmp_path, ONE, WORK)
+    ground.configure(**_asks("pre-merge", "security-review", timeout_s=60))
+    out = ground.cli("--dry-run")[1]
+    assert "You are asked, and have 60 s to answer: security-review, else abort; pre-merge, else escalate." in out
