@@ -231,7 +231,7 @@ class LocalEngine:
         """Plan an attempt, and set the task in progress."""
         run, last = self.run, record.last
         tier = record.forced_tier or action.tier
-        number = action.number + record.budget_from
+        number = record.next_number
 
         def emit(event: ev.Event) -> None:
             run.emit(event.model_copy(update={"task": attempts.id, "attempt": number}))

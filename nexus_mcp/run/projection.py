@@ -111,6 +111,11 @@ class TaskRecord:
         """Return the last attempt, None without one."""
         return self.attempts[-1] if self.attempts else None
 
+    @property
+    def next_number(self) -> int:
+        """Return the number of a new attempt. Numbers never repeat, also after `run retry`."""
+        return 1 + max((one.attempt.number for one in self.attempts), default=0)
+
     def facts(self) -> tuple[Attempt, ...]:
         """Return the attempts for `decide`: those since the last `run retry`."""
         return tuple(record.attempt for record in self.attempts[self.budget_from :])

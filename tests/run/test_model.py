@@ -12,12 +12,28 @@ from hypothesis import strategies as st
 
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import RunConfig
-from nexus_mcp.run.decide import Ask, Complete, Fail, Mend, Merge, Pause, Start, Task, decide
+from nexus_mcp.run.decide import (
+    Action,
+    Ask,
+    Complete,
+    Fail,
+    Halt,
+    Mend,
+    Merge,
+    Pause,
+    Retry,
+    Skip,
+    Start,
+    Task,
+    decide,
+    decide_unjudged,
+)
 from nexus_mcp.run.judging import Facts, judge
 from nexus_mcp.run.outcome import Category, Outcome
 from nexus_mcp.run.projection import RunRecord, apply, project
 from nexus_mcp.run.ready import plan
 from nexus_mcp.run.stages import next_stage
+from nexus_mcp.run.triggers import ROWS
 from tests.run.runs import GOOD
 from tests.support import Json
 
@@ -27,6 +43,8 @@ TASKS: list[Json] = [
     {"id": 3, "title": "Three", "deps": []},
 ]
 MOST_STEPS = 3000
+MOST_ANSWERS = 30
+ASKS = {"questions": {"triggers": dict.fromkeys(ROWS, True)}, "max_cost_usd": 5.0}
 BAD = {**GOOD, "approved": False, "reasoning": "no"}
 COMPLETED = "completed"
 
@@ -76,15 +94,16 @@ class Machine:
     def act(self, id_: int) -> None:
         record = self.state.task(id_)
         task = Task(id_, "test-after", is_work=True, can_resume=True)
-        action = decide(task, record.facts(), self.config, self.state.spent(0.0))
+        self.perform(id_, decide(task, record.facts(), self.config, self.state.spent(0.0)))
+
+    def perform(self, id_: int, action: Action | None) -> None:
         match action:
             case None:
                 self.stage(id_)
             case Start():
-                self.emit(
-                    ev.AttemptPlanned(attempt=action.number, tier=action.tier, strategy=action.strategy, harness="h"),
-                    id_,
-                )
+                number = self.state.task(id_).next_number
+                planned = ev.AttemptPlanned(attempt=number, tier=action.tier, strategy=action.strategy, harness="h")
+                self.emit(planned, id_)
             case Mend():
                 self.emit(ev.Mended(findings=action.findings), id_)
             case Merge():
@@ -104,8 +123,34 @@ class Machine:
                     self.emit(ev.Paused(reason=action.reason))
             case Fail():
                 self.emit(ev.TaskFailed(reason=action.reason), id_)
+            case Skip():
+                self.emit(ev.TaskSkipped(reason=action.reason), id_)
+            case Retry():
+                self.emit(ev.TaskRetried(), id_)
+            case Halt():
+                self.emit(ev.Paused(reason=action.reason))
+            case Ask() if self.config.questions.asks(action.trigger):
+                self.ask(id_, action)
             case Ask():
                 self.emit(ev.TaskPaused(reason=action.question), id_)
+
+    def ask(self, id_: int, action: Ask) -> None:
+        """Ask, and answer with a word or a text; at some questions the executor dies before the answer or after it."""
+        task = None if ROWS[action.trigger].is_of_run else id_
+        known = [one for one in self.state.open_questions() if (one.task, one.trigger) == (task, action.trigger)]
+        name = known[0].id if known else f"q{len(self.state.questions) + 1}"
+        if not known:
+            self.emit(ev.Question(id=name, trigger=action.trigger, summary=action.question), task)
+        assert len([one for one in self.state.open_questions() if one.task == task]) == 1
+        if self.draw(False, False, False, True):
+            self.emit(ev.RunStarted(run="r", pid=2, host="h", base="b"))
+            return
+        fallback = ROWS[action.trigger].fallback
+        few = len(self.state.questions) < MOST_ANSWERS  # a person who always asks for more never ends
+        answer = self.draw(*ROWS[action.trigger].answers, "Change it") if few else fallback
+        self.emit(ev.Answered(id=name, answer=str(answer), by="person"), task)
+        if self.draw(False, False, False, True):
+            self.emit(ev.RunStarted(run="r", pid=2, host="h", base="b"))
 
     def stage(self, id_: int) -> None:
         """Do one stage of an attempt, with a random result; at some, the executor dies and goes on."""
@@ -121,11 +166,13 @@ class Machine:
                     self.emit(ev.RunStarted(run="r", pid=2, host="h", base="b"))  # killed here
                     return
                 code = self.draw(0, 0, 0, 1)
+                if stage.role == "owner":
+                    self.emit(ev.Usage(cost_usd=float(str(self.draw(0.0, 0.5)))), id_)
                 self.emit(ev.ProcessEnded(code=int(str(code)), done=bool(self.draw(True, True, True, False))), id_)
             case "await":
                 self.emit(ev.Resumed(), id_)
             case "collect":
-                files = ["f"] if self.draw(True, True, False) else []
+                files = [str(self.draw("f", "f", ".env"))] if self.draw(True, True, False) else []
                 refused = str(self.draw("", "", "", "no"))
                 self.emit(ev.Collected(files=files, commit=f"c{len(self.log)}", refused=refused), id_)
             case "checks":
@@ -140,7 +187,8 @@ class Machine:
                 if isinstance(outcome, Outcome):
                     self.emit(ev.Judged(ok=outcome.ok, category=outcome.category, reason=outcome.reason), id_)
                 else:
-                    self.emit(ev.TaskPaused(reason=outcome), id_)
+                    task = Task(id_, "test-after", is_work=True, can_resume=True)
+                    self.perform(id_, decide_unjudged(task, self.state.task(id_).facts(), self.config, outcome))
 
     def check_completion(self, id_: int) -> None:
         """Assert that the attempt was verified by a passing check or an accepting reviewer, and merged."""
@@ -156,7 +204,7 @@ class Machine:
     def check(self) -> None:
         """Assert what holds after each step."""
         for task in self.state.tasks.values():
-            running = [one for one in task.attempts if one.attempt.outcome is None]
+            running = [one for one in task.attempts[task.budget_from :] if one.attempt.outcome is None]
             assert len(running) <= 1
             assert running in ([], [task.last])
             numbers = [one.attempt.number for one in task.attempts]
@@ -173,13 +221,14 @@ class Machine:
     mend=st.integers(0, 2),
     budgets=st.lists(st.integers(1, 2), min_size=1, max_size=2),
     judges=st.sampled_from([(True, ()), (True, ("tester",)), (False, ("tester", "reviewer"))]),
+    asks=st.sampled_from([{}, ASKS]),
 )
 def test_every_run_ends_and_completes_only_what_is_verified(
-    data: st.DataObject, mend: int, budgets: list[int], judges: tuple[bool, tuple[str, ...]]
+    data: st.DataObject, mend: int, budgets: list[int], judges: tuple[bool, tuple[str, ...]], asks: Json
 ) -> None:
     """Random results of every effect, and kills between them, keep all rules; the end is a state with a name."""
     tiers = [{"tier": tier, "attempts": n} for tier, n in zip(("standard", "high"), budgets, strict=False)]
-    config = RunConfig.model_validate({"tiers": tiers, "mend": mend})
+    config = RunConfig.model_validate({"tiers": tiers, "mend": mend, **asks})
     has_checks, reviewers = judges
     machine = Machine(data, config, has_checks=has_checks, reviewers=reviewers)
     steps = 0
@@ -189,7 +238,7 @@ def test_every_run_ends_and_completes_only_what_is_verified(
         assert steps < MOST_STEPS, "the run does not end"
     ends = {id_: task.state for id_, task in machine.state.tasks.items()}
     is_paused = machine.state.paused is not None
-    assert is_paused or set(ends.values()) <= {"completed", "failed", "paused", "blocked"}
+    assert is_paused or set(ends.values()) <= {"completed", "failed", "paused", "blocked", "skipped"}
     assert is_paused or set(ends) == {1, 2, 3}
 
 
@@ -197,7 +246,7 @@ def test_every_run_ends_and_completes_only_what_is_verified(
 @given(data=st.data(), at=st.integers(1, 200))
 def test_the_state_follows_from_the_log_alone(data: st.DataObject, at: int) -> None:
     """A fold over the written lines gives the state that the run had, also from any point in the middle."""
-    machine = Machine(data, RunConfig(), has_checks=True, reviewers=("tester",))
+    machine = Machine(data, RunConfig.model_validate(ASKS), has_checks=True, reviewers=("tester",))
     while machine.step():
         pass
     lines = [ev.render(event) for event in machine.log]

@@ -162,6 +162,15 @@ def test_a_retry_after_all_tiers_gives_new_attempts(tmp_path: Path) -> None:
     assert _kinds(ground, "task_retried", "task_failed") == ["task_retried"]
 
 
+def test_numbers_of_attempts_never_repeat(tmp_path: Path) -> None:
+    """The branches of all attempts differ, also after several retries."""
+    ground = Ground(tmp_path, ONE, {"1": [[{"exit": 1}]]})
+    tiers = [{"tier": "standard", "attempts": 2}]
+    state = ground.run(before=_answers("retry", "retry", "abort"), tiers=tiers, **_asks("max-retries"))
+    assert state.task(1).state == "failed"
+    assert [one.attempt.number for one in state.task(1).attempts] == [1, 2, 3, 4, 5, 6]
+
+
 def test_max_retries_without_an_answer_skips_the_task(tmp_path: Path) -> None:
     """What depends on it is blocked, and the other task is done."""
     tasks = [*ONE, {"id": 2, "title": "Two"}, {"id": 3, "title": "Three", "deps": [1]}]
