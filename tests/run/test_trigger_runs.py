@@ -195,7 +195,7 @@ def test_a_conflict_is_resolved_after_the_answer(tmp_path: Path) -> None:
 
 def test_work_that_nothing_verifies_asks_a_person(tmp_path: Path) -> None:
     """The reviewer gave no verdict twice; the answer `retry` begins a new attempt, whose verdict accepts."""
-    script = {"1-1": [[{"write": "f1", "text": "1"}]], "1-2": [[{"write": "f1", "text": "1"}]]}
+    script: dict[str, Json] = {number: [[{"write": "f1", "text": "1"}]] for number in ("1-1", "1-2")}
     script |= {"1-tester": [[{"say": "?"}], [{"say": "?"}], [{"verdict": GOOD}]]}
     ground = Ground(tmp_path, ONE, script)
     state = ground.run(before=_answers("retry"), checks={}, review={"do": ["tester"]}, **_asks("human-review"))
@@ -212,20 +212,20 @@ def test_a_file_of_secrets_is_not_merged_without_a_person(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("answer", "done", "status"), [("continue", 4, "completed"), ("no", 1, "paused"), ("abort", 1, "limit")]
+    ("answer", "done", "status"), [("continue", 2, "completed"), ("no", 0, "paused"), ("abort", 0, "limit")]
 )
 def test_the_cost_warning_asks_once_in_a_run(tmp_path: Path, answer: str, done: int, status: str) -> None:
-    """It concerns all tasks: one question, whoever needs the answer first. After a pause, the next run goes on."""
-    tasks = [{"id": 1, "title": "T"}, *[{"id": id_, "title": "T", "deps": [1]} for id_ in (2, 3, 4)]]
-    script: dict[str, Json] = {"*": [[{"run": "echo x > f$NEXUS_TASK"}, {"print": USAGE}]]}
-    ground = Ground(tmp_path, tasks, script)
-    values: Json = {"jobs": 3, "max_cost_usd": 10.0, "cost_warning": 0.1, **_asks("cost-warning")}
+    """It concerns both tasks: one question, whichever needs the answer first. After a pause, the next run goes on."""
+    first, then = {"write": "broken", "text": "b"}, {"run": "rm -f broken; echo x > f$NEXUS_TASK"}
+    script = {name: [[first, {"print": USAGE}], [then, {"print": USAGE}]] for name in ("1", "2")}
+    ground = Ground(tmp_path, [*ONE, {"id": 2, "title": "Two"}], script)
+    values: Json = {"jobs": 2, "max_cost_usd": 10.0, "cost_warning": 0.1, **_asks("cost-warning")}
     state = ground.run(before=_answers(answer), **values)
     assert ground.statuses().count("completed") == done
     assert state.ended is not None
     assert (state.ended.status, [one.task for one in state.questions.values()]) == (status, [None])
     state = ground.run(**values)
-    assert (ground.statuses(), len(state.questions)) == (["completed"] * 4, 1)
+    assert (ground.statuses(), len(state.questions)) == (["completed"] * 2, 1)
 
 
 def test_a_dry_run_names_the_questions(tmp_path: Path) -> None:
