@@ -14,7 +14,7 @@ from typing import Literal
 
 from nexus_mcp.run.config import RunConfig, Strategy, Tier, Trigger
 from nexus_mcp.run.outcome import JUDGEMENT, Category, Outcome
-from nexus_mcp.run.triggers import asked, read
+from nexus_mcp.run.triggers import question_text, read
 
 Scope = Literal["task", "run"]
 _LITE: Strategy = "tdd-lite"
@@ -197,7 +197,7 @@ def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: 
     over = _over(config, spent)
     if over and not (last is not None and last.outcome is not None and last.outcome.category == "limit"):
         return Ask("cost-exceeded", over)
-    warned = _warned(config, spent)
+    warned = _cost_step(config, spent)
     if warned is not None:
         return warned
     if last is None or last.outcome is None:
@@ -247,7 +247,7 @@ def _question(
         return None
     answer = last.answers.get(trigger)
     if answer is None:
-        return Ask(trigger, asked(trigger, text))
+        return Ask(trigger, question_text(trigger, text))
     reason = f"{trigger}: {text}"
     match read(trigger, answer):
         case "continue":
@@ -265,7 +265,7 @@ def _question(
     return Mend(findings, category) if task.can_resume else _same_tier(last, attempts, (findings,))
 
 
-def _warned(config: RunConfig, spent: Limits) -> Action | None:
+def _cost_step(config: RunConfig, spent: Limits) -> Action | None:
     """Return the question about the cost so far, or the effect of its answer; None if the run goes on."""
     limit = config.max_cost_usd
     if limit is None or not config.questions.asks("cost-warning"):
@@ -274,7 +274,7 @@ def _warned(config: RunConfig, spent: Limits) -> Action | None:
         return None
     reason = f"The run has cost {spent.cost_usd:.2f} USD; its limit is {limit:.2f} USD."
     if spent.cost_answer is None:
-        return Ask("cost-warning", asked("cost-warning", reason))
+        return Ask("cost-warning", question_text("cost-warning", reason))
     answer = read("cost-warning", spent.cost_answer)
     return None if answer == "continue" else Halt(reason, is_limit=answer == "abort")
 

@@ -218,7 +218,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
                 host=event.host,
                 ended=None,
                 paused=None,
-                cost_answer=_obeyed(state),
+                cost_answer=_cost_answer_after(state),
                 takeovers=state.takeovers + bool(state.run),
                 was_killed=bool(state.run) and state.ended is None,
                 is_checkout_changed=False,
@@ -244,13 +244,13 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
         case ev.Paused():
             return replace(state, paused=event.reason)
         case ev.Resumed():
-            return replace(state, paused=None, cost_answer=_obeyed(state))
+            return replace(state, paused=None, cost_answer=_cost_answer_after(state))
         case ev.RunEnded():
             return replace(state, ended=event)
     return state
 
 
-def _obeyed(state: RunRecord) -> str | None:
+def _cost_answer_after(state: RunRecord) -> str | None:
     """Return the answer about the cost once the run goes on: a person saw its pause, so it does not pause again."""
     return "continue" if state.cost_answer is not None and state.paused is not None else state.cost_answer
 

@@ -1,4 +1,4 @@
-"""The questions that a run can ask a person: when each is asked, which answers it has, and its fallback. Pure.
+"""The questions that a run can ask a person: the moment of each, its answers, and its fallback. Pure.
 
 ROWS has a row for each trigger; EFFECTS says what each answer does. Names and fallbacks are those of nax (escalation
 specification v0.10.1). A trigger asks only if `questions.triggers` sets it to true.
@@ -122,7 +122,7 @@ def fallback(trigger: Trigger, questions: Questions) -> Answer:
     return chosen if chosen is not None and chosen in row.answers else row.fallback
 
 
-def asked(trigger: Trigger, text: str) -> str:
+def question_text(trigger: Trigger, text: str) -> str:
     """Return the text of a question of the run with its answers."""
     return f"{text} Answer {_listed(ROWS[trigger])}."
 

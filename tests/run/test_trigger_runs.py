@@ -233,4 +233,4 @@ def test_a_dry_run_names_the_questions(tmp_path: Path) -> None:
     ground = Ground(tmp_path, ONE, WORK)
     ground.configure(**_asks("pre-merge", "security-review", timeout_s=60))
     out = ground.cli("--dry-run")[1]
-    assert "You are asked, and have 60 s to answer: security-review, else abort; pre-merge, else escalate." in out
+    assert "Questions to you, 60 s each: security-review, else abort; pre-merge, else escalate." in out

@@ -76,7 +76,7 @@ def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
     asks = [name for name in triggers.ROWS if config.questions.asks(name)]
     if asks:
         questions = "; ".join(f"{name}, else {triggers.fallback(name, config.questions)}" for name in asks)
-        print(f"You are asked, and have {config.questions.timeout_s} s to answer: {questions}.")
+        print(f"Questions to you, {config.questions.timeout_s} s each: {questions}.")
 
 
 def _show(one: TaskPreview) -> None:
