@@ -83,6 +83,8 @@ class LocalEngine:
     async def work(self) -> ev.RunStatus:
         """Work until nothing is ready and nothing runs, and return the status. Raise NexusError as the store does."""
         run = self.run
+        limits.restore(run, self._spent())
+        self._questions.restore()
         try:
             await run.repository.writer.open(run.repository.git)
             run.repository.differ.open()

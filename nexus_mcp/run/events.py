@@ -321,6 +321,15 @@ class LimitReached(Event):
     value: float
 
 
+class LimitRaised(Event):
+    """A person raised a limit; `after` is None if it no longer holds."""
+
+    type: Literal["limit_raised"] = "limit_raised"
+    name: Literal["cost", "minutes", "attempts"]
+    before: float
+    after: float | None = None
+
+
 class OrphanEnded(Event):
     """A process of a dead executor was ended."""
 
@@ -370,6 +379,7 @@ AnyEvent = Annotated[
     | Resumed
     | CostWarning
     | LimitReached
+    | LimitRaised
     | OrphanEnded
     | RunEnded,
     Field(discriminator="type"),

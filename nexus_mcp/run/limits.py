@@ -1,10 +1,15 @@
-"""The limits of a run on cost, time and attempts: warn before, log that one is reached, and raise it."""
+"""The limits of a run on cost, time and attempts: warn before, log that one is reached, and raise it for good."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.decide import Limits
 from nexus_mcp.run.setup import Run
+from nexus_mcp.run.triggers import read
+
+_FIELDS = {"cost": "max_cost_usd", "minutes": "max_minutes", "attempts": "max_attempts"}
 
 
 def warn(run: Run) -> None:
@@ -28,13 +33,43 @@ def emit(run: Run, spent: Limits) -> None:
 def raise_reached(run: Run, spent: Limits) -> None:
     """Set each reached limit to the used amount plus the limit. Drop a limit of the cost if the cost is unknown."""
     config = run.config
-    more: dict[str, float | None] = {}
     if config.max_cost_usd is not None and not spent.is_cost_reported:
-        more["max_cost_usd"] = None
+        _raise(run, "cost", config.max_cost_usd, None)
     elif config.max_cost_usd is not None and spent.cost_usd >= config.max_cost_usd:
-        more["max_cost_usd"] = spent.cost_usd + config.max_cost_usd
+        _raise(run, "cost", config.max_cost_usd, spent.cost_usd + config.max_cost_usd)
     if config.max_minutes is not None and spent.minutes >= config.max_minutes:
-        more["max_minutes"] = round(spent.minutes) + config.max_minutes
+        _raise(run, "minutes", config.max_minutes, round(spent.minutes) + config.max_minutes)
     if config.max_attempts is not None and spent.attempts >= config.max_attempts:
-        more["max_attempts"] = spent.attempts + config.max_attempts
-    run.config = config.model_copy(update=more)
+        _raise(run, "attempts", config.max_attempts, spent.attempts + config.max_attempts)
+
+
+def restore(run: Run, spent: Limits) -> None:
+    """Use the limits that a person raised under an earlier executor, unless the limit was set to another value since.
+
+    The minutes are left out: each executor counts its own. If the earlier one died between the answer and its effect,
+    raise the limits now.
+    """
+    for one in run.state.raised:
+        if one.name != "minutes" and getattr(run.config, _FIELDS[one.name]) == one.before:
+            _set(run, one)
+    last = max((one.seq for one in run.state.raised), default=0)
+    if any(_raises(run, answer) for answer in run.state.answers.values() if answer.seq > last):
+        raise_reached(run, spent)
+
+
+def _raises(run: Run, answer: ev.Answered) -> bool:
+    question = run.state.questions.get(answer.id)
+    is_about_limits = question is not None and question.trigger == "cost-exceeded"
+    return is_about_limits and read("cost-exceeded", answer.answer) == "continue"
+
+
+def _raise(run: Run, name: Literal["cost", "minutes", "attempts"], before: float, after: float | None) -> None:
+    event = ev.LimitRaised(name=name, before=before, after=after)
+    run.emit(event)
+    _set(run, event)
+
+
+def _set(run: Run, raised: ev.LimitRaised) -> None:
+    field = _FIELDS[raised.name]
+    after = raised.after if raised.after is None or field == "max_cost_usd" else int(raised.after)
+    run.config = run.config.model_copy(update={field: after})

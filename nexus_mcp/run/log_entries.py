@@ -127,6 +127,9 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
             return f"{event.spent_usd:.2f} of {event.limit_usd:.2f} USD are spent"
         case ev.LimitReached():
             return f"limit of {event.name} reached: {event.value:g}"
+        case ev.LimitRaised():
+            after = "none" if event.after is None else f"{event.after:g}"
+            return f"limit of {event.name} raised from {event.before:g} to {after}"
         case ev.OrphanEnded():
             return f"process {event.pid} of a dead executor was ended"
         case ev.RunEnded():

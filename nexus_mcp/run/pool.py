@@ -88,7 +88,8 @@ class Pool:
         else:
             await self._switch(found, branch, base)
         _copy_index(found)
-        _move(found, path)
+        async with repository.in_place:
+            _move(found, path)
         self._lent[path] = found
         repository.link_all(path, links)
         return path
@@ -100,7 +101,8 @@ class Pool:
         found = self._lent.pop(path, None)
         if found is not None and not self._is_closed:
             with suppress(OSError):
-                _move(found, self._free_path())
+                async with self._repository.in_place:
+                    _move(found, self._free_path())
                 self._start(self._recycle(found, path))
                 return
         await self._repository.remove(path)
@@ -240,7 +242,7 @@ def _copy_index(found: _Worktree) -> None:
 
 def _move(found: _Worktree, path: str) -> None:
     """Rename a worktree. Raise OSError. git's file with the path of the worktree gets the new path before the rename,
-    so the renamed worktree is never without it.
+    so the renamed worktree is never without it. The caller holds `in_place`.
     """
     _write(os.path.join(found.admin, "gitdir"), os.path.join(path, ".git"))
     os.rename(found.path, path)

@@ -131,7 +131,7 @@ class RunRecord:
     the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
     reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
     cost cannot hold. `cost_answer` is the answer to the question about the cost, None without one; once the run goes on
-    after a pause, it is `continue`.
+    after a pause, it is `continue`. `raised` are the limits that a person raised, oldest first.
     """
 
     run: str = ""
@@ -153,6 +153,7 @@ class RunRecord:
     is_cost_reported: bool = True
     is_cost_warned: bool = False
     cost_answer: str | None = None
+    raised: tuple[ev.LimitRaised, ...] = ()
     questions: dict[str, ev.Question] = field(default_factory=dict)
     answers: dict[str, ev.Answered] = field(default_factory=dict)
     paused: str | None = None
@@ -231,6 +232,8 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
             return _with_cost(state, event, event.task)
         case ev.CostWarning():
             return replace(state, is_cost_warned=True)
+        case ev.LimitRaised():
+            return replace(state, raised=(*state.raised, event))
         case ev.Merged():
             return replace(state, integration=event.commit)
         case ev.Verified():

@@ -20,6 +20,12 @@ class Questions:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._waiting: dict[str, asyncio.Future[str]] = {}
+        self._deadlines: dict[str, str] = {}
+
+    def restore(self) -> None:
+        """Write the files of the answered questions: an executor may have died before it did. Raise StorageError."""
+        for id_ in self._run.state.answers:
+            self._write(id_)
 
     async def ask(self, ask: Ask, task: int | None, attempt: int | None) -> str | None:
         """Return the answer to a question, or its fallback if no answer comes in time; both are in the log then.
@@ -38,7 +44,9 @@ class Questions:
             run.emit(question)
         asks = run.config.questions.asks(ask.trigger)
         timeout = run.config.questions.timeout_s if asks else 0
-        self._write(id_, ask, task, timeout)
+        if asks:
+            self._deadlines[id_] = times.stamp(time.time() + timeout)
+        self._write(id_)
         if not asks:
             return None
         waiting = self._waiting[id_] = asyncio.get_running_loop().create_future()
@@ -49,6 +57,7 @@ class Questions:
         except TimeoutError:
             fallback = triggers.fallback(ask.trigger, run.config.questions)
             run.emit(ev.Answered(id=id_, answer=fallback, by="timeout", task=task, attempt=attempt))
+            self._write(id_)
             return fallback
         finally:
             self._waiting.pop(id_, None)
@@ -61,25 +70,31 @@ class Questions:
         if question is None:
             return
         self._run.emit(ev.Answered(id=id_, answer=text, by=by, task=question.task, attempt=question.attempt))
+        self._write(id_)
         waiting = self._waiting.get(id_)
         if waiting is not None and not waiting.done():
             waiting.set_result(text)
         elif question.task is not None and self._run.state.task(question.task).state == "paused":
             self._run.emit(ev.TaskReady(task=question.task))
 
-    def _write(self, id_: str, ask: Ask, task: int | None, timeout: float) -> None:
-        now = time.time()
-        row = triggers.ROWS[ask.trigger]
+    def _write(self, id_: str) -> None:
+        """Write the file of a question from the log. The deadline is that of this executor, None without one."""
+        question, answer = self._run.state.questions.get(id_), self._run.state.answers.get(id_)
+        if question is None:
+            return
+        row = triggers.ROWS[question.trigger]
         value: dict[str, Any] = {
             "id": id_,
             "type": "input" if row.takes_text else "choose",
-            "taskId": task,
-            "stage": ask.trigger,
-            "summary": ask.question,
+            "taskId": question.task,
+            "stage": question.trigger,
+            "summary": question.summary,
             "options": list(row.answers),
-            "fallback": triggers.fallback(ask.trigger, self._run.config.questions),
-            "createdAt": times.stamp(now),
-            "deadline": times.stamp(now + timeout) if timeout else None,
+            "fallback": triggers.fallback(question.trigger, self._run.config.questions),
+            "createdAt": question.at,
+            "deadline": self._deadlines.get(id_),
         }
+        if answer is not None:
+            value |= {"answer": answer.answer, "answeredBy": answer.by, "answeredAt": answer.at}
         with self._run.folder.make("questions")[0] as folder:
             write_json(folder, f"{id_}.json", self._run.redactor.value(value))

@@ -47,13 +47,15 @@ class Repository:
     """The user's repository at `root`, with the worktrees of the run `run` below the folder `worktrees`.
 
     `one_by_one` is held while a worktree is added or pruned: git then reads the files of all worktrees, and fails if
-    one is incomplete.
+    one is incomplete. `in_place` is held while worktrees are pruned, and while one is renamed: between the steps of a
+    rename git would take it for removed.
     """
 
     root: str
     run: str
     worktrees: str
     one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+    in_place: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
     writer: Writer = field(default_factory=Writer, compare=False)
     differ: Differ = field(default_factory=Differ, compare=False)
 
@@ -104,7 +106,7 @@ class Repository:
         """Call `git worktree add WORDS`. Raise GitFailed."""
         os.makedirs(self.path(""), mode=0o700, exist_ok=True)
         async with self.one_by_one:
-            await self.git.run("worktree", "prune")
+            await self._prune()
             await self.git.run("worktree", "add", "--quiet", *words)
 
     def link_all(self, path: str, links: Sequence[str]) -> None:
@@ -298,7 +300,12 @@ class Repository:
                 await self.git.run("worktree", "remove", "--force", path, check=False)
                 if os.path.isdir(path) and is_ours:
                     shutil.rmtree(path, ignore_errors=True)
-                await self.git.run("worktree", "prune")
+                await self._prune()
+
+    async def _prune(self) -> None:
+        """Let git forget the worktrees whose folders are gone. Raise GitFailed."""
+        async with self.in_place:
+            await self.git.run("worktree", "prune")
 
     async def _own_admin(self, path: str) -> str:
         """Return git's folder of a worktree of this run, read from its files; "" if they do not name one."""

@@ -112,8 +112,8 @@ def test_reviewers_run_in_the_harness_for_checks(tmp_path: Path) -> None:
     [
         {"verifier_fixes": True},
         {"hooks": {"on-task": {"command": "true"}}},
-        {"questions": {"fallback": "skip"}},
-        {"questions": {"triggers": {"pre-merge": True}}},
+        {"questions": {"fallback": "continue"}},
+        {"questions": {"triggers": {"on-start": True}}},
     ],
 )
 def test_a_setting_without_an_effect_is_refused(setting: dict[str, object]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from nexus_mcp.run import events as ev
+from nexus_mcp.run import pool
+from nexus_mcp.run.git import Git
+from nexus_mcp.run.setup import Run
 from tests.run.runs import Ground, git
 from tests.support import Json
 
@@ -111,6 +115,31 @@ def test_many_attempts_at_once_get_a_worktree_each(tmp_path: Path) -> None:
     state = ground.run(jobs=6)
     assert {task.state for task in state.tasks.values()} == {"completed"}
     assert len({ground.tree()[f"new-{number}"] for number in range(1, 13)}) == 12
+
+
+def test_git_never_prunes_while_a_worktree_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worktree gets its new path in git's file first and on disk then; a prune between would remove it from git."""
+    move, run_git, steps = pool._move, Git.run, list[str]()
+
+    def moved(found: Any, path: str) -> None:
+        assert runs[0].repository.in_place.locked()
+        steps.append("move")
+        move(found, path)
+
+    async def ran(self: Git, *words: str, **more: Any) -> Any:
+        if words == ("worktree", "prune"):
+            assert runs[0].repository.in_place.locked()
+            steps.append("prune")
+        return await run_git(self, *words, **more)
+
+    monkeypatch.setattr(pool, "_move", moved)
+    monkeypatch.setattr(Git, "run", ran)
+    runs: list[Run] = []
+    tasks: list[Json] = [{"id": 1, "title": "T"}, *[{"id": id_, "title": "T", "deps": [1]} for id_ in (2, 3, 4)]]
+    ground = Ground(tmp_path, tasks, {"*": [[{"run": "echo x > f$NEXUS_TASK"}]]})
+    state = ground.run(before=runs.append, jobs=3)
+    assert {task.state for task in state.tasks.values()} == {"completed"}
+    assert {"move", "prune"} == set(steps)
 
 
 @pytest.mark.parametrize("tidying", ["git pack-refs --all", "git gc --quiet"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,82 @@ def test_the_cost_warning_asks_once_in_a_run(tmp_path: Path, answer: str, done: 
     assert (state.ended.status, [one.task for one in state.questions.values()]) == (status, [None])
     state = ground.run(**values)
     assert (ground.statuses(), len(state.questions)) == (["completed"] * 2, 1)
+
+
+TWO: list[Json] = [*ONE, {"id": 2, "title": "Two", "deps": [1]}]
+PAID = {name: [[{"write": f"f{name}", "text": name}, {"print": USAGE}]] for name in ("1", "2")}
+
+
+@pytest.mark.parametrize("kind", [ev.Answered, ev.LimitRaised])
+def test_a_raised_limit_holds_after_a_kill(tmp_path: Path, kind: type[ev.Event]) -> None:
+    """The executor dies after the answer, or after its effect is in the log; the next one does not ask again."""
+    ground = Ground(tmp_path, TWO, PAID)
+    values: Json = {"max_cost_usd": 1.0, **_asks("cost-exceeded")}
+
+    def both(run: Run) -> None:
+        _answers("continue")(run)
+        _dies_at(kind)(run)
+
+    with pytest.raises(_Killed):
+        ground.run(before=both, **values)
+    assert ground.statuses() == ["completed", "pending"]
+    state = ground.run(**values)
+    assert (ground.statuses(), len(state.questions)) == (["completed"] * 2, 1)
+    raised = [(event.name, event.before, event.after) for event in ground.log() if isinstance(event, ev.LimitRaised)]
+    assert raised == [("cost", 1.0, 2.0)]
+
+
+def test_a_new_limit_replaces_the_raised_one(tmp_path: Path) -> None:
+    """The next run has another limit in its configuration, so it asks again."""
+    ground = Ground(tmp_path, TWO, PAID)
+
+    def both(run: Run) -> None:
+        _answers("continue")(run)
+        _dies_at(ev.LimitRaised)(run)
+
+    with pytest.raises(_Killed):
+        ground.run(before=both, max_cost_usd=1.0, **_asks("cost-exceeded"))
+    state = ground.run(before=_answers("abort"), max_cost_usd=0.9, **_asks("cost-exceeded"))
+    assert state.ended is not None
+    assert (state.ended.status, len(state.questions)) == ("limit", 2)
+
+
+def _asked(ground: Ground, id_: str) -> Json:
+    folder = ground.root / ".nexus/state/runs" / ground.run_id
+    return dict(json.loads((folder / "questions" / f"{id_}.json").read_text()))
+
+
+def test_the_file_of_a_question_has_its_answer(tmp_path: Path) -> None:
+    """The answer, by whom, and when; without an answer in time it is the fallback, by `timeout`."""
+    ground = Ground(tmp_path, ONE, WORK)
+    ground.run(before=_answers("continue"), **_asks("pre-merge"))
+    first = _asked(ground, "q1")
+    answered = next(event for event in ground.log() if isinstance(event, ev.Answered))
+    assert (first["answer"], first["answeredBy"], first["answeredAt"]) == ("continue", "person", answered.at)
+
+
+def test_the_file_of_a_question_has_its_fallback(tmp_path: Path) -> None:
+    """Nobody answers: `answeredBy` is `timeout`."""
+    ground = Ground(tmp_path, ONE, WORK)
+    ground.run(**_asks("pre-merge", timeout_s=1))
+    found = _asked(ground, "q1")
+    assert (found["answer"], found["answeredBy"], found["fallback"]) == ("escalate", "timeout", "escalate")
+    assert found["createdAt"] < found["deadline"] <= found["answeredAt"]
+
+
+def test_the_next_executor_writes_an_answer_that_the_file_lacks(tmp_path: Path) -> None:
+    """The first one died between the log and the file."""
+    ground = Ground(tmp_path, ONE, WORK)
+
+    def both(run: Run) -> None:
+        _answers("yes")(run)
+        _dies_at(ev.Answered)(run)
+
+    with pytest.raises(_Killed):
+        ground.run(before=both, **_asks("pre-merge"))
+    assert "answer" not in _asked(ground, "q1")
+    ground.run(**_asks("pre-merge"))
+    assert _asked(ground, "q1")["answer"] == "yes"
 
 
 def test_a_dry_run_names_the_questions(tmp_path: Path) -> None:
