@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.catalog.load import load
+from nexus_mcp.lifecycle import nexus_files
 from nexus_mcp.lifecycle.nexus_files import ARTIFACT, FILE, NOTE, SETTING, STATE, Kinds, kind_of
 
 KINDS = [
@@ -97,6 +98,8 @@ def test_project_reached_by_a_link_has_the_same_kinds(tmp_path: Path) -> None:
         ("\ufeff.nexus/state/x", STATE),
         (" .nexus/memory/a.md", FILE),
         (" src/a.py ", FILE),
+        ("\u2028.nexus/state/x\u202f", STATE),
+        ("   ", FILE),
         ("hard.yml", SETTING),
     ],
 )
@@ -106,6 +109,55 @@ def test_other_spellings_of_a_path_have_the_same_kind(tmp_path: Path, path: str,
     (tmp_path / ".nexus/config.yml").write_text("{}\n")
     (tmp_path / "hard.yml").hardlink_to(tmp_path / ".nexus/config.yml")
     assert Kinds(str(tmp_path), [path]).of[path] == kind
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("../other/.nexus/../a.py", SETTING),  # as written
+        ("sub/notes/..", STATE),  # with the link followed, it is .nexus
+        ("sub/out/../agents/meta.yml", SETTING),  # with `..` removed before the link, it is .nexus/agents
+    ],
+)
+def test_parent_of_a_link_is_read_in_every_way(tmp_path: Path, path: str, kind: int) -> None:
+    """Tools and systems differ in whether they follow a link before `..`; the strictest kind counts."""
+    root = tmp_path / "project"
+    for folder in ("project/.nexus/memory", "project/.nexus/agents", "project/sub", "elsewhere/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, target in (("notes", ".nexus/memory"), ("agents", ".nexus/agents"), ("out", "../elsewhere/deep")):
+        (root / "sub" / name).symlink_to(root / target)
+    assert Kinds(str(root), [path]).of[path] == kind
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+def test_mounted_state_is_recognized_by_its_parent_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bind mount has the inode of the folder that it shows, and no path tells that."""
+    (tmp_path / ".nexus/state").mkdir(parents=True)
+    look, mounted = nexus_files._inode, str(tmp_path / "mounted")
+    monkeypatch.setattr(
+        nexus_files, "_inode", lambda path: look(f"{tmp_path}/.nexus/state" if path == mounted else path)
+    )
+    assert Kinds(str(tmp_path), ["mounted/deep/new.json"]).of == {"mounted/deep/new.json": STATE}
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+def test_state_of_the_main_checkout_is_recognized_by_a_hard_link(tmp_path: Path) -> None:
+    """The worktree shares that state, so a second name of its file is state, too."""
+    root, state = tmp_path / "worktree", tmp_path / "main/.nexus/state"
+    root.mkdir()
+    state.mkdir(parents=True)
+    (state / "plan.json").write_text("{}")
+    (tmp_path / "other.json").hardlink_to(state / "plan.json")
+    assert Kinds(str(root), ["../other.json"], str(tmp_path / "main")).of == {"../other.json": STATE}
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+def test_a_thousand_paths_are_certain_and_one_more_is_not(tmp_path: Path) -> None:
+    """The bound is the last number of paths that are resolved."""
+    paths = [str(number) for number in range(1001)]
+    assert Kinds(str(tmp_path), paths[:1000]).is_whole
+    assert not Kinds(str(tmp_path), paths).is_whole
 
 
 @pytest.mark.requirement("pre_tool_use.guard")

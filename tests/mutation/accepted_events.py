@@ -12,6 +12,7 @@ _BLANKS = "no contract covers a blank around a name or a status"
 _LOG = "the log of failed hooks is ours; tests/lifecycle/test_hook_failures.py checks it"
 _SYSTEMS = "spellings of other systems; tests/lifecycle/test_file_kinds.py checks them"
 _PLACES = "other places that a path may lead to; tests/lifecycle/test_nexus_guard.py checks them"
+_PLACES_TOO = "other places that a path may lead to; tests/lifecycle/test_file_kinds.py checks them"
 _HOST = "for an installed hook, whose host no fixture has; tests/lifecycle/test_budget.py and tests/harness check it"
 _WORKTREE = (
     "for a linked worktree, which no fixture has; tests/worktrees and tests/lifecycle/test_file_leases.py check it"
@@ -98,6 +99,30 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r".*(kind == NOTE|self\._root|is_above|self\._folders|number|name in).*|return FILE.*",
         _PLACES,
     ),
+    (
+        "lifecycle/nexus_files:Kinds._(kind|others|places)",
+        r"other (!=|==) NOTE -> .*|.*plain (!=|==) path.*|'\.\.' in parts\(path\) -> .*|self\._below.* is None -> .*",
+        _PLACES_TOO,
+    ),
+    ("lifecycle/nexus_files:Kinds._places", r"'\.\.' left out of .*", _PLACES_TOO),
+    ("lifecycle/nexus_files:Kinds._places", r"'\.?' left out of .*", _SAME),
+    (
+        "lifecycle/nexus_files:Kinds.__init__",
+        r"state_root or root -> .*|len\(self\.of\) >= .*",
+        _PLACES_TOO,
+    ),
+    (
+        "lifecycle/nexus_files:Kinds._known",
+        r"len\(place\) > len\(top\) -> .*",
+        "the project folder itself is none of the guarded places",
+    ),
+    ("lifecycle/nexus_files:Kinds._known", r"(if )?(not )?name:? -> .*|if not name: -> .*", _PLACES_TOO),
+    (
+        "lifecycle/nexus_files",
+        r"TRIMMED .* left out|path\.strip\(TRIMMED\) -> .*|(if )?.*bare (and|or|!=|==) .*|.* in bare -> .*",
+        _PLACES_TOO,
+    ),
+    ("lifecycle/nexus_files:decoded_path", r"return .* -> return None", _PLACES_TOO),
     (
         "lifecycle/nexus_files",
         r"200 -> .*|return '.*|return f.*|'undo' -> .*|f'.*|told or f.*|.*'(plan|tasks)\.json'.*",
