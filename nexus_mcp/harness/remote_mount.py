@@ -60,17 +60,22 @@ def token_notice(mount: RemoteMount, environ: Mapping[str, str]) -> str:
     return f"{mount.variable} is not set here. The harness and its hooks read the token from it when they start."
 
 
-def answers(mount: RemoteMount) -> bool:
-    """Return whether the server answers. Send no token: a cloned project may name any server."""
+def fault_of(mount: RemoteMount) -> str:
+    """Return why the server does not answer, as a sentence with the next step; "" if it answers.
+
+    Send no token: a cloned project may name any server. So the right answer is that a token is missing.
+    """
     try:
         address = parse(mount.url, URL, is_plain_allowed=True)
-    except UsageError:
-        return False
+    except UsageError as error:
+        return str(error)
     connection = Connection(address)
     try:
         status, _ = connection.send("POST", address.hook_path, b"", "", _WAIT_S)
-    except Unreachable:
-        return False
+    except Unreachable as error:
+        return f"The server {address.text} {error}. {error.next_step or 'Check that it runs, and the URL.'}"
     finally:
         connection.close()
-    return status == _UNAUTHORIZED
+    if status == _UNAUTHORIZED:
+        return ""
+    return f"{address.text} answered with status {status}. Check that it is the URL of a nexus-mcp server."

@@ -26,7 +26,7 @@ from nexus_mcp.harness.definition import (
 from nexus_mcp.harness.installing import read_record
 from nexus_mcp.harness.plain_read import read_plain
 from nexus_mcp.harness.record import hashes
-from nexus_mcp.harness.remote_mount import answers, mount_of, token_notice
+from nexus_mcp.harness.remote_mount import fault_of, mount_of, token_notice
 from nexus_mcp.log import printable
 from nexus_mcp.program import is_own_program, own_command
 
@@ -195,7 +195,8 @@ def _scope(harness: Harness, site: Site) -> dict[str, Any]:
         return {"parts": [], "notices": error.faults, "answers": None}
     if (remote := mount_of(record.options(harness.id))) is not None and parts:
         notices += [notice] if (notice := token_notice(remote, site.environ)) else []
-        return {"parts": parts, "notices": notices, "answers": answers(remote)}
+        notices += [fault] if (fault := fault_of(remote)) else []
+        return {"parts": parts, "notices": notices, "answers": not fault}
     words = _server_words(site, record, harness.id) if SERVER in parts else []
     if words and not _may_start(words, site):
         notices.append(f"The server was not started: {printable(words[0])} is no nexus-mcp outside of the project.")

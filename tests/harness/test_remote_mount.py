@@ -257,5 +257,15 @@ def test_list_asks_the_server_without_a_token(
         assert run("install", "codex", "--list") == 0
     out = capsys.readouterr().out
     assert "server; the server does not answer" in out
+    assert f"The server http://127.0.0.1:{listener.port}/mcp " in out
+    assert "Check that it runs, and the URL." in out
     assert "NEXUS_TOKEN is not set here" in out
     assert TOKEN.encode() not in b"".join(listener.heard)
+
+
+def test_list_names_a_program_that_is_no_server(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another program may listen at the URL."""
+    with Listener(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as listener:
+        assert run("install", "codex", "--url", f"http://127.0.0.1:{listener.port}/mcp", "--with", "server") == 0
+        assert run("install", "codex", "--list") == 0
+    assert "answered with status 200. Check that it is the URL of a nexus-mcp server." in capsys.readouterr().out

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SOON_DAYS = 14
+_REASONS = {
+    "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
+    "EE_KEY_TOO_SMALL": "the key is too short for OpenSSL here, and for clients; RSA needs 2048 bits",
+    "CA_KEY_TOO_SMALL": "a key in the chain is too short for OpenSSL here, and for clients",
+    "CA_MD_TOO_WEAK": "a signature in the chain uses a hash that is not safe any more",
+}
+"""What OpenSSL reports -> what is wrong."""
 
 
 def tls_context(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime | None = None) -> ssl.SSLContext:
@@ -34,16 +41,19 @@ def tls_context(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime
     with open(certfile, "rb") as file:
         try:
             certificate = x509.load_pem_x509_certificates(file.read())[0]
-        except ValueError:
-            return context  # OpenSSL loaded it, so clients may accept it
+        except ValueError as error:  # OpenSSL loaded it, but it has another form than the one for servers
+            raise UsageError(
+                f"The dates and names of the certificate {certfile!r} cannot be read.",
+                next_step=f"Write it as a plain certificate: openssl x509 -in {certfile} -out plain.pem",
+            ) from error
     _check_dates(certificate, certfile, now or datetime.now(UTC))
     _check_names(certificate, certfile, hosts)
     return context
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
-        return "the key is not that of the certificate"
+    if isinstance(error, ssl.SSLError) and error.reason in _REASONS:
+        return _REASONS[error.reason]
     if isinstance(error, (ssl.SSLError, ValueError)):
         return "they are no PEM certificate and its key"
     return str(error.strerror) if isinstance(error, OSError) else str(error)

@@ -13,12 +13,16 @@ from cryptography.hazmat.primitives.asymmetric import ec as curves
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cryptography.hazmat.primitives.asymmetric import rsa
 
-def certificate(folder: Path, name: str, days: int, *hosts: str) -> tuple[str, str]:
+    Key = curves.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
+def certificate(folder: Path, name: str, days: int, *hosts: str, key: Key | None = None) -> tuple[str, str]:
     """Write a certificate for 127.0.0.1 and the hosts that ends in so many days and began 30 days before that, signed
-    by itself. Return the paths of it and its key.
+    by itself. Return the paths of it and its key, which is a new one on a curve without `key`.
     """
-    key = curves.generate_private_key(curves.SECP256R1())
+    key = key or curves.generate_private_key(curves.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
     names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), *(x509.DNSName(host) for host in hosts)]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from nexus_mcp.errors import UsageError
 from nexus_mcp.server.http.certificate import tls_context
 from tests.server.http.certificates import certificate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REFUSED = {
     "expired": (-1, "nexus.example.org", "expired on"),
@@ -37,6 +35,22 @@ def test_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
     files = certificate(tmp_path, "one", 20), certificate(tmp_path, "two", 20)
     with pytest.raises(UsageError, match="the key is not that of the certificate"):
         tls_context(files[0][0], files[1][1], [])
+
+
+def test_certificate_in_the_trusted_form_of_openssl_is_refused(tmp_path: Path) -> None:
+    """OpenSSL loads this form, but its dates and names would not be checked; the error names the way out."""
+    file, key = certificate(tmp_path, "server", 20, "nexus.example.org")
+    plain = Path(file).read_text()
+    Path(file).write_text(plain.replace(" CERTIFICATE", " TRUSTED CERTIFICATE"))
+    with pytest.raises(UsageError, match="openssl x509 -in"):
+        tls_context(file, key, ["nexus.example.org"])
+
+
+def test_short_key_is_named(tmp_path: Path) -> None:
+    """OpenSSL refuses an RSA key of 1024 bits; the error does not blame the file."""
+    files = certificate(tmp_path, "server", 20, key=rsa.generate_private_key(65537, 1024))
+    with pytest.raises(UsageError, match="the key is too short"):
+        tls_context(*files, [])
 
 
 @pytest.mark.parametrize(
