@@ -64,7 +64,7 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
     return found, is_whole
 
 
-def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, is_valid: bool = False) -> None:
+def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, is_valid: bool) -> None:
     """Deny or block a tool as far as the readable fields of the payload allow.
 
     `fields` has values of any type for NAMES; `is_whole` says that it has no other fields. `is_valid` says that the

@@ -9,7 +9,8 @@ import pytest
 
 from nexus_mcp.catalog.load import load
 from nexus_mcp.lifecycle import nexus_files
-from nexus_mcp.lifecycle.nexus_files import ARTIFACT, FILE, NOTE, SETTING, STATE, Kinds, kind_of
+from nexus_mcp.lifecycle.nexus_files import ARTIFACT, FILE, NOTE, SETTING, STATE, Kinds, kind_of, names_state
+from tests.support import Json
 
 KINDS = [
     ("src/a.py", FILE),
@@ -183,3 +184,19 @@ def test_paths_beyond_the_bound_are_uncertain(tmp_path: Path) -> None:
     assert not kinds.is_whole
     assert kinds.of[".nexus/state/plan.json"] == STATE
     assert set(kinds.of.values()) == {FILE, STATE}
+
+
+@pytest.mark.requirement("pre_tool_use.guard")
+@pytest.mark.parametrize(
+    ("tool_input", "expected"),
+    [
+        ({".Nexus/STATE/plan.json": 1}, True),
+        ({"edits": [{"text": "rm .nexus/history.json"}]}, True),
+        ([[".nexus", "state"]], False),
+        ({"path": ".nexus/config.yml"}, False),
+        (None, False),
+    ],
+)
+def test_input_names_the_state_in_a_key_or_a_value(tool_input: Json, expected: bool) -> None:
+    """One text has to name both `.nexus` and what is in it."""
+    assert names_state(tool_input) is expected

@@ -6,7 +6,7 @@ import pytest
 
 from nexus_mcp.lifecycle import guard
 from nexus_mcp.lifecycle.malformed_payload import NAMES, UNUSABLE, outline
-from nexus_mcp.workspace import Workspace
+from nexus_mcp.workspace import LIMIT_VARIABLE, Workspace
 from tests.lifecycle.hooks import answer_of, hook
 from tests.lifecycle.support import put
 from tests.support import Json, Project, compact
@@ -117,7 +117,9 @@ def test_tracker_name_counts_for_malformed_payloads(project: Project) -> None:
     )
     answer = answer_of(
         hook(
-            "pre_tool_use", project.root, b'{"harness_id": "claude-code", "agent_id": "a1", "tool": "Edit", "x": 1e400}'
+            "pre_tool_use",
+            project.root,
+            b'{"harness_id": "claude-code", "agent_id": "a1", "tool": "Edit", "file": "src/a.py", "x": 1e400}',
         )
     )
     assert answer["decision"] == "deny"
@@ -190,3 +192,57 @@ def test_file_of_a_malformed_payload_is_guarded(project: Project, who: dict[str,
     for file, decision in ((".nexus/state/tasks.json", "deny"), ("src/a.py", "continue")):
         answer = guard.answer_event("pre_tool_use", {**params, "file": file}, Workspace(str(project.root)))
         assert answer["decision"] == decision
+
+
+def decided(project: Project, **params: Json) -> tuple[str, str]:
+    """Return (decision, reason) for params with an unusable session id, from a harness with a capability map."""
+    ready(project)
+    given = {"harness_id": "claude-code", "session_id": 5, **params}
+    answer = guard.answer_event("pre_tool_use", given, Workspace(str(project.root)))
+    return answer["decision"], answer.get("reason", "")
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+@pytest.mark.parametrize(
+    ("params", "decision"),
+    [
+        ({"tool": "Write", "tool_input": {"file_path": ".nexus/state/tasks.json"}}, "deny"),
+        ({"tool": "Write", "tool_input": {"file_path": "src/a.py"}}, "continue"),
+        ({"tool": "Write", "agent_name": "own-agent", "tool_input": 5}, "deny"),
+        ({"tool": "Write", "agent_name": "own-agent"}, "continue"),
+        ({"tool": "Write", "agent_name": "", "file": "src/a.py"}, "continue"),
+    ],
+)
+def test_usable_input_of_a_malformed_payload_is_read(project: Project, params: dict[str, Json], decision: str) -> None:
+    """An input that cannot be read may name any file; without an input the call changes none. "" names no agent."""
+    assert decided(project, **params)[0] == decision
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+def test_blank_tool_is_no_tool(project: Project) -> None:
+    """The harness may run any tool, and a restricted agent may not use every one."""
+    decision, reason = decided(project, tool=" ", agent_name="architect")
+    assert (decision, reason[:26]) == ("deny", "Which tool architect wants")
+
+
+@pytest.mark.requirement("pre_tool_use.unusable", "pre_tool_use.who")
+def test_session_of_a_malformed_payload_tells_agents_apart(project: Project) -> None:
+    """One id may belong to two agents in two sessions."""
+    ready(project)
+    for name, session in (("architect", "s1"), ("own-agent", "s2")):
+        agent = {"agent_id": "a1", "agent_name": name, "session_id": session, "harness_id": "claude-code"}
+        hook("subagent_spawn", project.root, compact(agent).encode())
+    known = {"harness_id": "claude-code", "agent_id": "a1", "tool": "Edit", "file": "src/a.py"}
+    stdin = compact(known)[:-1].encode() + b', "session_id": "%s", "x": 1e400}'
+    for number, decision in ((b"s1", "deny"), (b"s2", "continue")):
+        answer = answer_of(hook("pre_tool_use", project.root, stdin % number))
+        assert answer["decision"] == decision, answer
+
+
+@pytest.mark.requirement("pre_tool_use.unusable")
+def test_session_with_a_limit_on_files_runs_no_unknown_tool(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a session of a run may change some files only, and the tool may change any."""
+    assert decided(project)[0] == "continue"
+    monkeypatch.setenv(LIMIT_VARIABLE, "{}")
+    decision, reason = decided(project)
+    assert (decision, "this session may not edit all files" in reason) == ("deny", True)

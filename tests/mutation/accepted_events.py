@@ -5,6 +5,8 @@ from __future__ import annotations
 _WORDS = "the wording or the length of a text for the model or of a warning; tests/lifecycle checks it"
 _SAME = "the result is the same"
 _OURS = "a value that only our own file remembered.extension.json holds"
+_OWN_MEMORY = "the content of our own remembered.extension.json; tests/lifecycle/test_session_memory.py checks it"
+_WORK = "a skill that began with a plan alone or tasks alone; tests/lifecycle/test_compaction.py checks it"
 _FAULT = "only a fault of the disk or of the catalog reaches this code; tests/lifecycle makes such faults"
 _NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_malformed_payloads.py does"
 _LARGE = "limits that need long fixtures; tests/lifecycle/test_large_params.py checks them"
@@ -41,9 +43,21 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"not is_whole or any.*|any\(\(fields.*|fields\.get\(one\) is not None .*",
         "a tool that edits is denied before that, because some agent of the catalog may not use it",
     ),
-    ("lifecycle/malformed_payload:_deny_if_limited", r"0 -> .*|f'Which tool .*", _WORDS),
+    (
+        "lifecycle/malformed_payload:_deny_if_limited",
+        r"0 -> .*|f'W(hich tool|hether) .*|quoted_name\(limited.*",
+        _WORDS,
+    ),
+    ("lifecycle/malformed_payload:(_deny_if_any|_is_agent_readable|_word)", r".*", _NO_JSON),
+    (
+        "lifecycle/malformed_payload:decide",
+        r"'(session_id|tool_input)' left out .*|_deny_if_any.*|(not is_whole or|fields\.get\('tool_input'\)) .*",
+        _NO_JSON,
+    ),
+    ("lifecycle/malformed_payload:decide", r"ctx\.decide\(DENY, 'The payload does not .* left out", _NO_JSON),
     ("lifecycle/session_memory:", r"'(held|stopped|hinted|carried)' -> .*", _OURS),
     ("lifecycle/session_memory:", r"4000 -> .*", _HOST),
+    ("lifecycle/session_memory:(_change|_read|_is_entry)", r".*", _OWN_MEMORY),
     ("lifecycle/session_memory:SessionMemory.(carry|take_carried)", r".*", _HOST),
     ("lifecycle/nexus_files:kind_of", r"return STATE .*|index == 0 and .*", _PLACES),
     ("lifecycle/nexus_files:parts", r"'\.?' left out .*", _PLACES),
@@ -122,6 +136,10 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"TRIMMED .* left out|path\.strip\(TRIMMED\) -> .*|(if )?.*bare (and|or|!=|==) .*|.* in bare -> .*",
         _PLACES_TOO,
     ),
+    ("lifecycle/nexus_files:names_state", r".*", _PLACES_TOO),
+    ("lifecycle/file_leases", r"5 -> [46]", "the sixth harness of one project"),
+    ("lifecycle/file_leases:find_holder", r"since <= at .*", "an edit in the very millisecond in which a lease ends"),
+    ("lifecycle/session_memory:_has_work", r"state\.check_plain\(PLAN\) or .*", _WORK),
     ("lifecycle/nexus_files:decoded_path", r"return .* -> return None", _PLACES_TOO),
     (
         "lifecycle/nexus_files",
