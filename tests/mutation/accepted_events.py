@@ -7,6 +7,10 @@ _SAME = "the result is the same"
 _OURS = "a value that only our own file remembered.extension.json holds"
 _OWN_MEMORY = "the content of our own remembered.extension.json; tests/lifecycle/test_session_memory.py checks it"
 _WORK = "a skill that began with a plan alone or tasks alone; tests/lifecycle/test_compaction.py checks it"
+_TRACKERS = (
+    "for trackers of other harnesses, which no fixture has, and faults of the disk; "
+    "tests/lifecycle/test_file_leases.py checks them"
+)
 _FAULT = "only a fault of the disk or of the catalog reaches this code; tests/lifecycle makes such faults"
 _NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_malformed_payloads.py does"
 _LARGE = "limits that need long fixtures; tests/lifecycle/test_large_params.py checks them"
@@ -138,6 +142,9 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ),
     ("lifecycle/nexus_files:names_state", r".*", _PLACES_TOO),
     ("lifecycle/file_leases", r"5 -> [46]", "the sixth harness of one project"),
+    ("lifecycle/file_leases:(_running|_other_harnesses|_has_tracker|_is_harness)", r".*", _TRACKERS),
+    ("lifecycle/file_leases:find_holder", r"harness == .*", _TRACKERS),
+    ("lifecycle/file_leases:_is_edit", r"is_edit.* -> .*", "the tool log has a file only for tools that read or edit"),
     ("lifecycle/file_leases:find_holder", r"since <= at .*", "an edit in the very millisecond in which a lease ends"),
     ("lifecycle/session_memory:_has_work", r"state\.check_plain\(PLAN\) or .*", _WORK),
     ("lifecycle/nexus_files:decoded_path", r"return .* -> return None", _PLACES_TOO),
