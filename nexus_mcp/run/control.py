@@ -7,11 +7,13 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nexus_mcp.run.config import TIERS
 from nexus_mcp.run.run_folder import write_json
 from nexus_mcp.store.folder import Folder
 
 CONTROL = "control"
 _LIMIT = 1 << 20
+_MOST_TASK = 1 << 53
 
 
 def drop(run: Folder, value: Mapping[str, Any]) -> None:
@@ -30,7 +32,10 @@ def has_requests(run: Folder) -> bool:
 
 
 def take(run: Folder) -> Iterator[dict[str, Any]]:
-    """Yield each request, oldest first, and remove it before the next one. Raise StorageError."""
+    """Yield each request, oldest first, and remove it before the next one. Raise StorageError.
+
+    A file that is no request is removed: another program wrote it, and it would stop each later executor, too.
+    """
     folder = run.child(CONTROL)
     if folder is None:
         return
@@ -39,11 +44,29 @@ def take(run: Folder) -> Iterator[dict[str, Any]]:
             try:
                 value = json.loads(folder.read(name, _LIMIT) or b"")
             except (ValueError, RecursionError):
-                value = None  # another program wrote it: `drop` renames complete files into place
-            if isinstance(value, dict):
+                value = None
+            if isinstance(value, dict) and _is_request(value):
                 yield value
             folder.unlink(name)
 
 
 def _names(folder: Folder) -> list[str]:
     return sorted(name for name in folder.names() if name.endswith(".json"))
+
+
+def _is_request(value: Mapping[str, Any]) -> bool:
+    """Return whether a JSON object is a request that the engine can obey."""
+    match value.get("command"):
+        case "pause" | "resume" | "stop":
+            return True
+        case "skip":
+            return _is_task(value.get("task"))
+        case "retry":
+            return _is_task(value.get("task")) and value.get("tier") in (None, *TIERS)
+        case "answer":
+            return all(isinstance(value.get(name), str) for name in ("id", "text"))
+    return False
+
+
+def _is_task(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_TASK

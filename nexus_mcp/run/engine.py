@@ -400,14 +400,14 @@ class LocalEngine:
             await self._obey(value)
 
     async def _obey(self, value: dict[str, Any]) -> None:
-        run, kind, id_ = self.run, value.get("command"), value.get("task")
+        run, kind, id_ = self.run, value["command"], value.get("task", 0)
         if kind == "pause":
             run.emit(ev.Paused(reason="a person paused the run"))
         elif kind == "resume":
             run.emit(ev.Resumed())
         elif kind == "stop":
             run.stop.set()
-        elif kind == "skip" and isinstance(id_, int):
+        elif kind == "skip":
             await self._end(id_)
             last = run.state.task(id_).last
             if run.state.task(id_).state == "completed" or (last is not None and last.attempt.is_merged):
@@ -415,13 +415,13 @@ class LocalEngine:
             await self._keep(id_, "a person skipped the task")
             run.emit(ev.TaskSkipped(task=id_, reason="a person skipped it"))
             await self._set_status(id_, PENDING)
-        elif kind == "retry" and isinstance(id_, int) and id_ not in self._working:
+        elif kind == "retry" and id_ not in self._working:
             task = run.task(id_)
-            if task is not None and task["status"] == COMPLETED:
+            if task is None or task["status"] == COMPLETED:
                 return
             run.emit(ev.TaskRetried(task=id_, tier=value.get("tier"), fresh=bool(value.get("fresh"))))
         elif kind == "answer":
-            self._questions.answered(str(value.get("id")), str(value.get("text")), str(value.get("by", "person")))
+            self._questions.answered(value["id"], value["text"], str(value.get("by", "person")))
 
     def _status(self) -> ev.RunStatus:
         """Return the status of a run in which nothing runs and nothing is ready."""

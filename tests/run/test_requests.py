@@ -144,3 +144,24 @@ def test_work_that_failed_the_checks_at_the_end_is_not_merged(tmp_path: Path) ->
     code, out, err = ground.cli("merge")
     assert (code, "test fails on the integration branch" in out + err) == (3, True), out + err
     assert git(ground.root, "rev-parse", "HEAD") == head
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"command": "retry", "task": 1, "tier": "mega"},
+        {"command": "retry", "task": 7},
+        {"command": "skip", "task": True},
+        {"command": "skip", "task": 10**400},
+        {"command": "answer", "id": "q1"},
+        {"command": ["stop"]},
+    ],
+)
+def test_a_file_that_is_no_request_stops_no_run(tmp_path: Path, request_: Json) -> None:
+    """Another program wrote it: the run obeys nothing, removes the file, and does its task."""
+    ground = Ground(tmp_path, TWO[:1], {"1": [[{"write": "f1", "text": "1"}]]})
+
+    state = ground.run(before=lambda run: control.drop(run.folder, request_))
+    assert (state.task(1).state, 7 in state.tasks) == ("completed", False)
+    control_files = ground.root / ".nexus/state/runs" / ground.run_id / "control"
+    assert list(control_files.iterdir()) == []
