@@ -240,14 +240,13 @@ def _question(
 ) -> Action | None:
     """Return the step that a trigger leads to: its question, or the effect of the answer.
 
-    None if the task goes on as without the question: the trigger is off, or a person let it continue.
+    None if the task goes on as without the question: the trigger is off, or a person let it continue. An answer in the
+    log also holds if the trigger was switched off since: work that a person refused is not merged.
     """
     last = attempts[-1]
-    if not config.questions.asks(trigger):
-        return None
     answer = last.answers.get(trigger)
     if answer is None:
-        return Ask(trigger, question_text(trigger, text))
+        return Ask(trigger, question_text(trigger, text)) if config.questions.asks(trigger) else None
     reason = f"{trigger}: {text}"
     match read(trigger, answer):
         case "continue":

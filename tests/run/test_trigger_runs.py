@@ -142,6 +142,19 @@ def test_an_answer_ends_the_task_also_after_a_kill(tmp_path: Path, answer: str, 
     assert ground.statuses() == ["pending"]
 
 
+def test_an_answer_holds_after_its_trigger_was_switched_off(tmp_path: Path) -> None:
+    """A person refused the merge, and the executor died; the next one has a configuration without the trigger."""
+    ground = Ground(tmp_path, ONE, WORK)
+
+    def both(run: Run) -> None:
+        _answers("abort")(run)
+        _dies_at(ev.Answered)(run)
+
+    with pytest.raises(_Killed):
+        ground.run(before=both, **_asks("pre-merge"))
+    assert (ground.run().task(1).state, "f1" in ground.tree()) == ("failed", False)
+
+
 def test_a_text_before_the_merge_goes_into_the_session(tmp_path: Path) -> None:
     """The session mends the work, the checks run again, and the question about the new work comes."""
     script = {"1": [[{"write": "f1", "text": "1"}], [{"write": "f1", "text": "2"}]]}
