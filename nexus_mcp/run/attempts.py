@@ -237,15 +237,31 @@ class Attempts:
         )
         files, diff = await repository.changed(before, commit)
         if record.mending_why in ("merge-conflict", "regression"):  # the tree also has the merged work of other tasks
-            integration = await repository.head(f"refs/heads/{repository.integration}")
-            others, _ = await repository.changed(integration, commit)
-            files = sorted({*files} & {*others})
+            files = await self._mended_files(before, commit, files)
         self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
         if before != record.base:
             _, diff = await repository.changed(record.base, commit)
         if len(diff) < _DIFF_LIMIT:
             with self._folder() as folder:
                 write_file(folder, "diff.patch", run_bytes(self.run, diff), is_kept=False)
+
+    async def _mended_files(self, before: str, commit: str, files: list[str]) -> list[str]:
+        """Return the files that a session changed after the integration branch was merged into its worktree.
+
+        `files` differ between the commits `before` and after the session. A file counts only if the merge would change
+        it on the integration branch. It also counts if the session put it back to what it was in `before`: that takes
+        away the work of another task. Raise GitFailed.
+        """
+        repository = self.run.repository
+        merged = await self._common(await repository.head(f"refs/heads/{repository.integration}"), commit)
+        others, _ = await repository.changed(merged, commit)
+        own, _ = await repository.changed(await self._common(merged, before), before)
+        return [name for name in others if name in files or name not in own]
+
+    async def _common(self, first: str, second: str) -> str:
+        """Return the last common commit of two commits, the first one if they have none. Raise GitFailed."""
+        code, out = await self.run.repository.git.run("merge-base", first, second, check=False)
+        return out.strip() if code == 0 else first
 
     async def _checks(self, record: AttemptRecord) -> None:
         results = await self.check(record.worktree)

@@ -225,6 +225,25 @@ def test_a_file_of_secrets_is_not_merged_without_a_person(tmp_path: Path) -> Non
     assert ground.tree().keys() == {"README.md"}
 
 
+def test_a_conflict_does_not_undo_a_sensitive_file_without_a_person(tmp_path: Path) -> None:
+    """The author of task 2 gets a tree with the merged work of task 1, and deletes a file of it while it resolves the
+    conflict: the file then is as in its own commit before, but the merge would remove it.
+    """
+    undo = [{"run": "printf 'one\\ntwo\\n' > a; git rm -q -f .github/ci.yml"}]
+    first = [{"write": "a", "text": "one\n"}, {"write": ".github/ci.yml", "text": "x"}]
+    waits = [{"run": f"until test -e {tmp_path}/merged; do :; done"}, {"write": "a", "text": "two\n"}]
+    ground = Ground(tmp_path, [*ONE, {"id": 2, "title": "Two"}], {"1": [first], "2": [waits, undo]}, {"a": "zero\n"})
+
+    def begin(run: Run) -> None:
+        _answers("continue", "abort")(run)
+        run.listeners.append(lambda event: (tmp_path / "merged").touch() if event.type == "merged" else None)
+
+    state = ground.run(before=begin, jobs=2, **_asks("security-review"))
+    assert [state.task(id_).state for id_ in (1, 2)] == ["completed", "failed"]
+    assert ".github/ci.yml" in ground.tree()
+    assert ".github/ci.yml" in state.questions["q2"].summary
+
+
 @pytest.mark.parametrize(
     ("answer", "done", "status"), [("continue", 2, "completed"), ("no", 0, "paused"), ("abort", 0, "limit")]
 )
