@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from nexus_mcp.errors import LockTimeout, NexusError
@@ -301,10 +302,10 @@ class LocalEngine:
             if action.trigger == "cost-warning":
                 await self._questions.ask(again, None, None)
                 return True
-            answer = await self._questions.ask(again, attempts.id, self._number(attempts.id))
+            asked = replace(again, question=triggers.question_text(again.trigger, again.question))
+            answer = await self._questions.ask(asked, attempts.id, self._number(attempts.id))
             if answer is not None and triggers.read(again.trigger, answer) == "continue":
-                limits.raise_reached(self.run, self._spent())
-                return True
+                return True  # `_obey` raised the limit
             limits.emit(self.run, self._spent())
             self.run.emit(ev.Paused(reason=again.question))
             self._is_over = True
@@ -422,6 +423,7 @@ class LocalEngine:
             run.emit(ev.TaskRetried(task=id_, tier=value.get("tier"), fresh=bool(value.get("fresh"))))
         elif kind == "answer":
             self._questions.answered(value["id"], value["text"], str(value.get("by", "person")))
+            limits.raise_answered(run, self._spent())
 
     def _status(self) -> ev.RunStatus:
         """Return the status of a run in which nothing runs and nothing is ready."""

@@ -7,7 +7,6 @@ from typing import Literal
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.decide import Limits
 from nexus_mcp.run.setup import Run
-from nexus_mcp.run.triggers import read
 
 _FIELDS = {"cost": "max_cost_usd", "minutes": "max_minutes", "attempts": "max_attempts"}
 
@@ -30,7 +29,7 @@ def emit(run: Run, spent: Limits) -> None:
         run.emit(ev.LimitReached(name="attempts", value=spent.attempts))
 
 
-def raise_reached(run: Run, spent: Limits) -> None:
+def _raise_reached(run: Run, spent: Limits) -> None:
     """Set each reached limit to the used amount plus the limit. Drop a limit of the cost if the cost is unknown."""
     config = run.config
     if config.max_cost_usd is not None and not spent.is_cost_reported:
@@ -43,24 +42,32 @@ def raise_reached(run: Run, spent: Limits) -> None:
         _raise(run, "attempts", config.max_attempts, spent.attempts + config.max_attempts)
 
 
+def raise_answered(run: Run, spent: Limits) -> None:
+    """Raise the reached limits if a person answered that the run goes on, and they are not raised yet."""
+    if run.state.limit_answer:
+        _raise_reached(run, spent)
+
+
 def restore(run: Run, spent: Limits) -> None:
     """Use the limits that a person raised under an earlier executor, unless the limit was set to another value since.
 
     The minutes are left out: each executor counts its own. If the earlier one died between the answer and its effect,
     raise the limits now.
     """
-    for one in run.state.raised:
-        if one.name != "minutes" and getattr(run.config, _FIELDS[one.name]) == one.before:
-            _set(run, one)
-    last = max((one.seq for one in run.state.raised), default=0)
-    if any(_raises(run, answer) for answer in run.state.answers.values() if answer.seq > last):
-        raise_reached(run, spent)
-
-
-def _raises(run: Run, answer: ev.Answered) -> bool:
-    question = run.state.questions.get(answer.id)
-    is_about_limits = question is not None and question.trigger == "cost-exceeded"
-    return is_about_limits and read("cost-exceeded", answer.answer) == "continue"
+    for name, field in _FIELDS.items():
+        before, after = getattr(run.config, field), None
+        last: ev.LimitRaised | None = None
+        for one in run.state.raised if name != "minutes" else ():
+            if one.name != name:
+                continue
+            if last is None or one.before != last.after:  # its executor began with a limit of the configuration
+                after = one if one.before == before else None
+            elif after is not None:
+                after = one
+            last = one
+        if after is not None:
+            _set(run, after)
+    raise_answered(run, spent)
 
 
 def _raise(run: Run, name: Literal["cost", "minutes", "attempts"], before: float, after: float | None) -> None:

@@ -131,7 +131,8 @@ class RunRecord:
     the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
     reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
     cost cannot hold. `cost_answer` is the answer to the question about the cost, None without one; once the run goes on
-    after a pause, it is `continue`. `raised` are the limits that a person raised, oldest first.
+    after a pause, it is `continue`. `raised` are the limits that a person raised, oldest first. `limit_answer`: when the
+    executor began under which a person let the run go on beyond a limit, "" once the limit is raised.
     """
 
     run: str = ""
@@ -154,6 +155,7 @@ class RunRecord:
     is_cost_warned: bool = False
     cost_answer: str | None = None
     raised: tuple[ev.LimitRaised, ...] = ()
+    limit_answer: str = ""
     questions: dict[str, ev.Question] = field(default_factory=dict)
     answers: dict[str, ev.Answered] = field(default_factory=dict)
     paused: str | None = None
@@ -220,6 +222,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
                 ended=None,
                 paused=None,
                 cost_answer=_cost_answer_after(state),
+                limit_answer=state.limit_answer if state.limit_answer == state.executor_since else "",
                 takeovers=state.takeovers + bool(state.run),
                 was_killed=bool(state.run) and state.ended is None,
                 is_checkout_changed=False,
@@ -233,7 +236,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
         case ev.CostWarning():
             return replace(state, is_cost_warned=True)
         case ev.LimitRaised():
-            return replace(state, raised=(*state.raised, event))
+            return replace(state, raised=(*state.raised, event), limit_answer="")
         case ev.Merged():
             return replace(state, integration=event.commit)
         case ev.Verified():
@@ -241,7 +244,8 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
         case ev.Check() if event.task is None and event.ok:
             return replace(state, passing=state.passing | {event.name})
         case ev.Question():
-            return replace(state, questions={**state.questions, event.id: event})
+            limit_answer = "" if event.trigger == "cost-exceeded" else state.limit_answer
+            return replace(state, questions={**state.questions, event.id: event}, limit_answer=limit_answer)
         case ev.Answered():
             return _with_answer(replace(state, answers={**state.answers, event.id: event}), event)
         case ev.Paused():
@@ -265,6 +269,9 @@ def _with_answer(state: RunRecord, event: ev.Answered) -> RunRecord:
         return state
     if question.trigger == "cost-warning":
         return replace(state, cost_answer=event.answer)
+    if question.trigger == "cost-exceeded":
+        goes_on = read(question.trigger, event.answer) == "continue"
+        return replace(state, limit_answer=state.executor_since if goes_on else "")
     task = None if question.task is None else state.tasks.get(question.task)
     if task is None or task.last is None or question.attempt != task.last.attempt.number:
         return state

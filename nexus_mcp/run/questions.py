@@ -51,10 +51,9 @@ class Questions:
             return None
         waiting = self._waiting[id_] = asyncio.get_running_loop().create_future()
         try:
-            async with asyncio.timeout(timeout):
-                answer: str = await waiting
-                return answer
-        except TimeoutError:
+            await asyncio.wait({waiting}, timeout=timeout)
+            if waiting.done():  # also if the answer came in the moment in which the time was over
+                return waiting.result()
             fallback = triggers.fallback(ask.trigger, run.config.questions)
             run.emit(ev.Answered(id=id_, answer=fallback, by="timeout", task=task, attempt=attempt))
             self._write(id_)
@@ -64,14 +63,23 @@ class Questions:
 
     def answered(self, id_: str, text: str, by: str) -> None:
         """Record the answer to a question; if its task is paused, the task goes on. A question that is unknown or not
-        open changes nothing. Raise StorageError.
+        open changes nothing. An answer about the whole run also answers a question of another task that waits for it.
+        Raise StorageError.
         """
         question = next((one for one in self._run.state.open_questions() if one.id == id_), None)
         if question is None:
             return
-        self._run.emit(ev.Answered(id=id_, answer=text, by=by, task=question.task, attempt=question.attempt))
-        self._write(id_)
-        waiting = self._waiting.get(id_)
+        same = [id_]
+        if triggers.ROWS[question.trigger].is_of_run:
+            questions = self._run.state.questions
+            same += [one for one in self._waiting if one != id_ and questions[one].trigger == question.trigger]
+        for one in same:
+            self._answered(self._run.state.questions[one], text, by)
+
+    def _answered(self, question: ev.Question, text: str, by: str) -> None:
+        self._run.emit(ev.Answered(id=question.id, answer=text, by=by, task=question.task, attempt=question.attempt))
+        self._write(question.id)
+        waiting = self._waiting.get(question.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(text)
         elif question.task is not None and self._run.state.task(question.task).state == "paused":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nexus_mcp.run import control
+from nexus_mcp.run import control, engine
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.questions import Questions
 from nexus_mcp.run.setup import Run
 from tests.run.runs import GOOD, Ground
 from tests.run.test_command import WAIT_S, until
@@ -40,6 +42,10 @@ def _answers(*texts: str) -> Any:
         run.listeners.append(look)
 
     return begin
+
+
+def _die() -> None:
+    raise _Killed
 
 
 def _dies_at(kind: type[ev.Event]) -> Any:
@@ -299,6 +305,61 @@ def test_a_new_limit_replaces_the_raised_one(tmp_path: Path) -> None:
     assert (state.ended.status, len(state.questions)) == ("limit", 2)
 
 
+def test_a_limit_is_raised_by_an_answer_that_came_between_two_executors(tmp_path: Path) -> None:
+    """The first one died while it asked; `run answer` left the answer for the next one, which does not ask again."""
+    ground = Ground(tmp_path, TWO, PAID)
+    values: Json = {"max_cost_usd": 1.0, **_asks("cost-exceeded", timeout_s=1)}
+    with pytest.raises(_Killed):
+        ground.run(before=_dies_at(ev.Question), **values)
+    request = {"command": "answer", "id": "q1", "text": "continue", "by": "person"}
+    state = ground.run(before=lambda run: control.drop(run.folder, request), **values)
+    assert (ground.statuses(), len(state.questions)) == (["completed"] * 2, 1)
+
+
+def test_an_answer_about_the_limit_reaches_each_task_that_waits_for_it(tmp_path: Path) -> None:
+    """Task 2 asked under an executor that died; under the next one task 1 asks first. A person answers the older
+    question.
+    """
+    dies = [{"run": f"until test -e {tmp_path}/judged; do :; done"}, {"exit": 1}]
+    script = {"1": [dies, [{"exit": 1}], [{"write": "f1", "text": "1"}]], "2": [[{"exit": 1}], PAID["2"][0]]}
+    ground = Ground(tmp_path, [*ONE, {"id": 2, "title": "Two"}], script)
+    values: Json = {"max_attempts": 2, **_asks("cost-exceeded", timeout_s=60)}
+    with pytest.raises(_Killed):
+        ground.run(before=_dies_at(ev.Question), jobs=2, **values)
+    (tmp_path / "judged").touch()
+
+    def begin(run: Run) -> None:
+        def look(event: ev.AnyEvent) -> None:
+            if isinstance(event, ev.Question):
+                control.drop(run.folder, {"command": "answer", "id": "q1", "text": "continue", "by": "person"})
+
+        run.listeners.append(look)
+
+    state = ground.run(before=begin, **values)
+    assert (ground.statuses(), sorted(state.answers)) == (["completed"] * 2, ["q1", "q2"])
+
+
+def test_a_limit_that_was_raised_to_the_new_one_is_not_raised_again(tmp_path: Path) -> None:
+    """The person sets the next run to 2 USD, to which an earlier answer had raised the limit, before it was raised
+    further.
+    """
+    tasks: list[Json] = [{"id": id_, "title": f"{id_}", "deps": [id_ - 1] if id_ > 1 else []} for id_ in range(1, 6)]
+    script = {f"{id_}": [[{"write": f"f{id_}", "text": "x"}, {"print": USAGE}]] for id_ in range(1, 6)}
+    ground = Ground(tmp_path, tasks, script)
+
+    def begin(run: Run) -> None:
+        _answers("continue", "continue")(run)
+        run.listeners.append(lambda event: _die() if (event.type, event.task) == ("task_done", 3) else None)
+
+    with pytest.raises(_Killed):
+        ground.run(before=begin, max_cost_usd=1.0, **_asks("cost-exceeded"))
+    raised = [(event.before, event.after) for event in ground.log() if isinstance(event, ev.LimitRaised)]
+    assert raised == [(1.0, 2.0), (2.0, 4.0)]
+    state = ground.run(max_cost_usd=2.0, **_asks("cost-exceeded", timeout_s=1))
+    assert state.ended is not None
+    assert (state.ended.status, ground.statuses().count("completed")) == ("limit", 3)
+
+
 def _asked(ground: Ground, id_: str) -> Json:
     folder = ground.root / ".nexus/state/runs" / ground.run_id
     return dict(json.loads((folder / "questions" / f"{id_}.json").read_text()))
@@ -311,6 +372,29 @@ def test_the_file_of_a_question_has_its_answer(tmp_path: Path) -> None:
     first = _asked(ground, "q1")
     answered = next(event for event in ground.log() if isinstance(event, ev.Answered))
     assert (first["answer"], first["answeredBy"], first["answeredAt"]) == ("continue", "person", answered.at)
+
+
+def test_an_answer_in_the_moment_of_the_timeout_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop handles both in one turn, the timeout first: no fallback is logged after the person's answer."""
+    ground = Ground(tmp_path, ONE, WORK)
+    made: list[Questions] = []
+
+    def at_timeout() -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time
+        loop.call_later(1.001, made[0].answered, "q1", "yes", "person")
+        monkeypatch.setattr(loop, "time", lambda: now() + 5, raising=False)
+
+    def begin(run: Run) -> None:
+        def look(event: ev.AnyEvent) -> None:
+            if isinstance(event, ev.Question):
+                asyncio.get_running_loop().call_soon(at_timeout)
+
+        run.listeners.append(look)
+
+    monkeypatch.setattr(engine, "Questions", lambda run: made.append(Questions(run)) or made[0])
+    state = ground.run(before=begin, **_asks("pre-merge", timeout_s=1))
+    assert (state.task(1).state, _kinds(ground, "answered")) == ("completed", ["answered"])
 
 
 def test_the_file_of_a_question_has_its_fallback(tmp_path: Path) -> None:
