@@ -23,7 +23,7 @@ FILES: tuple[str, ...] = (
     *("codeowners", "sudoers*", "*.sudoers", "*permission*", "*polic[yi]*", "*rbac*", "*iam*.tf", "*.rego"),
     *("firestore.rules", "storage.rules", ".gitattributes", ".gitmodules", "authorized_keys", "*acl*.y*ml"),
 )
-"""Patterns of names of files, in lower case."""
+"""Patterns of names of files and folders, in lower case. A folder that matches stands for its files."""
 FOLDERS: frozenset[str] = frozenset(
     (
         *(
@@ -59,16 +59,21 @@ def sensitive_files(files: Iterable[str]) -> tuple[str, ...]:
 
 
 def security_findings(verdict: dict[str, Any] | None) -> tuple[str, ...]:
-    """Return the findings of security in a verdict, shortened: its findings, issues and fixes that speak of it."""
+    """Return the findings of security in a verdict, shortened: its findings, issues and fixes that speak of it, and in
+    a rejection also its reasoning and the criteria that are not met.
+    """
     try:
         found = Verdict.model_validate(verdict)
     except ValidationError:
         return ()
     texts = [" ".join(filter(None, (one.place, one.what, one.how, one.want))) for one in found.findings]
     texts += [*found.quality.issues, *found.fixes]
+    if not found.approved:  # a rejection may name its fault only here; an approval may say that there is none
+        texts += [f"{one.criterion} {one.note}" for one in found.acceptanceCriteria.criteria if not one.met]
+        texts += [found.reasoning, found.testModifications.reasoning]
     return tuple(" ".join(text.split())[:_SHOWN] for text in texts if _WORDS.search(text))[:_MOST]
 
 
 def _is_sensitive(path: str) -> bool:
-    *folders, name = path.split("/")
-    return not FOLDERS.isdisjoint(folders) or any(fnmatchcase(name, pattern) for pattern in FILES)
+    names = path.split("/")
+    return not FOLDERS.isdisjoint(names) or any(fnmatchcase(name, pattern) for name in names for pattern in FILES)

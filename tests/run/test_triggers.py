@@ -288,10 +288,11 @@ def test_reasons_of_security_come_from_files_and_verdicts() -> None:
     [
         *(".env", "a/.env.production", "keys/server.pem", "src/UserCredentials.java", "id_ed25519.pub"),
         *(".github/workflows/ci.yml", ".claude/settings.json", "docs/CODEOWNERS", "app/permissions.py", ".ssh/config"),
+        *(".github", ".GitHub/x", "secret/prod", "deploy/.ENV/prod", "old/Credentials/a.txt"),
     ],
 )
 def test_files_of_secrets_and_permissions_are_recognised(path: str) -> None:
-    """By name, in any case."""
+    """By the name of the file or of a folder above it, in any case; also a link in the place of such a folder."""
     assert sensitive_files([path, "src/main.py"]) == (path,)
 
 
@@ -307,6 +308,8 @@ def test_other_files_are_no_reason_to_ask(path: str) -> None:
         ({**GOOD, "quality": {"rating": "good", "issues": ["The password is logged", "Long line"]}}, 1),
         ({**GOOD, "fixes": ["Check the authorization"]}, 1),
         ({**GOOD, "findings": [{"severity": "could", "what": "Rename it"}]}, 0),
+        ({**GOOD, "approved": False, "reasoning": "VERDICT: reject\nSQL injection in search()"}, 1),
+        ({**GOOD, "reasoning": "No security problem was found"}, 0),
         ({"approved": True}, 0),
         (None, 0),
     ],
