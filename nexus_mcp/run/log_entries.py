@@ -20,6 +20,8 @@ _LEVELS: dict[str, Level] = {
     "task_failed": "error",
 }
 _LONGEST = 200
+_LONGEST_QUESTION = 4000
+"""A person has to read a question to its end: there are its answers."""
 
 
 def entry(event: ev.AnyEvent) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.TaskRetried():
             return f"a person wants another attempt{f' at tier {event.tier}' if event.tier else ''}"
         case ev.Question():
-            return f"question {_short(event.id)} ({event.trigger}): {_short(event.summary)}"
+            return f"question {_short(event.id)} ({event.trigger}): {_short(event.summary, _LONGEST_QUESTION)}"
         case ev.Answered():
             return f"question {_short(event.id)} answered by {_short(event.by)}: {_short(event.answer)}"
         case ev.Paused():
@@ -175,6 +177,6 @@ def _last_line(text: str) -> str:
     return next((line for line in reversed(text.splitlines()) if line.strip()), "")
 
 
-def _short(text: str) -> str:
+def _short(text: str, longest: int = _LONGEST) -> str:
     flat = " ".join(text.split())
-    return inert(flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…")
+    return inert(flat if len(flat) <= longest else f"{flat[: longest - 1]}…")

@@ -131,8 +131,8 @@ class RunRecord:
     the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
     reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
     cost cannot hold. `cost_answer` is the answer to the question about the cost, None without one; once the run goes on
-    after a pause, it is `continue`. `raised` are the limits that a person raised, oldest first. `limit_answer`: when the
-    executor began under which a person let the run go on beyond a limit, "" once the limit is raised.
+    after a pause, it is `continue`. `raised` are the limits that a person raised, oldest first. `limit_answer`: when
+    the executor began under which a person let the run go on beyond a limit, "" once the limit is raised.
     """
 
     run: str = ""
@@ -177,9 +177,10 @@ class RunRecord:
     def open_questions(self) -> list[ev.Question]:
         """Return the questions that a person may answer, oldest first; a question whose task went on anyway is closed.
 
-        A question whose answer paused its task stays open.
+        A question whose answer paused its task stays open, after those that have no answer yet.
         """
-        return [one for one in self.questions.values() if not self._is_answered(one) and not self._is_closed(one)]
+        found = [one for one in self.questions.values() if not self._is_answered(one) and not self._is_closed(one)]
+        return sorted(found, key=lambda one: one.id in self.answers)
 
     def _is_answered(self, question: ev.Question) -> bool:
         answer = self.answers.get(question.id)

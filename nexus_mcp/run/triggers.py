@@ -110,6 +110,8 @@ def read(trigger: Trigger, text: str) -> Answer | None:
 def fault(trigger: Trigger, text: str) -> str:
     """Return why a text is no answer to a question, as a sentence; "" if it is one."""
     word = _word(text)
+    if not word and trigger == "story-ambiguity":
+        return "Write a text: the agent gets it."
     is_known = word in _NO or _WORDS.get(word) in ROWS[trigger].answers
     if is_known or trigger == "story-ambiguity" or read(trigger, text) is None:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import select
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from nexus_mcp.cli.run.screen import time_left
+from nexus_mcp.cli.run.screen import Screen, time_left
+from nexus_mcp.cli.run.work import _Terminal
+from nexus_mcp.run import events as ev
+from nexus_mcp.run.setup import Run
 from tests.run.runs import Ground, git
 from tests.run.test_command import TWO, WAIT_S, WORK, at_work, ready, until
 from tests.support import Json
@@ -22,7 +26,11 @@ ASKS: dict[str, Json] = {"1": [[{"say": "STATUS: blocked\nWhich?"}]]}
 
 
 def typed(
-    ground: Ground, *words: str, before: Callable[[], object] = tuple, mark: bytes = QUESTION, answer: bytes = b"y\n"
+    ground: Ground,
+    *words: str,
+    before: Callable[[], object] = tuple,
+    mark: bytes = QUESTION,
+    answer: bytes | Callable[[], bytes] = b"y\n",
 ) -> tuple[int, str]:
     """Return (exit code, output) of `nexus-mcp run WORDS` on a terminal, with `answer` typed at each `mark` in the
     output; `before` is called before each.
@@ -44,7 +52,7 @@ def typed(
         if output.count(mark) > answered:
             answered += 1
             before()
-            os.write(terminal, answer)
+            os.write(terminal, answer if isinstance(answer, bytes) else answer())
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     ground.find_run()
     return code, output.decode(errors="replace")
@@ -119,6 +127,39 @@ def test_question_of_an_agent_is_answered_on_the_terminal(tmp_path: Path) -> Non
     assert code == 0, output
     assert [answer.by for answer in ground.state().answers.values()] == ["terminal"]
     assert ground.tree()["f1"] == "1"
+
+
+def test_a_word_that_is_no_answer_is_refused_on_the_terminal(tmp_path: Path) -> None:
+    """The person sees the answers, and the question stays open for the next line."""
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}], {"1": [[{"exit": 1}]]})
+    ground.configure(questions={"triggers": {"max-retries": True}}, tiers=[{"tier": "standard", "attempts": 1}])
+    lines = [b"continue\n", b"skip\n"]
+    code, output = typed(
+        ground, "--trust", "--merge", "never", mark=b"question q1 ", answer=lambda: lines.pop(0) if lines else b"\n"
+    )
+    assert "That is no answer to the question q1. Its answers are retry, skip" in " ".join(output.split())
+    assert (code, [one.answer for one in ground.state().answers.values()]) == (3, ["skip"])
+
+
+def test_a_line_that_came_too_late_answers_no_other_question(tmp_path: Path) -> None:
+    """The time of the first question was over when the person typed `yes`: the second one does not get it."""
+    script = {"*": [[{"run": "echo KEY > $NEXUS_TASK.env"}]]}
+    ground = Ground(tmp_path, [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}], script)
+    out = io.StringIO()
+
+    def begin(run: Run) -> None:
+        terminal = _Terminal(run, Screen(out, is_live=False), is_open=True)
+
+        def look(event: ev.AnyEvent) -> None:
+            terminal._watch(event)
+            if isinstance(event, ev.Answered) and len(run.state.answers) == 1:
+                terminal._take("yes")
+
+        run.listeners.append(look)
+
+    state = ground.run(before=begin, jobs=2, questions={"timeout_s": 2, "triggers": {"security-review": True}})
+    assert [state.task(id_).state for id_ in (1, 2)] == ["failed", "failed"]
+    assert "Your line was not taken" in out.getvalue()
 
 
 @pytest.mark.parametrize("words", [(), ("--headless",)])

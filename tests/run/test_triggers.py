@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from nexus_mcp.run import events as ev
+from nexus_mcp.run import log_entries
 from nexus_mcp.run.config import RunConfig, Trigger
 from nexus_mcp.run.decide import (
     Action,
@@ -29,7 +30,7 @@ from nexus_mcp.run.decide import (
 from nexus_mcp.run.outcome import Category, Outcome
 from nexus_mcp.run.projection import project
 from nexus_mcp.run.sensitive import security_findings, sensitive_files
-from nexus_mcp.run.triggers import EFFECTS, ROWS, RUN_EFFECTS, fallback, fault, read
+from nexus_mcp.run.triggers import EFFECTS, ROWS, RUN_EFFECTS, fallback, fault, question_text, read
 from tests.run.runs import GOOD
 
 WORK = Task(3, "test-after")
@@ -336,6 +337,33 @@ def test_findings_of_security_are_recognised(verdict: dict[str, Any] | None, exp
 def test_an_unclear_answer_lets_nothing_go_on(trigger: Trigger, text: str, expected: str | None) -> None:
     """Only the words of `continue` do; the answer to an agent's question is never a word of the run."""
     assert read(trigger, text) == expected
+
+
+def test_a_question_is_shown_to_its_end() -> None:
+    """Its answers are there, after many files."""
+    files = tuple(f"deploy/environments/of/a/customer/number-{number}/.env" for number in range(12))
+    text = question_text("security-review", f"Task 3 concerns security: {'; '.join(files)}. Merge it?")
+    event = ev.Question(id="q1", trigger="security-review", summary=text, seq=1, at="2026-01-01T00:00:00.000Z", task=3)
+    assert log_entries.line(event).endswith("escalate, abort or a text for the session.")
+
+
+def test_a_question_that_waits_comes_before_one_that_paused_its_task() -> None:
+    """A line on the terminal answers the first one: refused work must not get the approval that was meant for other
+    work.
+    """
+    log: list[ev.AnyEvent] = [
+        ev.RunStarted(run="r", pid=1, host="h", base="b", seq=1, at="t"),
+        ev.Question(id="q1", trigger="pre-merge", summary="?", seq=2, at="t", task=3),
+        ev.Answered(id="q1", answer="no", by="terminal", seq=3, at="t", task=3),
+        ev.TaskPaused(reason="no", seq=4, at="t", task=3),
+        ev.Question(id="q2", trigger="pre-merge", summary="?", seq=5, at="t", task=4),
+    ]
+    assert [one.id for one in project(log).open_questions()] == ["q2", "q1"]
+
+
+def test_a_blank_answer_to_an_agent_is_refused() -> None:
+    """Its session would go on with nothing."""
+    assert fault("story-ambiguity", " \n") == "Write a text: the agent gets it."
 
 
 def test_faults_name_the_answers() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.run.view import View
 
 _TITLE = 60
+_QUESTION_SHOWN = 4000
 
 
 def run(values: Values) -> int:
@@ -89,7 +90,7 @@ def status_lines(view: View, status: StatusFile, document: dict[str, Any] | None
         found.append(f"at work: process {view.holder.pid} on {inert(view.holder.host)} since {view.holder.since}")
     tasks = document if document is not None and document.get("tasks") else view.header.get("tasks") or {"tasks": []}
     for question in status.questions:
-        found.append(f"  question {question.id}: {inert(question.summary)[:500]}")
+        found.append(f"  question {question.id}: {inert(question.summary)[:_QUESTION_SHOWN]}")
         if view.holder is not None:
             found.append(f"    nexus-mcp run answer {question.id} TEXT")
     found += [f"  {_task(task, view, tasks['tasks'])}" for task in tasks["tasks"] if _is_chosen(task, view)]

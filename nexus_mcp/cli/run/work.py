@@ -23,7 +23,7 @@ from nexus_mcp.harness.models import Models, read_models
 from nexus_mcp.harness.session_mount import NOTHING, Mount, mount
 from nexus_mcp.program import own_command
 from nexus_mcp.quoting import inert
-from nexus_mcp.run import control, earlier, log_entries, precheck, report, trust
+from nexus_mcp.run import control, earlier, log_entries, precheck, report, triggers, trust
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.begin import begun, unfinished
 from nexus_mcp.run.cleaning import KEPT
@@ -56,6 +56,8 @@ EXIT_CODES = {
 }
 PAUSING = "Ctrl-C: nothing new starts, and the run ends after the running attempts. Ctrl-C again ends them at once."
 _YES = ("y", "yes")
+_MOVED_S = 3.0
+"""Seconds after a change of the first question in which a typed line counts as meant for the one before."""
 _AWAIT_LOCK = "Wait until that process has ended, or end it; then type nexus-mcp run. Nothing is lost."
 
 
@@ -110,7 +112,7 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
         equip(run, typed.settings)
         run.listeners.append(sink)
         screen.follow(run)
-        with _Signals(run) as signals, _Terminal(run, is_open=not options.is_headless) as terminal:
+        with _Signals(run) as signals, _Terminal(run, screen, is_open=not options.is_headless) as terminal:
             if not options.is_headless:
                 front = replace(front, confirm=lambda text: _confirm(terminal, screen, signals, text))
             result = await execute(run, front, signalled=lambda: signals.code is not None)
@@ -317,17 +319,25 @@ class _Signals:
 
 
 class _Terminal:
-    """Lines that a person types while the run works: answers to its open questions, the oldest first."""
+    """Lines that a person types while the run works: each answers the first open question, which the screen marks.
 
-    def __init__(self, run: Run, *, is_open: bool) -> None:
+    If another question became the first one in another way than by a typed line, such as by a fallback, the person may
+    have meant the one before. Such a line is not taken.
+    """
+
+    def __init__(self, run: Run, screen: Screen, *, is_open: bool) -> None:
         self._run = run
+        self._screen = screen
         self._is_open = is_open
+        self._first = ""
+        self._moved_at = -_MOVED_S
         self._wanted: asyncio.Future[str] | None = None
         self._rest = b""
 
     def __enter__(self) -> _Terminal:
         if self._is_open:
             asyncio.get_running_loop().add_reader(0, self._read)
+            self._run.listeners.append(self._watch)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -360,9 +370,32 @@ class _Terminal:
             self._wanted.set_result(text)
             return
         questions = self._run.state.open_questions()
-        if questions and text.strip():
-            request = {"command": "answer", "id": questions[0].id, "text": text.strip(), "by": "terminal"}
-            control.drop(self._run.folder, request)
+        if not questions or not text.strip():
+            return
+        first = questions[0]
+        if time.monotonic() - self._moved_at < _MOVED_S:
+            self._screen.line(
+                f"Your line was not taken: {first.id} became the first question while you typed. To answer it, type "
+                "the line again.",
+                "yellow",
+            )
+        elif why := triggers.fault(first.trigger, text):
+            self._screen.line(f"That is no answer to the question {first.id}. {why}", "yellow")
+        else:
+            request = {"command": "answer", "id": first.id, "text": text.strip(), "by": "terminal"}
+            try:
+                control.drop(self._run.folder, request)
+            except NexusError as error:
+                self._screen.line(f"Your answer was not noted: {inert(str(error))} Type it again.", "yellow")
+
+    def _watch(self, event: ev.AnyEvent) -> None:
+        """Note when the first open question changes by anything but a line of this terminal."""
+        questions = self._run.state.open_questions()
+        first = questions[0].id if questions else ""
+        is_ours = isinstance(event, ev.Answered) and event.by == "terminal"
+        if self._first not in ("", first) and not is_ours:
+            self._moved_at = time.monotonic()
+        self._first = first
 
     def _close(self) -> None:
         if self._is_open:
