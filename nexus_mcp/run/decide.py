@@ -192,14 +192,17 @@ def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: 
     last = attempts[-1] if attempts else None
     if last is not None and last.outcome is None:
         return None
+    accepted: Action | None = None
     if last is not None and last.outcome is not None and last.outcome.ok:
-        return Complete() if last.is_merged else _before_merge(task, attempts, last, config)
+        accepted = Complete() if last.is_merged else _before_merge(task, attempts, last, config)
+        if not isinstance(accepted, Mend | Start):
+            return accepted
     over = _over(config, spent)
     if over and not (last is not None and last.outcome is not None and last.outcome.category == "limit"):
         return Ask("cost-exceeded", over)
     warned = _cost_step(config, spent)
-    if warned is not None:
-        return warned
+    if warned is not None or accepted is not None:
+        return warned or accepted
     if last is None or last.outcome is None:
         return Start(1, config.tiers[0].tier, task.strategy)
     return _after(task, attempts, last, last.outcome, config)

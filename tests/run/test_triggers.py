@@ -339,6 +339,17 @@ def test_an_unclear_answer_lets_nothing_go_on(trigger: Trigger, text: str, expec
     assert read(trigger, text) == expected
 
 
+def test_a_change_of_accepted_work_needs_a_limit_that_is_not_reached() -> None:
+    """A person wants a change before the merge: its session is a next step, which costs. The merge itself is free."""
+    spent = Limits(cost_usd=2.0)
+    limits = _config("pre-merge", "cost-exceeded", max_cost_usd=1.0)
+    asked = replace(DONE, security=(), answers={"pre-merge": "rename it"})
+    action = decide(WORK, (asked,), limits, spent)
+    assert isinstance(action, Ask)
+    assert action.trigger == "cost-exceeded"
+    assert decide(WORK, (replace(asked, answers={"pre-merge": "yes"}),), limits, spent) == Merge()
+
+
 def test_a_question_is_shown_to_its_end() -> None:
     """Its answers are there, after many files."""
     files = tuple(f"deploy/environments/of/a/customer/number-{number}/.env" for number in range(12))
