@@ -86,6 +86,23 @@ def test_pre_merge_waits_for_run_answer(tmp_path: Path) -> None:
     assert [(one.answer, one.by) for one in ground.state().answers.values()] == [("yes", "person")]
 
 
+def test_the_question_of_a_skipped_task_takes_no_answer(tmp_path: Path) -> None:
+    """A person skipped the task while its question waited: the run does not wait for it any more."""
+    ground = Ground(tmp_path, ONE, WORK)
+
+    def begin(run: Run) -> None:
+        def look(event: ev.AnyEvent) -> None:
+            if isinstance(event, ev.Question):
+                control.drop(run.folder, {"command": "skip", "task": 1})
+
+        run.listeners.append(look)
+
+    state = ground.run(before=begin, **_asks("pre-merge"))
+    assert (state.task(1).state, "f1" in ground.tree()) == ("skipped", False)
+    code, _, err = ground.cli("answer", "q1", "continue")
+    assert (code, "q1 is closed" in err, "Open questions: none." in err) == (2, True, True), err
+
+
 def test_pre_merge_without_an_answer_pauses_the_task_until_a_late_one(tmp_path: Path) -> None:
     """The fallback is `escalate`: exit code 3 and the command to go on. The verified work is merged without a session
     more.

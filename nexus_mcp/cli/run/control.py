@@ -66,8 +66,10 @@ def _check(view: View, request: dict[str, Any], tasks: dict[str, Any] | None) ->
 def _check_answer(view: View, id_: str, text: str) -> None:
     from nexus_mcp.run import triggers
 
-    if id_ in view.state.answers and id_ not in [one.id for one in view.state.open_questions()]:
-        raise UsageError(f"The question {id_} has an answer already.")
+    open_ = [one.id for one in view.state.open_questions()]
+    if id_ not in open_:
+        why = "has an answer already" if id_ in view.state.answers else "is closed: its task went on without an answer"
+        raise UsageError(f"The question {id_} {why}.", next_step=f"Open questions: {', '.join(open_) or 'none'}.")
     if fault := triggers.fault(view.state.questions[id_].trigger, text):
         raise UsageError(f"That is no answer to the question {id_}.", next_step=fault)
 
