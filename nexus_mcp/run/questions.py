@@ -49,7 +49,8 @@ class Questions:
         self._write(id_)
         if not asks:
             return None
-        waiting = self._waiting[id_] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting[id_] = waiting
         try:
             await asyncio.wait({waiting}, timeout=timeout)
             if waiting.done():  # also if the answer came in the moment in which the time was over

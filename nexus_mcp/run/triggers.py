@@ -23,7 +23,7 @@ EFFECTS: dict[Answer, str] = {
 """What an answer does to a task. RUN_EFFECTS has the answers that concern the whole run."""
 
 RUN_EFFECTS: dict[Answer, str] = {
-    "continue": "the run goes on; cost-exceeded raises the limit by its amount",
+    "continue": "the run goes on; cost-exceeded sets each reached limit to what is used plus the limit",
     "escalate": "the run pauses",
     "abort": "the run ends, as at a limit",
 }

@@ -409,7 +409,11 @@ def test_an_answer_in_the_moment_of_the_timeout_holds(tmp_path: Path, monkeypatc
 
         run.listeners.append(look)
 
-    monkeypatch.setattr(engine, "Questions", lambda run: made.append(Questions(run)) or made[0])
+    def make(run: Run) -> Questions:
+        made.append(Questions(run))
+        return made[0]
+
+    monkeypatch.setattr(engine, "Questions", make)
     state = ground.run(before=begin, **_asks("pre-merge", timeout_s=1))
     assert (state.task(1).state, _kinds(ground, "answered")) == ("completed", ["answered"])
 
