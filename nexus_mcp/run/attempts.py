@@ -18,7 +18,7 @@ from nexus_mcp.run.commit_hooks import runs_hooks
 from nexus_mcp.run.config import guards_from
 from nexus_mcp.run.drivers.definition import SessionRequest
 from nexus_mcp.run.git import Git
-from nexus_mcp.run.judging import UNJUDGED, Facts, has_failed, judge
+from nexus_mcp.run.judging import Facts, has_failed, has_no_fault, judge
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.processes import end_orphan
 from nexus_mcp.run.projection import AttemptRecord
@@ -115,10 +115,11 @@ class Attempts:
         return Facts(is_work=is_work, may_edit=self.may_edit, has_reviewers=bool(self.reviewers(record)))
 
     def _has_inherited(self, record: AttemptRecord) -> bool:
-        """Return whether the attempt began with changes that are not judged yet, so that it may have nothing to add."""
+        """Return whether the attempt began with work that no judgement found wrong, so that it may have nothing to
+        add.
+        """
         for before in reversed(self.run.state.task(self.id).attempts[:-1]):
-            outcome = before.attempt.outcome
-            if outcome is None or outcome.category not in UNJUDGED or before.commit != record.base:
+            if before.commit != record.base or not has_no_fault(before.attempt.outcome):
                 return False
             if before.files:
                 return True

@@ -37,8 +37,9 @@ from nexus_mcp.run.environment_faults import full_disk, is_full
 from nexus_mcp.run.files_of_tasks import FilesOfTasks
 from nexus_mcp.run.merging import merge, take_integration
 from nexus_mcp.run.outcome import Outcome
+from nexus_mcp.run.planning import plan_attempt
 from nexus_mcp.run.projection import TaskRecord
-from nexus_mcp.run.questions import Questions
+from nexus_mcp.run.questions import Questions, Unanswered
 from nexus_mcp.run.ready import plan
 from nexus_mcp.run.run_folder import LogLost
 from nexus_mcp.run.setup import CLIENT, Run
@@ -54,7 +55,6 @@ LIST_CLOSED = "The task list was closed while the run was at work."
 LOCK_S = 600.0
 """Seconds after which a task is paused because another process keeps the workspace lock."""
 _LOOK_S = 0.25
-_REASON_SHOWN = 500
 
 
 class Engine(Protocol):
@@ -92,7 +92,9 @@ class LocalEngine:
             while True:
                 await self._control()
                 self._watch_list()
-                if not (run.state.paused is not None or self._is_over or run.stop.is_set()):
+                if run.state.paused is not None:
+                    self._questions.leave_open()
+                elif not (self._is_over or run.stop.is_set()):
                     self._start_ready()
                 if not self._working or run.stop.is_set():
                     break
@@ -137,7 +139,8 @@ class LocalEngine:
     async def _task(self, id_: int) -> None:
         """Carry one task to its end: completed, failed, paused or skipped.
 
-        A step that meets a full disk is repeated once; then the run pauses, and the task keeps its state in the log.
+        A step that meets a full disk is repeated once; then the run pauses, and the task keeps its state in the log. It
+        also keeps it if the run pauses while a person is asked.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -151,6 +154,8 @@ class LocalEngine:
             try:
                 if not await self._step(attempts, record, action):
                     return
+            except Unanswered:
+                return
             except (NexusError, OSError) as error:
                 if isinstance(error, LogLost) or not is_full(error):
                     raise
@@ -232,36 +237,8 @@ class LocalEngine:
 
     async def _begin(self, attempts: Attempts, record: TaskRecord, action: Start) -> None:
         """Plan an attempt, and set the task in progress."""
-        run, last = self.run, record.last
-        tier = record.forced_tier or action.tier
-        number = record.next_number
-
-        def emit(event: ev.Event) -> None:
-            run.emit(event.model_copy(update={"task": attempts.id, "attempt": number}))
-
         await self._set_status(attempts.id, IN_PROGRESS)
-        if last is not None and last.attempt.tier != tier:
-            why = last.attempt.outcome.reason if last.attempt.outcome is not None else ""
-            emit(ev.Escalated(before=last.attempt.tier, after=tier, why=why[:_REASON_SHOWN]))
-        if last is not None and last.attempt.strategy != action.strategy:
-            emit(ev.Downgraded(strategy=action.strategy))
-        repository = run.repository
-        base = await repository.head(f"refs/heads/{repository.integration}")
-        if action.base == "previous" and last is not None and last.commit and not record.fresh:
-            base = last.commit
-        harness = run.config.harness_for("do")
-        emit(
-            ev.AttemptPlanned(
-                tier=tier,
-                strategy=action.strategy,
-                harness=harness,
-                model=run.model(harness, attempts.owner or "", tier),
-                agent=attempts.owner or "",
-                base=base,
-                advise=action.advise,
-                findings=list(action.findings),
-            )
-        )
+        await plan_attempt(self.run, attempts, record, action)
 
     async def _mend(self, attempts: Attempts, action: Mend) -> None:
         if action.why in ("merge-conflict", "regression"):

@@ -18,6 +18,15 @@ UNJUDGED: frozenset[Category | None] = frozenset(("environment", "harness-failur
 """Categories of failures that do not judge the files: the work may be done when the next attempt begins."""
 
 
+_NOT_MERGED: frozenset[Category | None] = frozenset(("merge-conflict", "regression"))
+"""Categories of failures of accepted work: it does not fit the work of others."""
+
+
+def has_no_fault(outcome: Outcome | None) -> bool:
+    """Return whether no judgement found a fault in the work of an attempt: none was possible, or it was accepted."""
+    return outcome is None or outcome.ok or outcome.category in UNJUDGED | _NOT_MERGED
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The facts for judging that the record lacks.

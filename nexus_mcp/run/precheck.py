@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.run import earlier, sandbox
 from nexus_mcp.run.checks import CheckResult
-from nexus_mcp.run.config import RunConfig
+from nexus_mcp.run.config import RunConfig, Trigger
 from nexus_mcp.run.drivers import DRIVERS, driver
 from nexus_mcp.run.environment_faults import check_fault
 from nexus_mcp.run.git import Git
@@ -36,6 +36,8 @@ _MOST_BULLETS = 8
 _TEXTS = ("context", "approach", "acceptance", "risk")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
 _CLAUSE = re.compile(r"[;\n]|\band\b", re.IGNORECASE)
+_APPROVALS: tuple[Trigger, ...] = ("security-review", "pre-merge", "review-gate")
+"""Triggers whose question approves a merge."""
 _SECRET = re.compile(r"(?i)(^|/)(\.env(\..*)?|.*secret.*|.*credential.*|id_[a-z0-9]+|.*\.pem|.*\.key)$")
 _SHOWN = 10
 
@@ -75,7 +77,7 @@ async def examine(subject: Subject) -> list[Item]:
     found += _of_harnesses(subject)
     wrong = sandbox.problem(subject.config)
     found.append(_item("sandbox", not wrong, _named(subject.config.sandbox), wrong))
-    return [*found, _of_disk(subject), _of_links(subject)]
+    return [*found, *_of_questions(subject), _of_disk(subject), _of_links(subject)]
 
 
 def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Item]:
@@ -271,6 +273,16 @@ def only_harness_is_missing(items: Sequence[Item]) -> bool:
 
 def _named(sandbox_: object) -> str:
     return "none: the guards see what an attempt does to your checkout" if sandbox_ == "none" else "found"
+
+
+def _of_questions(subject: Subject) -> list[Item]:
+    """Return a warning if an agent could answer in place of the person; [] if no question needs a person."""
+    asked = [name for name in _APPROVALS if subject.config.questions.asks(name)]
+    text = (
+        f"without run.sandbox an agent of your user could answer {_list(asked)} itself, by a file in the run's folder"
+    )
+    is_safe = subject.config.sandbox != "none"
+    return [_item("questions", is_safe, "only people can answer", text, "warning")] if asked else []
 
 
 def _of_disk(subject: Subject) -> Item:

@@ -112,6 +112,11 @@ class TaskRecord:
         return self.attempts[-1] if self.attempts else None
 
     @property
+    def is_retried(self) -> bool:
+        """Return whether a person wants a new attempt, and none was planned yet."""
+        return bool(self.attempts) and self.budget_from == len(self.attempts)
+
+    @property
     def next_number(self) -> int:
         """Return the number of a new attempt. Numbers never repeat, also after `run retry`."""
         return 1 + max((one.attempt.number for one in self.attempts), default=0)
@@ -308,7 +313,7 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
             return replace(task, state="ready", reason="")
         case ev.AttemptPlanned():
             return replace(
-                task, state="running", attempts=(*task.attempts, _planned(event)), forced_tier=None, fresh=False
+                task, state="running", attempts=(*task.attempts, _planned(task, event)), forced_tier=None, fresh=False
             )
         case ev.TaskDone():
             return replace(task, state="completed", reason="by hand" if event.by_hand else "")
@@ -340,18 +345,14 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
     return replace(task, state=state, attempts=(*task.attempts[:-1], last))
 
 
-def _planned(event: ev.AttemptPlanned) -> AttemptRecord:
+def _planned(task: TaskRecord, event: ev.AttemptPlanned) -> AttemptRecord:
+    """Return the record of a new attempt. It inherits the security reasons of the work that it begins with."""
     assert event.attempt is not None
-    return AttemptRecord(
-        Attempt(event.attempt, event.tier, event.strategy),
-        event.harness,
-        event.agent,
-        event.model,
-        event.base,
-        tuple(event.findings),
-        event.advise,
-        planned_at=event.at,
-    )
+    before = next((one for one in reversed(task.attempts) if one.commit and one.commit == event.base), None)
+    security = () if before is None else before.attempt.security
+    facts = Attempt(event.attempt, event.tier, event.strategy, security=security)
+    where = (event.harness, event.agent, event.model, event.base)
+    return AttemptRecord(facts, *where, tuple(event.findings), event.advise, planned_at=event.at)
 
 
 def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noqa: PLR0912 - a case for each event

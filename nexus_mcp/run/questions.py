@@ -14,6 +14,10 @@ from nexus_mcp.run.setup import Run
 from nexus_mcp.state import times
 
 
+class Unanswered(Exception):
+    """The run paused while a person was asked. The question stays open, and comes again when the run goes on."""
+
+
 class Questions:
     """The questions of a run. Only triggers that are set to true in the configuration ask; the others fall back."""
 
@@ -30,7 +34,8 @@ class Questions:
     async def ask(self, ask: Ask, task: int | None, attempt: int | None) -> str | None:
         """Return the answer to a question, or its fallback if no answer comes in time; both are in the log then.
 
-        Return None if its trigger is off. A question of an earlier executor keeps its id. Raise StorageError.
+        Return None if its trigger is off. A question of an earlier executor keeps its id. Raise Unanswered,
+        StorageError.
         """
         run = self._run
         known = [
@@ -53,6 +58,8 @@ class Questions:
         self._waiting[id_] = waiting
         try:
             await asyncio.wait({waiting}, timeout=timeout)
+            if waiting.cancelled():
+                raise Unanswered
             if waiting.done():  # also if the answer came in the moment in which the time was over
                 return waiting.result()
             fallback = triggers.fallback(ask.trigger, run.config.questions)
@@ -61,6 +68,11 @@ class Questions:
             return fallback
         finally:
             self._waiting.pop(id_, None)
+
+    def leave_open(self) -> None:
+        """End the waits for answers, because the run pauses: its fallbacks are for a person who does not come."""
+        for waiting in self._waiting.values():
+            waiting.cancel()
 
     def answered(self, id_: str, text: str, by: str) -> None:
         """Record the answer to a question; if its task is paused, the task goes on. A question that is unknown or not

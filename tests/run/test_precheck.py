@@ -80,6 +80,18 @@ def test_missing_programs_and_secrets_are_named(tmp_path: Path) -> None:
     assert "no-such-program-here is not in PATH" in found["harness fake"]
 
 
+def test_questions_that_an_agent_could_answer_are_a_warning(tmp_path: Path) -> None:
+    """Without a sandbox a session can write the file of an answer. Other triggers approve no merge."""
+    asked = {"triggers": {"security-review": True, "pre-merge": True}}
+    warning = failed(ground(tmp_path), questions=asked)["questions"]
+    assert warning.startswith(
+        "without run.sandbox an agent of your user could answer security-review, pre-merge itself"
+    )
+    wrapped = failed(ground(tmp_path / "wrapped"), questions=asked, sandbox={"command": ["env"]})
+    assert wrapped == {}
+    assert failed(ground(tmp_path / "other"), questions={"triggers": {"cost-warning": True}}) == {}
+
+
 def test_a_cost_limit_needs_a_known_cost(tmp_path: Path) -> None:
     """A harness that reports none needs prices; one that prints plain text cannot have a limit at all."""
     text = {"command": ["true"], "format": "text"}

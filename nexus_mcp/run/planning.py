@@ -1,0 +1,69 @@
+"""Plan an attempt: its tier, agent, model and findings, and the commit at which its work begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nexus_mcp.run import events as ev
+
+if TYPE_CHECKING:
+    from nexus_mcp.run.attempts import Attempts
+    from nexus_mcp.run.decide import Start
+    from nexus_mcp.run.outcome import Category
+    from nexus_mcp.run.projection import TaskRecord
+    from nexus_mcp.run.setup import Run
+
+_REASON_SHOWN = 500
+_FORBIDDEN: tuple[Category, ...] = ("capability-violation", "isolation-violation")
+"""Failures of attempts with changes that may not be merged: nobody would see them at the begin of another attempt."""
+
+
+async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action: Start) -> None:
+    """Log the plan of a new attempt, and before it a change of tier or strategy. Raise GitFailed, StorageError."""
+    last, number = record.last, record.next_number
+    tier = record.forced_tier or action.tier
+
+    def emit(event: ev.Event) -> None:
+        run.emit(event.model_copy(update={"task": attempts.id, "attempt": number}))
+
+    reason = _reason(record)
+    if last is not None and not record.is_retried:  # a person's retry begins again with the first tier
+        if last.attempt.tier != tier:
+            emit(ev.Escalated(before=last.attempt.tier, after=tier, why=reason[:_REASON_SHOWN]))
+        if last.attempt.strategy != action.strategy:
+            emit(ev.Downgraded(strategy=action.strategy))
+    base = first_commit(record, action)
+    findings = [reason] if base and record.is_retried and reason else list(action.findings)
+    harness = run.config.harness_for("do")
+    repository = run.repository
+    emit(
+        ev.AttemptPlanned(
+            tier=tier,
+            strategy=action.strategy,
+            harness=harness,
+            model=run.model(harness, attempts.owner or "", tier),
+            agent=attempts.owner or "",
+            base=base or await repository.head(f"refs/heads/{repository.integration}"),
+            advise=action.advise,
+            findings=findings,
+        )
+    )
+
+
+def first_commit(record: TaskRecord, action: Start) -> str:
+    """Return the commit of the previous attempt at which the new one begins, "" for the integration branch.
+
+    A person's retry goes on with the previous work, unless it is `--fresh`, or a session made changes that it may not.
+    """
+    last = record.last
+    if last is None or record.fresh:
+        return ""
+    outcome = last.attempt.outcome
+    is_forbidden = outcome is not None and outcome.category in _FORBIDDEN
+    goes_on = action.base == "previous" or (record.is_retried and not is_forbidden)
+    return last.commit if goes_on else ""
+
+
+def _reason(record: TaskRecord) -> str:
+    last = record.last
+    return "" if last is None or last.attempt.outcome is None else last.attempt.outcome.reason
