@@ -101,6 +101,8 @@ def test_hints_of_few_skills(started: Project, tell: Teller) -> None:
         ("plan2", "plan", False),
         ("plané", "plan", False),
         ("planes and a plan", "plan", True),
+        ("(xplan", "plan", False),
+        ("planx)", "plan", False),
         ("c++ code", "c++", True),
         ("c++11", "c++", True),
         ("abc++", "c++", False),

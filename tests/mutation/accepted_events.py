@@ -11,6 +11,7 @@ _TRACKERS = (
     "for trackers of other harnesses, which no fixture has, and faults of the disk; "
     "tests/lifecycle/test_file_leases.py checks them"
 )
+_HINTS = "when a hint of a skill is given; tests/lifecycle/test_skill_hints.py checks it"
 _FAULT = "only a fault of the disk or of the catalog reaches this code; tests/lifecycle makes such faults"
 _NO_JSON = "for a payload that is no JSON, which no fixture sends; tests/lifecycle/test_malformed_payloads.py does"
 _LARGE = "limits that need long fixtures; tests/lifecycle/test_large_params.py checks them"
@@ -269,6 +270,9 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/pre_tool_use", r"ctx\.decision not in \(BLOCK, DENY\) and files .*", "it is blocked nevertheless"),
     ("lifecycle/pre_tool_use", r"if isinstance\(error, NexusError\): .*", _FAULT),
     ("lifecycle/pre_tool_use", r"conflicts is None or .*", _SAME),
+    ("lifecycle/skill_hints", r"(1|16) -> .*", _LARGE),
+    ("lifecycle/skill_hints", r"3 -> [24]|'skill' -> .*", _HINTS),
+    ("lifecycle/skill_hints:(has_words|_is_joined)", r".*", _HINTS),
     ("lifecycle/merge_conflicts:", r"\d+ -> .*", _LARGE),
     ("lifecycle/merge_conflicts:", r"'(\w+_HEAD|rebase-\w+)' .*", _CONFLICTS),
     (
