@@ -1,7 +1,7 @@
-# Two commands: `make demo` shows the server at work, `make test` checks everything.
+# Two commands: `make demo` shows the server at work, `make test` checks it.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture official unit bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
+.PHONY: help demo test pytest test-long test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture official unit bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -12,7 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo          run one whole cycle on a temporary project with the official MCP client"
-	@echo "make test          run lint, types and all tests"
+	@echo "make test          run lint, types and the short tests (5 minutes on two cores)"
+	@echo "make test-long     run the long tests: whole runs, servers over HTTP, kills at each step (5 minutes)"
 	@echo "make test-pythons  run the tests on the other supported Pythons that are installed"
 	@echo "make format        format the code with ruff"
 	@echo "make docs          rewrite the generated pages and all pictures: docs/tools.md, the man page and others"
@@ -51,9 +52,14 @@ test: env
 	$(MAKE) --no-print-directory --keep-going lint pytest; code=$$?; \
 	wait $$types || code=1; cat "$$found"; rm -f "$$found"; exit $$code; }
 
-# A process for each core: the tests share nothing.
+# A process for each core: the tests share nothing. tests/parts.py has the two parts.
+PYTEST = TMPDIR=$$(.ci/temp-folder) $(BIN)/python -m pytest tests --numprocesses auto --dist worksteal
+
 pytest: env
-	TMPDIR=$$(.ci/temp-folder) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(PYTEST) --part short
+
+test-long: env
+	$(PYTEST) --part long
 
 lint: env
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from tests import parts
 from tests.support import Client, Clock, Project
 
 if TYPE_CHECKING:
@@ -63,6 +64,25 @@ os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.enviro
 
 # Thousands of tests are kept from the collection on; looking through all of them finds nothing.
 gc.set_threshold(20_000, 20, 50)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of our tests."""
+    parts.add_option(parser)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read no module without a test of the part that `--part` names."""
+    return parts.is_ignored(collection_path, config.getoption("--part")) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the part that `--part` names."""
+    part = config.getoption("--part")
+    if part is not None:
+        left_out = [item for item in items if parts.is_long(item) != (part == "long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if parts.is_long(item) == (part == "long")]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

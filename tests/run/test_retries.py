@@ -45,7 +45,7 @@ def test_fresh_retry_begins_at_the_merged_work(tmp_path: Path) -> None:
     script = {"1": [[{"write": "broken", "text": "b"}], [{"write": "f1", "text": "1"}]]}
     ground = Ground(tmp_path, ONE, script)
     first, plan = retried(ground, fresh=True, **ONCE)
-    assert (ground.statuses(), ground.tree().keys()) == (["completed"], {"README.md", "f1"})
+    assert (ground.statuses(), set(ground.tree())) == (["completed"], {"README.md", "f1"})
     assert (plan.base, plan.findings) == (first.base, [])
 
 
