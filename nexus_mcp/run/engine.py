@@ -140,7 +140,7 @@ class LocalEngine:
         """Carry one task to its end: completed, failed, paused or skipped.
 
         A step that meets a full disk is repeated once; then the run pauses, and the task keeps its state in the log. It
-        also keeps it if the run pauses while a person is asked.
+        also keeps it if the run pauses while its question waits.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -279,8 +279,8 @@ class LocalEngine:
             if action.trigger == "cost-warning":
                 await self._questions.ask(again, None, None)
                 return True
-            asked = replace(again, question=triggers.question_text(again.trigger, again.question))
-            answer = await self._questions.ask(asked, attempts.id, self._number(attempts.id))
+            question = replace(again, question=triggers.question_text(again.trigger, again.question))
+            answer = await self._questions.ask(question, attempts.id, self._number(attempts.id))
             if answer is not None and triggers.read(again.trigger, answer) == "continue":
                 return True  # `_obey` raised the limit
             limits.emit(self.run, self._spent())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _REASON_SHOWN = 500
 _FORBIDDEN: tuple[Category, ...] = ("capability-violation", "isolation-violation")
-"""Failures of attempts with changes that may not be merged: nobody would see them at the begin of another attempt."""
+"""Failures of attempts with changes that may not be merged: at the begin of another attempt they would not be seen."""
 
 
 async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action: Start) -> None:

@@ -277,12 +277,12 @@ def _named(sandbox_: object) -> str:
 
 def _of_questions(subject: Subject) -> list[Item]:
     """Return a warning if an agent could answer in place of the person; [] if no question needs a person."""
-    asked = [name for name in _APPROVALS if subject.config.questions.asks(name)]
+    open_ = [name for name in _APPROVALS if subject.config.questions.asks(name)]
     text = (
-        f"without run.sandbox an agent of your user could answer {_list(asked)} itself, by a file in the run's folder"
+        f"without run.sandbox an agent of your user could answer {_list(open_)} itself, by a file in the run's folder"
     )
     is_safe = subject.config.sandbox != "none"
-    return [_item("questions", is_safe, "only people can answer", text, "warning")] if asked else []
+    return [_item("questions", is_safe, "only people can answer", text, "warning")] if open_ else []
 
 
 def _of_disk(subject: Subject) -> Item:

@@ -15,7 +15,7 @@ from nexus_mcp.state import times
 
 
 class Unanswered(Exception):
-    """The run paused while a person was asked. The question stays open, and comes again when the run goes on."""
+    """The run paused while a question waited. The question stays open, and comes again when the run goes on."""
 
 
 class Questions:
@@ -70,7 +70,7 @@ class Questions:
             self._waiting.pop(id_, None)
 
     def leave_open(self) -> None:
-        """End the waits for answers, because the run pauses: its fallbacks are for a person who does not come."""
+        """End the waits for answers, because the run pauses: a fallback is for a question that a person saw."""
         for waiting in self._waiting.values():
             waiting.cancel()
 

@@ -49,7 +49,7 @@ def test_fresh_retry_begins_at_the_merged_work(tmp_path: Path) -> None:
     assert (plan.base, plan.findings) == (first.base, [])
 
 
-def test_retry_of_work_that_nobody_could_judge_needs_no_change(tmp_path: Path) -> None:
+def test_retry_of_unjudged_work_needs_no_change(tmp_path: Path) -> None:
     """No verdict came, so the task paused. The work may be done: the reviewer decides, not the diff."""
     script: dict[str, Json] = {"1-1": [[{"write": "f1", "text": "1"}]], "1-2": [[{"say": "It is done."}]]}
     script |= {"1-tester": [[{"say": "?"}], [{"say": "?"}], [{"verdict": GOOD}]]}

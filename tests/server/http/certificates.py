@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def certificate(folder: Path, name: str, days: int, *hosts: str, key: Key | None = None) -> tuple[str, str]:
-    """Write a certificate for 127.0.0.1 and the hosts that ends in so many days and began 30 days before that, signed
-    by itself. Return the paths of it and its key, which is a new one on a curve without `key`.
+    """Write a certificate for 127.0.0.1 and the hosts that ends in so many days and began 30 days and an hour before
+    that, signed by itself. Return the paths of it and its key, which is a new one on a curve without `key`.
     """
     key = key or curves.generate_private_key(curves.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
@@ -32,7 +32,7 @@ def certificate(folder: Path, name: str, days: int, *hosts: str, key: Key | None
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(end - datetime.timedelta(days=30))
+        .not_valid_before(end - datetime.timedelta(days=30, hours=1))
         .not_valid_after(end)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
