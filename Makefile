@@ -1,7 +1,7 @@
 # Two commands: `make demo` shows the server at work, `make test` checks it.
 # Both make the environment in .venv first, from requirements-dev.lock.
 
-.PHONY: help demo test pytest test-long test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture official unit bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
+.PHONY: help demo test pytest test-long test-pythons lint format types docs catalog conformance examples miniatures catchers mutants upstream torture official unit container bench compared bench-page bench-trend bench-env tokens e2e captures browser site lock wheel env clean
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -34,6 +34,7 @@ help:
 	@echo "make e2e           run the real clients from npm with a scripted model, offline (8 minutes, npm)"
 	@echo "make official      run the official conformance suite of MCP over HTTP (2 minutes, npm)"
 	@echo "make unit          run the systemd unit by a second systemd (Linux, root, on a machine that nobody will miss)"
+	@echo "make container     build both container files and run their images (2 minutes, podman and Debian packages, root)"
 	@echo "make browser       test the board in Chromium, with screenshots in .cache/browser/ (5 minutes)"
 	@echo "make captures      run one cycle in each real client, and write it into its page (3 minutes, npm)"
 	@echo "make wheel         build dist/"
@@ -149,6 +150,10 @@ official: env
 # A systemd of its own runs deploy/nexus-mcp.service, as root, in namespaces without anything of this machine to write to.
 unit: env
 	TEST_OF_SYSTEMD=1 $(BIN)/python -m pytest tests/deploy/test_unit.py
+
+# Podman, buildah, runc and mmdebstrap come from Debian; as root.
+container: env
+	@$(BIN)/python -m tests.container
 
 # Chromium comes from the system, axe-core from npm. Screenshots: .cache/browser/.
 browser: env

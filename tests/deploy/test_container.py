@@ -1,6 +1,6 @@
 """The container file: its copies and its installation run in an empty folder, and its command serves from there.
 
-No image is built, because the base image is not available everywhere.
+No image is built here: `make container` does that.
 """
 
 from __future__ import annotations
