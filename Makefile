@@ -53,7 +53,7 @@ test: env
 	$(MAKE) --no-print-directory --keep-going lint pytest; code=$$?; \
 	wait $$types || code=1; cat "$$found"; rm -f "$$found"; exit $$code; }
 
-# A process for each core: the tests share nothing. tests/parts.py has the two parts.
+# A process for each core: the tests share nothing. tests/parts.py lists the long tests.
 PYTEST = TMPDIR=$$(.ci/temp-folder) $(BIN)/python -m pytest tests --numprocesses auto --dist worksteal
 
 pytest: env
@@ -151,7 +151,7 @@ official: env
 unit: env
 	TEST_OF_SYSTEMD=1 $(BIN)/python -m pytest tests/deploy/test_unit.py
 
-# Podman, buildah, runc and mmdebstrap come from Debian; as root.
+# Needs root, and podman, buildah, runc and mmdebstrap from Debian.
 container: env
 	@$(BIN)/python -m tests.container
 

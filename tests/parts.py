@@ -1,8 +1,8 @@
 """The two parts of the tests: `make test` runs the short one, `make test-long` the long one; CI runs both.
 
-Without the option `--part`, pytest runs every test that it is pointed at. The long part starts many processes for each
-test: whole runs, servers over HTTP, kills at each step. For each subject the short part has tests of its own, which
-look at the parts of the same code.
+Without the option `--part`, pytest runs the tests of both parts. A long test starts many processes: whole runs, servers
+over HTTP, kills at each step. The short part has unit tests of the same code, in most folders; tests/test_parts.py
+names the folders without.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PARTS: tuple[Part, ...] = ("short", "long")
 TESTS = Path(__file__).parent
 
 LONG: dict[str, str] = {
-    "adding": "copies the tree for each part that a new tool, event or check has to have",
+    "adding": "copies the tree once for each file that a new tool, event or check needs",
     "board/test_command.py": "the command of the board, started for each test",
     "cli/test_completion_shells.py": "three shells, each with every command",
     "cli/test_conformance_faults.py": "the runner of the suite as a command, with faulty arguments and servers",
@@ -26,13 +26,13 @@ LONG: dict[str, str] = {
     "cli/test_demo_endings.py": "a demo that is ended at each step",
     "cli/test_look_back_screens.py": "each view at each width",
     "cli/test_screens.py": "each view at each width",
-    "conformance/test_executor.py": "the bench for executors, with our own run and wrong ones",
+    "conformance/test_executor.py": "the fixtures for executors, with our executor and faulty ones",
     "conformance/test_hostile.py": "servers that attack the runner of the suite",
     "conformance/test_miniatures.py": "wrong servers, each started as a process",
     "conformance/test_pytest_plugin.py": "pytest in pytest, with a server for each fixture",
     "contract/test_crashes.py": "a kill at each step of each call",
     "contract/test_journal.py": "each call after each interrupted one",
-    "deploy": "nginx, Caddy and a container's steps around a server",
+    "deploy": "nginx and Caddy before a server, and the steps of the container file",
     "differential": "the same requests to two servers",
     "doctor/test_interrupted.py": "each check after each interrupted call",
     "examples/test_action.py": "the GitHub Action, step by step",
@@ -64,7 +64,7 @@ LONG: dict[str, str] = {
     "server/http/test_process.py": "servers over HTTP, started and ended",
     "server/otel/test_process.py": "servers with a collector",
 }
-"""Folder, module or test below tests/ -> what makes it long."""
+"""Folder, module or test below tests/ -> why it is long."""
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -73,7 +73,7 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def is_ignored(path: Path, part: Part | None) -> bool:
-    """Return whether a folder or module has no test of the part, so that pytest need not read it."""
+    """Return whether a folder or module has no test of the part. Pytest then does not import it."""
     if part is None or not path.is_relative_to(TESTS) or path == TESTS:
         return False
     name = path.relative_to(TESTS).as_posix()

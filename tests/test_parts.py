@@ -1,4 +1,4 @@
-"""The two parts of the tests have all tests, and each subject has short ones."""
+"""Each test is in the short or the long part, and each folder has short tests, except for WHOLLY_LONG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.parts import LONG, TESTS, is_ignored
 
 WHOLLY_LONG = {"adding", "deploy", "differential", "mutation", "packaging", "pages"}
-"""Folders without a short test: they prove what short tests of other folders look at in parts."""
+"""Folders without a short test. Short tests of other folders test the same code in smaller pieces."""
 
 
 @pytest.mark.parametrize("entry", LONG)
@@ -28,7 +28,7 @@ def test_entry_of_the_long_part_exists(entry: str) -> None:
 
 
 def test_each_module_is_in_one_part() -> None:
-    """Only a module with single long tests is in both."""
+    """Only a module with both long and short tests is in both parts."""
     modules = [path for path in TESTS.rglob("test_*.py") if "e2e" not in path.parts and "browser" not in path.parts]
     both = [path for path in modules if not is_ignored(path, "short") and not is_ignored(path, "long")]
     assert [path.relative_to(TESTS).as_posix() for path in both] == ["reliability/test_quick.py"]
@@ -36,7 +36,7 @@ def test_each_module_is_in_one_part() -> None:
 
 
 def test_each_subject_has_short_tests() -> None:
-    """What `make test` leaves out altogether is named here."""
+    """WHOLLY_LONG names each folder that `make test` leaves out."""
     folders = {entry.partition("/")[0] for entry in LONG}
     short = {folder for folder in folders if any(_is_short(path) for path in (TESTS / folder).rglob("test_*.py"))}
     assert folders - short == WHOLLY_LONG

@@ -61,9 +61,9 @@ def token_notice(mount: RemoteMount, environ: Mapping[str, str]) -> str:
 
 
 def fault_of(mount: RemoteMount) -> str:
-    """Return why the server does not answer, as a sentence with the next step; "" if it answers.
+    """Return why the server does not answer, with the next step; "" if it answers.
 
-    Send no token: a cloned project may name any server. So the right answer is that a token is missing.
+    Send no token: a cloned project may name any server. So the expected status is 401, for a missing token.
     """
     try:
         address = parse(mount.url, URL, is_plain_allowed=True)

@@ -115,8 +115,8 @@ class Attempts:
         return Facts(is_work=is_work, may_edit=self.may_edit, has_reviewers=bool(self.reviewers(record)))
 
     def _has_inherited(self, record: AttemptRecord) -> bool:
-        """Return whether the attempt began with work that no judgement found wrong, so that it may have nothing to
-        add.
+        """Return whether the attempt began with work in which no judgement found a fault. Then it need not change
+        files.
         """
         for before in reversed(self.run.state.task(self.id).attempts[:-1]):
             if before.commit != record.base or not has_no_fault(before.attempt.outcome):
@@ -249,9 +249,9 @@ class Attempts:
     async def _mended_files(self, before: str, commit: str, files: list[str]) -> list[str]:
         """Return the files that a session changed after the integration branch was merged into its worktree.
 
-        `files` differ between the commits `before` and after the session. A file counts only if the merge would change
-        it on the integration branch. It also counts if the session put it back to what it was in `before`: that takes
-        away the work of another task. Raise GitFailed.
+        `files` are those that differ between `before`, the commit before the session, and `commit`. Leave out files
+        that only other tasks changed. Include files in which the session reverted the work of another task: they equal
+        `before`, so they are not in `files`. Raise GitFailed.
         """
         repository = self.run.repository
         merged = await self._common(await repository.head(f"refs/heads/{repository.integration}"), commit)
@@ -260,7 +260,7 @@ class Attempts:
         return [name for name in others if name in files or name not in own]
 
     async def _common(self, first: str, second: str) -> str:
-        """Return the last common commit of two commits, the first one if they have none. Raise GitFailed."""
+        """Return the merge base of two commits; `first` if they have none. Raise GitFailed."""
         code, out = await self.run.repository.git.run("merge-base", first, second, check=False)
         return out.strip() if code == 0 else first
 

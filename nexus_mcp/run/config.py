@@ -72,8 +72,8 @@ class Guards(Part):
 class Questions(Part):
     """How long a run waits for an answer, and which triggers ask.
 
-    `fallback` replaces the fallback of each trigger that has this answer; None keeps them. It is never `continue`, so
-    silence approves nothing that did not go on before.
+    `fallback` replaces the fallback of each trigger that accepts this answer; None keeps all fallbacks. `continue` is
+    not allowed: after a timeout it would approve work or cost that the fallback of the trigger stops.
     """
 
     timeout_s: Seconds = 600

@@ -34,7 +34,7 @@ def has_requests(run: Folder) -> bool:
 def take(run: Folder) -> Iterator[dict[str, Any]]:
     """Yield each request, oldest first, and remove it before the next one. Raise StorageError.
 
-    A file that is no request is removed: another program wrote it, and it would stop each later executor, too.
+    Remove a file that is no request, too: another program wrote it, and it would stop each later executor.
     """
     folder = run.child(CONTROL)
     if folder is None:

@@ -30,7 +30,7 @@ class Attempt:
 
     `outcome` is the last one, None while the attempt runs. `is_merged`: its commit is part of the integration branch.
     `answers` maps a trigger to the answer to its question about the present outcome. `is_reviewed`: a reviewer accepted
-    the work. `security` are the reasons why a person may want to see it: files and findings.
+    the work. `security` are the reasons for `security-review`: files and findings.
     """
 
     number: int
@@ -59,8 +59,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the run has used so far. Without `is_cost_reported`, a session reported no cost, and `cost_usd` is only a
-    part. `cost_answer` is the answer to the question about the cost, None without one.
+    """What the run has used so far. If `is_cost_reported` is false, a session reported no cost, and `cost_usd` is too
+    low. `cost_answer` is the answer to `cost-warning`, None without one.
     """
 
     cost_usd: float = 0.0
@@ -136,7 +136,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """Start nothing new in the whole run; the task keeps its state. `is_limit`: the run ends, as at a limit."""
+    """Start nothing new in the whole run; the task keeps its state. `is_limit`: the run ends as at a reached limit."""
 
     reason: str
     is_limit: bool = False
@@ -209,7 +209,7 @@ def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: 
 
 
 def decide_unjudged(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, reason: str) -> Action:
-    """Return the next step of a task whose last attempt ended, and that only a person can judge, for this reason."""
+    """Return the next step of a task whose last attempt only a person can judge; `reason` says why."""
     return _judged_by_person(reason, task, attempts, config)
 
 
@@ -219,7 +219,7 @@ def _judged_by_person(reason: str, task: Task, attempts: tuple[Attempt, ...], co
 
 
 def _before_merge(task: Task, attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) -> Action:
-    """Return the step for accepted work: the first open question, what an answer says, or the merge."""
+    """Return the step for accepted work: a question, the effect of its answer, or the merge."""
     for trigger, text in _gates(task, attempts, last):
         step = _question(trigger, text, task, attempts, config)
         if step is not None:
@@ -234,7 +234,7 @@ def _gates(task: Task, attempts: tuple[Attempt, ...], last: Attempt) -> Iterator
         more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
         yield "security-review", f"Task {task.id} concerns security: {'; '.join(reasons[:_SHOWN])}{more}. Merge it?"
     if last.is_reviewed:
-        yield "review-gate", f"The reviewers accepted attempt {last.number} of task {task.id}. Do you?"
+        yield "review-gate", f"The reviewers accepted attempt {last.number} of task {task.id}. Do you accept it, too?"
     yield "pre-merge", f"Attempt {last.number} of task {task.id} is verified. Merge it into the integration branch?"
 
 
@@ -243,8 +243,8 @@ def _question(
 ) -> Action | None:
     """Return the step that a trigger leads to: its question, or the effect of the answer.
 
-    None if the task goes on as without the question: the trigger is off, or a person let it continue. An answer in the
-    log also holds if the trigger was switched off since: work that a person refused is not merged.
+    Return None if the trigger is off, or if the answer is `continue`. An answer in the log also holds if the trigger
+    was switched off later: work that a person refused is not merged.
     """
     last = attempts[-1]
     answer = last.answers.get(trigger)
@@ -268,7 +268,7 @@ def _question(
 
 
 def _cost_step(config: RunConfig, spent: Limits) -> Action | None:
-    """Return the question about the cost so far, or the effect of its answer; None if the run goes on."""
+    """Return the question `cost-warning`, or the effect of its answer; None if the run goes on."""
     limit = config.max_cost_usd
     if limit is None or not config.questions.asks("cost-warning"):
         return None
@@ -396,8 +396,8 @@ def _same_tier(
 
 
 def _end(task: Task, attempts: tuple[Attempt, ...], config: RunConfig) -> Action:
-    """Return the end of a task whose tiers are used up: paused if a person has to judge an attempt, else failed. Where
-    their triggers are on, `max-retries` asks before either end, else `human-review` before a pause.
+    """Return the end of a task whose tiers are used up: paused if a person has to judge an attempt, else failed. If its
+    trigger is on, `max-retries` asks before that; if not, `human-review` may ask before a pause.
     """
     last = attempts[-1].outcome
     reason = "" if last is None else last.reason

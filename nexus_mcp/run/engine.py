@@ -139,8 +139,8 @@ class LocalEngine:
     async def _task(self, id_: int) -> None:
         """Carry one task to its end: completed, failed, paused or skipped.
 
-        A step that meets a full disk is repeated once; then the run pauses, and the task keeps its state in the log. It
-        also keeps it if the run pauses while its question waits.
+        A step that meets a full disk is repeated once; then the run pauses. The task keeps its state in the log then,
+        and also if the run pauses while a question of the task waits.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -173,7 +173,7 @@ class LocalEngine:
     ) -> bool:
         """Carry out one step of a task; return whether there may be another one."""
         id_ = attempts.id
-        if record.state == "ready" and isinstance(action, Mend | Merge):  # it was paused until a person answered
+        if record.state == "ready" and isinstance(action, Mend | Merge):  # a person answered its question
             await self._set_status(id_, IN_PROGRESS)
         match action:
             case None:
@@ -269,7 +269,7 @@ class LocalEngine:
         return answer is not None
 
     async def _ask_of_run(self, attempts: Attempts, action: Ask) -> bool:
-        """Ask a person about the whole run; return whether the task goes on. Several tasks may need the same answer."""
+        """Ask a person about the whole run; return whether the task goes on. Tasks share the answer."""
         async with self._asking:
             again = self._decide(attempts)
             if self._is_over or self.run.state.paused is not None:

@@ -322,7 +322,7 @@ class LimitReached(Event):
 
 
 class LimitRaised(Event):
-    """A person raised a limit; `after` is None if it no longer holds."""
+    """A person raised a limit; `after` is None if the limit was dropped."""
 
     type: Literal["limit_raised"] = "limit_raised"
     name: Literal["cost", "minutes", "attempts"]

@@ -19,11 +19,11 @@ UNJUDGED: frozenset[Category | None] = frozenset(("environment", "harness-failur
 
 
 _NOT_MERGED: frozenset[Category | None] = frozenset(("merge-conflict", "regression"))
-"""Categories of failures of accepted work: it does not fit the work of others."""
+"""Categories of failures of accepted work that conflicts with the merged work of other tasks."""
 
 
 def has_no_fault(outcome: Outcome | None) -> bool:
-    """Return whether no judgement found a fault in the work of an attempt: none was possible, or it was accepted."""
+    """Return whether no judgement found a fault in the work of an attempt: it was not judged, or it was accepted."""
     return outcome is None or outcome.ok or outcome.category in UNJUDGED | _NOT_MERGED
 
 

@@ -1,4 +1,4 @@
-"""The limits of a run on cost, time and attempts: warn before, log that one is reached, and raise it for good."""
+"""Warn before a run reaches its limit of cost, log reached limits, and raise them if a person lets the run go on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def emit(run: Run, spent: Limits) -> None:
 
 
 def _raise_reached(run: Run, spent: Limits) -> None:
-    """Set each reached limit to the used amount plus the limit. Drop a limit of the cost if the cost is unknown."""
+    """Set each reached limit to the used amount plus the limit. Drop the cost limit if a session reported no cost."""
     config = run.config
     if config.max_cost_usd is not None and not spent.is_cost_reported:
         _raise(run, "cost", config.max_cost_usd, None)
@@ -43,16 +43,17 @@ def _raise_reached(run: Run, spent: Limits) -> None:
 
 
 def raise_answered(run: Run, spent: Limits) -> None:
-    """Raise the reached limits if a person answered that the run goes on, and they are not raised yet."""
+    """Raise the reached limits if a person answered `continue` and they are not raised yet."""
     if run.state.limit_answer:
         _raise_reached(run, spent)
 
 
 def restore(run: Run, spent: Limits) -> None:
-    """Use the limits that a person raised under an earlier executor, unless the limit was set to another value since.
+    """Set the limits to the values to which a person raised them under an earlier executor, unless the configuration
+    has another limit since then.
 
-    The minutes are left out: each executor counts its own. If the earlier one died between the answer and its effect,
-    raise the limits now.
+    Leave out the minutes: each executor counts its own. If the earlier executor died after the answer and before it
+    raised the limits, raise them now.
     """
     for name, field in _FIELDS.items():
         before, after = getattr(run.config, field), None
@@ -60,7 +61,7 @@ def restore(run: Run, spent: Limits) -> None:
         for one in run.state.raised if name != "minutes" else ():
             if one.name != name:
                 continue
-            if last is None or one.before != last.after:  # its executor began with a limit of the configuration
+            if last is None or one.before != last.after:  # an executor raised the configured limit, not a raised one
                 after = one if one.before == before else None
             elif after is not None:
                 after = one

@@ -21,7 +21,7 @@ _LEVELS: dict[str, Level] = {
 }
 _LONGEST = 200
 _LONGEST_QUESTION = 4000
-"""A person has to read a question to its end: there are its answers."""
+"""Characters of a question that are shown. The accepted answers are at its end."""
 
 
 def entry(event: ev.AnyEvent) -> dict[str, Any]:

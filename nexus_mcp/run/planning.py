@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _REASON_SHOWN = 500
 _FORBIDDEN: tuple[Category, ...] = ("capability-violation", "isolation-violation")
-"""Failures of attempts with changes that may not be merged: at the begin of another attempt they would not be seen."""
+"""Failures by forbidden changes. An attempt that began with these changes would hide them: only its own are judged."""
 
 
 async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action: Start) -> None:
-    """Log the plan of a new attempt, and before it a change of tier or strategy. Raise GitFailed, StorageError."""
+    """Log any change of tier or strategy, then the plan of a new attempt. Raise GitFailed, StorageError."""
     last, number = record.last, record.next_number
     tier = record.forced_tier or action.tier
 
@@ -51,9 +51,9 @@ async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action:
 
 
 def first_commit(record: TaskRecord, action: Start) -> str:
-    """Return the commit of the previous attempt at which the new one begins, "" for the integration branch.
+    """Return the commit of the previous attempt if the new one begins there, "" for the integration branch.
 
-    A person's retry goes on with the previous work, unless it is `--fresh`, or a session made changes that it may not.
+    `run retry` goes on with the previous work, unless `--fresh` is set or a session made forbidden changes.
     """
     last = record.last
     if last is None or record.fresh:

@@ -37,7 +37,7 @@ _TEXTS = ("context", "approach", "acceptance", "risk")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s", re.MULTILINE)
 _CLAUSE = re.compile(r"[;\n]|\band\b", re.IGNORECASE)
 _APPROVALS: tuple[Trigger, ...] = ("security-review", "pre-merge", "review-gate")
-"""Triggers whose question approves a merge."""
+"""Triggers whose answer can approve a merge."""
 _SECRET = re.compile(r"(?i)(^|/)(\.env(\..*)?|.*secret.*|.*credential.*|id_[a-z0-9]+|.*\.pem|.*\.key)$")
 _SHOWN = 10
 
@@ -276,7 +276,7 @@ def _named(sandbox_: object) -> str:
 
 
 def _of_questions(subject: Subject) -> list[Item]:
-    """Return a warning if an agent could answer in place of the person; [] if no question needs a person."""
+    """Return the row on whether an agent could answer in place of the person; [] if no question approves a merge."""
     open_ = [name for name in _APPROVALS if subject.config.questions.asks(name)]
     text = (
         f"without run.sandbox an agent of your user could answer {_list(open_)} itself, by a file in the run's folder"

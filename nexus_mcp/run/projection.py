@@ -113,12 +113,12 @@ class TaskRecord:
 
     @property
     def is_retried(self) -> bool:
-        """Return whether a person wants a new attempt, and none was planned yet."""
+        """Return whether the task got new attempts by `retry`, and none of them was planned yet."""
         return bool(self.attempts) and self.budget_from == len(self.attempts)
 
     @property
     def next_number(self) -> int:
-        """Return the number of a new attempt. Numbers never repeat, also after `run retry`."""
+        """Return the number of a new attempt. Numbers never repeat, not even after `run retry`."""
         return 1 + max((one.attempt.number for one in self.attempts), default=0)
 
     def facts(self) -> tuple[Attempt, ...]:
@@ -135,9 +135,9 @@ class RunRecord:
     checkout that were recorded last; `is_checkout_changed`: this executor saw that it differs. `cost_usd` is the sum of
     the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
     reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
-    cost cannot hold. `cost_answer` is the answer to the question about the cost, None without one; once the run goes on
-    after a pause, it is `continue`. `raised` are the limits that a person raised, oldest first. `limit_answer`: when
-    the executor began under which a person let the run go on beyond a limit, "" once the limit is raised.
+    cost cannot hold. `cost_answer` is the answer to `cost-warning`, None without one; it is `continue` after a pause
+    that ended. `raised` are the limits that a person raised, oldest first. `limit_answer` is the start time of the
+    executor that got the answer `continue` to `cost-exceeded`; "" without that answer and once the limit is raised.
     """
 
     run: str = ""
@@ -180,9 +180,9 @@ class RunRecord:
         return Limits(self.cost_usd, minutes, attempts, self.is_cost_reported, self.cost_answer)
 
     def open_questions(self) -> list[ev.Question]:
-        """Return the questions that a person may answer, oldest first; a question whose task went on anyway is closed.
-
-        A question whose answer paused its task stays open, after those that have no answer yet.
+        """Return the questions that a person may answer: first those without an answer, then those whose answer paused
+        the task; each group oldest first. A question is closed once its task has a newer attempt, is completed or is
+        skipped.
         """
         found = [one for one in self.questions.values() if not self._is_answered(one) and not self._is_closed(one)]
         return sorted(found, key=lambda one: one.id in self.answers)
@@ -264,7 +264,7 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
 
 
 def _cost_answer_after(state: RunRecord) -> str | None:
-    """Return the answer about the cost once the run goes on: a person saw its pause, so it does not pause again."""
+    """Return the answer to `cost-warning` once the run goes on. After a pause it is `continue`: one pause is enough."""
     return "continue" if state.cost_answer is not None and state.paused is not None else state.cost_answer
 
 

@@ -1,4 +1,4 @@
-"""Questions to a person: a file for each, an answer from the terminal or from `nexus-mcp run answer`, or a fallback."""
+"""Ask a person: write a file for each question, and wait for an answer or the timeout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Unanswered(Exception):
 
 
 class Questions:
-    """The questions of a run. Only triggers that are set to true in the configuration ask; the others fall back."""
+    """The questions of a run. A trigger waits for an answer only if it is set to true in the configuration."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -27,15 +27,17 @@ class Questions:
         self._deadlines: dict[str, str] = {}
 
     def restore(self) -> None:
-        """Write the files of the answered questions: an executor may have died before it did. Raise StorageError."""
+        """Write the files of the answered questions: an executor may have died between the log entry and the file.
+        Raise StorageError.
+        """
         for id_ in self._run.state.answers:
             self._write(id_)
 
     async def ask(self, ask: Ask, task: int | None, attempt: int | None) -> str | None:
-        """Return the answer to a question, or its fallback if no answer comes in time; both are in the log then.
+        """Log a question, and return its answer, or its fallback if no answer comes in time. Log the answer, too.
 
-        Return None if its trigger is off. A question of an earlier executor keeps its id. Raise Unanswered,
-        StorageError.
+        Return None without waiting if its trigger is off. A question of an earlier executor keeps its id. Raise
+        Unanswered, StorageError.
         """
         run = self._run
         known = [
@@ -60,7 +62,7 @@ class Questions:
             await asyncio.wait({waiting}, timeout=timeout)
             if waiting.cancelled():
                 raise Unanswered
-            if waiting.done():  # also if the answer came in the moment in which the time was over
+            if waiting.done():  # also if the answer and the timeout came together
                 return waiting.result()
             fallback = triggers.fallback(ask.trigger, run.config.questions)
             run.emit(ev.Answered(id=id_, answer=fallback, by="timeout", task=task, attempt=attempt))
@@ -70,14 +72,14 @@ class Questions:
             self._waiting.pop(id_, None)
 
     def leave_open(self) -> None:
-        """End the waits for answers, because the run pauses: a fallback is for a question that a person saw."""
+        """End all waits without a fallback, because the run pauses: the person may not have seen the question."""
         for waiting in self._waiting.values():
             waiting.cancel()
 
     def answered(self, id_: str, text: str, by: str) -> None:
-        """Record the answer to a question; if its task is paused, the task goes on. A question that is unknown or not
-        open changes nothing. An answer about the whole run also answers a question of another task that waits for it.
-        Raise StorageError.
+        """Record the answer to a question; if its task is paused, the task goes on. Ignore an answer to a question that
+        is unknown or not open. If the question concerns the whole run, the answer counts for all tasks that wait for
+        it. Raise StorageError.
         """
         question = next((one for one in self._run.state.open_questions() if one.id == id_), None)
         if question is None:
@@ -99,7 +101,7 @@ class Questions:
             self._run.emit(ev.TaskReady(task=question.task))
 
     def _write(self, id_: str) -> None:
-        """Write the file of a question from the log. The deadline is that of this executor, None without one."""
+        """Write the file of a question from the log. Its deadline is None if this executor did not ask."""
         question, answer = self._run.state.questions.get(id_), self._run.state.answers.get(id_)
         if question is None:
             return

@@ -1,6 +1,6 @@
-"""Recognise work that a person may want to see for security: files of secrets or permissions, and findings. Pure.
+"""Find files of secrets or permissions, and findings about security, for the trigger `security-review`. Pure.
 
-Names and words decide, not contents, so a match is a reason to ask and not a proof.
+They are found by file names and by words in verdicts, so a match is a reason to ask, not a proof.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES: tuple[str, ...] = (
     *("codeowners", "sudoers*", "*.sudoers", "*permission*", "*polic[yi]*", "*rbac*", "*iam*.tf", "*.rego"),
     *("firestore.rules", "storage.rules", ".gitattributes", ".gitmodules", "authorized_keys", "*acl*.y*ml"),
 )
-"""Patterns of names of files and folders, in lower case. A folder that matches stands for its files."""
+"""Patterns of names of files and folders, in lower case. If a folder matches, all its files do."""
 FOLDERS: frozenset[str] = frozenset(
     (
         *(
@@ -38,11 +38,11 @@ FOLDERS: frozenset[str] = frozenset(
             "policies",
             "sudoers.d",
         ),
-        # what decides over commands and rights of agents, hooks and CI
+        # configuration of agents, hooks and CI: it sets their commands and rights
         *(".claude", ".codex", ".opencode", ".nexus", ".husky", ".githooks", ".github", ".gitlab", ".circleci"),
     )
 )
-"""Names of folders whose files all count, in lower case."""
+"""Names of folders, in lower case. All files in them count."""
 _WORDS = re.compile(
     r"\b(securit|vulnerab|exploit|inject|xss\b|csrf\b|ssrf\b|xxe\b|cve-|cwe-|path traversal|directory traversal"
     r"|remote code|privilege|authenticat|authoriz|authoris|permission|credential|secret|password|passwd|api key"
@@ -54,13 +54,13 @@ _MOST = 20
 
 
 def sensitive_files(files: Iterable[str]) -> tuple[str, ...]:
-    """Return the files whose names say that they hold secrets or permissions."""
+    """Return the files that probably hold secrets or permissions, by their names."""
     return tuple(path for path in files if _is_sensitive(path.casefold()))
 
 
 def security_findings(verdict: dict[str, Any] | None) -> tuple[str, ...]:
-    """Return the findings of security in a verdict, shortened: its findings, issues and fixes that speak of it, and in
-    a rejection also its reasoning and the criteria that are not met.
+    """Return the texts about security in a verdict, shortened: findings, issues and fixes. If the verdict rejects the
+    work, return also its reasonings and the criteria that are not met.
     """
     try:
         found = Verdict.model_validate(verdict)
@@ -68,7 +68,7 @@ def security_findings(verdict: dict[str, Any] | None) -> tuple[str, ...]:
         return ()
     texts = [" ".join(filter(None, (one.place, one.what, one.how, one.want))) for one in found.findings]
     texts += [*found.quality.issues, *found.fixes]
-    if not found.approved:  # a rejection may name its fault only here; an approval may say that there is none
+    if not found.approved:  # an approval may say here that there is no security fault
         texts += [f"{one.criterion} {one.note}" for one in found.acceptanceCriteria.criteria if not one.met]
         texts += [found.reasoning, found.testModifications.reasoning]
     return tuple(" ".join(text.split())[:_SHOWN] for text in texts if _WORDS.search(text))[:_MOST]

@@ -14,31 +14,31 @@ from nexus_mcp.run.config import Questions, Trigger
 Answer = Literal["continue", "retry", "skip", "escalate", "abort"]
 
 EFFECTS: dict[Answer, str] = {
-    "continue": "the run goes on as it does without the question",
+    "continue": "the run goes on as if the trigger were off",
     "retry": "the task gets new attempts, as by `run retry`",
     "skip": "the task is left out, as by `run skip`",
     "escalate": "the task pauses for a person; the other tasks go on",
     "abort": "the task fails; the other tasks go on",
 }
-"""What an answer does to a task. RUN_EFFECTS has the answers that concern the whole run."""
+"""Effect of an answer on a task. RUN_EFFECTS has the effects on the whole run."""
 
 RUN_EFFECTS: dict[Answer, str] = {
-    "continue": "the run goes on; cost-exceeded sets each reached limit to what is used plus the limit",
+    "continue": "the run goes on; cost-exceeded raises each reached limit to the used amount plus the limit",
     "escalate": "the run pauses",
-    "abort": "the run ends, as at a limit",
+    "abort": "the run ends as at a reached limit",
 }
 
 _TASK: tuple[Answer, ...] = ("continue", "retry", "skip", "escalate", "abort")
 _END: tuple[Answer, ...] = ("retry", "skip", "escalate", "abort")
-"""The answers at the end of a task, where nothing can go on by itself."""
+"""The answers where the task would fail or pause without the question, so `continue` has no meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One trigger. `when` is the moment of its question, `fallback` the answer if no person answers in time.
 
-    `answers` are its words. `takes_text`: any other text goes into the author's session. `is_of_run`: the question
-    concerns the whole run, not one task.
+    `answers` are the accepted words. `takes_text`: any other text goes into the author's session. `is_of_run`: the
+    question concerns the whole run, not one task.
     """
 
     when: str
@@ -50,8 +50,8 @@ class Row:
 
 ROWS: dict[Trigger, Row] = {
     "security-review": Row(
-        "before the merge of work that changes files of secrets or permissions, or in which a reviewer found a fault of"
-        " security",
+        "before the merge of work that changes files of secrets or permissions, or in which a reviewer found a security"
+        " fault",
         _TASK,
         "abort",
     ),
@@ -92,9 +92,9 @@ _WORDS: dict[str, Answer] = {
 
 
 def read(trigger: Trigger, text: str) -> Answer | None:
-    """Return the answer that a text stands for; None for a text that goes into the session.
+    """Return the answer that a text means; None for a text that goes into the session.
 
-    A word that the trigger does not have, or a text where it takes none, lets nothing go on.
+    If the trigger does not accept a word or a text, return `escalate`, or `abort` if it does not accept `escalate`.
     """
     if trigger == "story-ambiguity":  # a word such as `skip` may be the answer to the agent's question
         return None
@@ -108,10 +108,10 @@ def read(trigger: Trigger, text: str) -> Answer | None:
 
 
 def fault(trigger: Trigger, text: str) -> str:
-    """Return why a text is no answer to a question, as a sentence; "" if it is one."""
+    """Return a sentence that names the accepted answers; "" if the text is one of them."""
     word = _word(text)
     if not word and trigger == "story-ambiguity":
-        return "Write a text: the agent gets it."
+        return "Write a text for the agent."
     is_known = word in _NO or _WORDS.get(word) in ROWS[trigger].answers
     if is_known or trigger == "story-ambiguity" or read(trigger, text) is None:
         return ""
@@ -119,13 +119,13 @@ def fault(trigger: Trigger, text: str) -> str:
 
 
 def fallback(trigger: Trigger, questions: Questions) -> Answer:
-    """Return the answer that holds if no person answers in time: `questions.fallback`, if the trigger has it."""
+    """Return the answer after a timeout: `questions.fallback` if the trigger accepts it, else the trigger's own."""
     row, chosen = ROWS[trigger], questions.fallback
     return chosen if chosen is not None and chosen in row.answers else row.fallback
 
 
 def question_text(trigger: Trigger, text: str) -> str:
-    """Return the text of a question of the run with its answers."""
+    """Return the text of a question with its accepted answers."""
     return f"{text} Answer {_listed(ROWS[trigger])}."
 
 

@@ -47,8 +47,8 @@ class Repository:
     """The user's repository at `root`, with the worktrees of the run `run` below the folder `worktrees`.
 
     `one_by_one` is held while a worktree is added or pruned: git then reads the files of all worktrees, and fails if
-    one is incomplete. `in_place` is held while worktrees are pruned, and while one is renamed: between the steps of a
-    rename git would take it for removed.
+    one is incomplete. `in_place` is held while worktrees are pruned, and while one is renamed: in the middle of a
+    rename, pruning would remove the worktree from git's list.
     """
 
     root: str

@@ -1,9 +1,9 @@
 """`make container`: build both container files with podman and buildah, and run their images.
 
-The base image comes from a registry of images, which is not reachable everywhere. So a folder with Debian's Python
-takes its name; it has the commands that the container files use: python, pip, apt-get, useradd.
+The official base image comes from an image registry, which is not reachable everywhere. So the test builds an image of
+the same name from Debian packages. It has the commands that the container files use: python, pip, apt-get, useradd.
 
-Exit code 0: both ran; 1: a check failed; 3: nothing was run, because a tool or a right is missing.
+Exit code 0: both images passed; 1: a build or a check failed; 3: nothing was built: a tool or a right is missing.
 """
 
 from __future__ import annotations

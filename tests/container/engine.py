@@ -1,4 +1,4 @@
-"""Build and run images with podman, buildah and runc, in a store of their own that the caller removes."""
+"""Build and run images with podman, buildah and runc, in a separate store that the caller removes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import subprocess
 from pathlib import Path
 
 PYTHON = "3.11"
-"""The Python of Debian 12, in the name of the base image."""
+"""The Python version of Debian 12. The tag of the base image has it, too."""
 BASE = f"docker.io/library/python:{PYTHON}-slim"
 _DEBIAN = "bookworm"
 _TOOLS = ("podman", "buildah", "runc", "mmdebstrap")
 _SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-"""Variables of this machine that a build needs to reach the package registries."""
+"""Environment variables that a build needs to reach the package registries."""
 _LIMIT_S = 900
 _FILES, _PROCESSES = 4096, 1024
 
 
 class NotHad(Exception):
-    """A tool or a right is missing. The message begins a sentence."""
+    """A tool or a right is missing. The message has no full stop at its end."""
 
 
 class Engine:
-    """The tools with their store in `folder`; `context` is the folder of the container files. Raise NotHad."""
+    """Podman and buildah with a store in `folder`; `context` is the folder of the container files. Raise NotHad."""
 
     def __init__(self, folder: Path, context: Path) -> None:
         path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
@@ -50,7 +50,7 @@ class Engine:
         )
         archive.unlink()
         names = self._folder / "names"
-        # In the image of Python, `python` is there, and pip installs into it.
+        # As in the official image: `python` exists, and pip may install into the system's Python.
         lines = (
             "FROM localhost/plain",
             "RUN ln -s /usr/bin/python3 /usr/local/bin/python && rm /usr/lib/python3*/EXTERNALLY-MANAGED",
@@ -61,7 +61,7 @@ class Engine:
     def build(self, name: str, file: str) -> None:
         """Build an image from a container file. Raise CalledProcessError."""
         words = [word for one in _SETTINGS if one in os.environ for word in ("--env", f"{one}={os.environ[one]}")]
-        if "PIP_CERT" in os.environ:  # of a registry with an authority of its own
+        if "PIP_CERT" in os.environ:  # the package registry uses its own certificate authority
             certificates = os.path.dirname(os.environ["PIP_CERT"])
             words += ["--env", f"PIP_CERT={os.environ['PIP_CERT']}", "--volume", f"{certificates}:{certificates}:ro"]
         words += ["--build-arg", f"PYTHON={PYTHON}", "--tag", name, "--file", file]
@@ -87,7 +87,7 @@ class Engine:
         self._podman("rm", "--all", "--force")
 
     def _limits(self) -> list[str]:
-        """Return limits that this process may set: it has no right to raise its own."""
+        """Return options with ulimits not above those of this process, because it may not raise them."""
         most = min(_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
         return ["--ulimit", f"nofile={most}:{most}", "--ulimit", f"nproc={_PROCESSES}:{_PROCESSES}"]
 

@@ -1,4 +1,4 @@
-"""Run the two images as their files say, and check what they do."""
+"""Run the two images as the comments of their container files say, and check the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _START_S = 60
 
 
 def check_server(engine: Engine, folder: Path) -> str:
-    """Serve a project from the image, call it, stop it, and return what was seen. Raise AssertionError,
+    """Serve a project from the image, call it, stop it, and return a summary. Raise AssertionError,
     CalledProcessError.
     """
     with socket.socket() as probe:
@@ -49,7 +49,8 @@ def check_server(engine: Engine, folder: Path) -> str:
 
 
 def check_judge(engine: Engine) -> str:
-    """Judge the server that the image has, without network; return its last line. Raise as `check_server` does.
+    """Run the conformance suite of the image on the server in it, without network; return a summary. Raise as
+    `check_server` does.
 
     The image has Node.js, too, for servers in JavaScript.
     """
@@ -75,7 +76,7 @@ def _wait() -> None:
 
 
 def _call(token: str, tool: str, arguments: dict[str, Any], *, host: str = NAME) -> int:
-    """Return the status of a call of 2026-07-28."""
+    """Call a tool by MCP 2026-07-28, and return the HTTP status."""
     body = modern(1, "tools/call", name=tool, arguments=arguments)
     headers = {
         "Host": host,

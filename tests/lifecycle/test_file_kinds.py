@@ -133,7 +133,7 @@ def test_parent_of_a_link_is_read_in_every_way(tmp_path: Path, path: str, kind: 
 
 @pytest.mark.requirement("pre_tool_use.guard")
 def test_mounted_state_is_recognized_by_its_parent_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bind mount has the inode of the folder that it shows, and no path tells that."""
+    """A bind mount has the inode of the mounted folder; its path does not show that."""
     (tmp_path / ".nexus/state").mkdir(parents=True)
     look, mounted = nexus_files._inode, str(tmp_path / "mounted")
     monkeypatch.setattr(
@@ -155,7 +155,7 @@ def test_state_of_the_main_checkout_is_recognized_by_a_hard_link(tmp_path: Path)
 
 @pytest.mark.requirement("pre_tool_use.guard")
 def test_a_thousand_paths_are_certain_and_one_more_is_not(tmp_path: Path) -> None:
-    """The bound is the last number of paths that are resolved."""
+    """Kinds resolves at most 1000 paths."""
     paths = [str(number) for number in range(1001)]
     assert Kinds(str(tmp_path), paths[:1000]).is_whole
     assert not Kinds(str(tmp_path), paths).is_whole
@@ -198,5 +198,5 @@ def test_paths_beyond_the_bound_are_uncertain(tmp_path: Path) -> None:
     ],
 )
 def test_input_names_the_state_in_a_key_or_a_value(tool_input: Json, expected: bool) -> None:
-    """One text has to name both `.nexus` and what is in it."""
+    """A key or value counts only if it names both `.nexus` and a state file in it."""
     assert names_state(tool_input) is expected

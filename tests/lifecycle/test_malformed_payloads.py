@@ -220,7 +220,7 @@ def test_usable_input_of_a_malformed_payload_is_read(project: Project, params: d
 
 @pytest.mark.requirement("pre_tool_use.unusable")
 def test_blank_tool_is_no_tool(project: Project) -> None:
-    """The harness may run any tool, and a restricted agent may not use every one."""
+    """Without a tool name the harness may run any tool, and this agent may not use all tools."""
     decision, reason = decided(project, tool=" ", agent_name="architect")
     assert (decision, reason[:26]) == ("deny", "Which tool architect wants")
 
@@ -241,7 +241,7 @@ def test_session_of_a_malformed_payload_tells_agents_apart(project: Project) -> 
 
 @pytest.mark.requirement("pre_tool_use.unusable")
 def test_session_with_a_limit_on_files_runs_no_unknown_tool(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such a session of a run may change some files only, and the tool may change any."""
+    """The session may change only some files, and an unknown tool may change any file."""
     assert decided(project)[0] == "continue"
     monkeypatch.setenv(LIMIT_VARIABLE, "{}")
     decision, reason = decided(project)

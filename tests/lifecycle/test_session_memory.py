@@ -1,4 +1,4 @@
-"""The memory of sessions is our own file: an unusable one is kept under another name, and a usable one is never."""
+"""A file of session memory that is unusable is renamed and kept; a usable one is read and stays."""
 
 from __future__ import annotations
 

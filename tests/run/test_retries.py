@@ -50,7 +50,7 @@ def test_fresh_retry_begins_at_the_merged_work(tmp_path: Path) -> None:
 
 
 def test_retry_of_unjudged_work_needs_no_change(tmp_path: Path) -> None:
-    """No verdict came, so the task paused. The work may be done: the reviewer decides, not the diff."""
+    """No verdict came, so the task paused. The work may be complete, so an attempt without changes is reviewed."""
     script: dict[str, Json] = {"1-1": [[{"write": "f1", "text": "1"}]], "1-2": [[{"say": "It is done."}]]}
     script |= {"1-tester": [[{"say": "?"}], [{"say": "?"}], [{"verdict": GOOD}]]}
     ground = Ground(tmp_path, ONE, script)
@@ -59,7 +59,7 @@ def test_retry_of_unjudged_work_needs_no_change(tmp_path: Path) -> None:
 
 
 def test_retry_of_failed_work_needs_a_change(tmp_path: Path) -> None:
-    """Work that a check refused does not become good because nothing is added."""
+    """The inherited work failed a check, so the attempt has to change files."""
     ground = Ground(tmp_path, ONE, {"1": [[{"write": "broken", "text": "b"}], [{"say": "It is done."}]]})
     retried(ground, **ONCE)
     categories = [event.category for event in ground.log() if isinstance(event, ev.Judged)]
@@ -89,18 +89,18 @@ def test_retry_never_begins_with_forbidden_changes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("request_", [{"command": "pause"}, {"command": "stop"}])
 def test_pause_leaves_a_waiting_question_open(tmp_path: Path, request_: dict[str, Any]) -> None:
-    """Nobody is there any more, so no fallback holds; the next run asks again under the same id."""
+    """The run takes no fallback; the next one asks again under the same id."""
     ground = Ground(tmp_path, ONE, {"1": [[{"write": "f1", "text": "1"}]]})
     values: Json = {"questions": {"triggers": {"security-review": True, "pre-merge": True}, "timeout_s": 600}}
 
-    def asked(run: Run, answer: dict[str, Any]) -> None:
-        def look(event: ev.AnyEvent) -> None:
+    def drop_at_question(run: Run, answer: dict[str, Any]) -> None:
+        def drop(event: ev.AnyEvent) -> None:
             if isinstance(event, ev.Question | ev.RunStarted):
                 control.drop(run.folder, answer)
 
-        run.listeners.append(look)
+        run.listeners.append(drop)
 
-    state = ground.run(before=lambda run: asked(run, request_), **values)
+    state = ground.run(before=lambda run: drop_at_question(run, request_), **values)
     assert (list(state.questions), state.answers) == (["q1"], {})
     assert state.task(1).state != "paused"
     yes = {"command": "answer", "id": "q1", "text": "yes", "by": "person"}

@@ -137,7 +137,7 @@ def test_a_word_that_is_no_answer_is_refused_on_the_terminal(tmp_path: Path) -> 
     code, output = typed(
         ground, "--trust", "--merge", "never", mark=b"question q1 ", answer=lambda: lines.pop(0) if lines else b"\n"
     )
-    assert "That is no answer to the question q1. Its answers are retry, skip" in " ".join(output.split())
+    assert "The question q1 does not accept this answer. Its answers are retry, skip" in " ".join(output.split())
     assert (code, [one.answer for one in ground.state().answers.values()]) == (3, ["skip"])
 
 

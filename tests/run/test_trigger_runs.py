@@ -447,4 +447,4 @@ def test_a_dry_run_names_the_questions(tmp_path: Path) -> None:
     ground = Ground(tmp_path, ONE, WORK)
     ground.configure(**_asks("pre-merge", "security-review", timeout_s=60))
     out = ground.cli("--dry-run")[1]
-    assert "Questions to you, 60 s each: security-review, else abort; pre-merge, else escalate." in out
+    assert "After 60 s it takes the answer in parentheses: security-review (abort), pre-merge (escalate)." in out

@@ -374,7 +374,7 @@ def test_a_question_that_waits_comes_before_one_that_paused_its_task() -> None:
 
 def test_a_blank_answer_to_an_agent_is_refused() -> None:
     """Its session would go on with nothing."""
-    assert fault("story-ambiguity", " \n") == "Write a text: the agent gets it."
+    assert fault("story-ambiguity", " \n") == "Write a text for the agent."
 
 
 def test_faults_name_the_answers() -> None:

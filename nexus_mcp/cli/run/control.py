@@ -68,10 +68,11 @@ def _check_answer(view: View, id_: str, text: str) -> None:
 
     open_ = [one.id for one in view.state.open_questions()]
     if id_ not in open_:
-        why = "has an answer already" if id_ in view.state.answers else "is closed: its task went on without an answer"
+        closed = "is closed: its task has a newer attempt, is completed or is skipped"
+        why = "has an answer already" if id_ in view.state.answers else closed
         raise UsageError(f"The question {id_} {why}.", next_step=f"Open questions: {', '.join(open_) or 'none'}.")
     if fault := triggers.fault(view.state.questions[id_].trigger, text):
-        raise UsageError(f"That is no answer to the question {id_}.", next_step=fault)
+        raise UsageError(f"The question {id_} does not accept this answer.", next_step=fault)
 
 
 def _pause(values: Values) -> int:
@@ -151,7 +152,8 @@ RETRY = Command(
 ANSWER = Command(
     "answer",
     "answer a question of a run",
-    "The answer to an agent's question goes into its session. A question of the run\nnames its answers.",
+    "For a question of an agent, type any text: its session gets it.\n"
+    "For a question of the run, type one of the answers that it names.",
     PROJECT_ONLY,
     _answer,
     argument=QUESTION,

@@ -75,8 +75,9 @@ def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
     print(f"At most {sessions} sessions, if every attempt fails; {jobs}; {money}.")
     asks = [name for name in triggers.ROWS if config.questions.asks(name)]
     if asks:
-        questions = "; ".join(f"{name}, else {triggers.fallback(name, config.questions)}" for name in asks)
-        print(f"Questions to you, {config.questions.timeout_s} s each: {questions}.")
+        questions = ", ".join(f"{name} ({triggers.fallback(name, config.questions)})" for name in asks)
+        wait = f"After {config.questions.timeout_s} s it takes the answer in parentheses"
+        print(f"The run may ask you. {wait}: {questions}.")
 
 
 def _show(one: TaskPreview) -> None:

@@ -57,7 +57,7 @@ EXIT_CODES = {
 PAUSING = "Ctrl-C: nothing new starts, and the run ends after the running attempts. Ctrl-C again ends them at once."
 _YES = ("y", "yes")
 _MOVED_S = 3.0
-"""Seconds after a change of the first question in which a typed line counts as meant for the one before."""
+"""For this many seconds after the first open question changed, a typed line may be meant for the previous one."""
 _AWAIT_LOCK = "Wait until that process has ended, or end it; then type nexus-mcp run. Nothing is lost."
 
 
@@ -319,10 +319,10 @@ class _Signals:
 
 
 class _Terminal:
-    """Lines that a person types while the run works: each answers the first open question, which the screen marks.
+    """Read lines from the terminal while the run works: each answers the first open question, which the screen marks.
 
-    If another question became the first one in another way than by a typed line, such as by a fallback, the person may
-    have meant the one before. Such a line is not taken.
+    If the first question changed without a typed line, for example by a fallback, the person may have meant the
+    previous one. So lines within `_MOVED_S` after such a change are refused.
     """
 
     def __init__(self, run: Run, screen: Screen, *, is_open: bool) -> None:
@@ -375,21 +375,21 @@ class _Terminal:
         first = questions[0]
         if time.monotonic() - self._moved_at < _MOVED_S:
             self._screen.line(
-                f"Your line was not taken: {first.id} became the first question while you typed. To answer it, type "
+                f"Your line was not taken: it may be meant for the previous question. To answer {first.id}, type "
                 "the line again.",
                 "yellow",
             )
         elif why := triggers.fault(first.trigger, text):
-            self._screen.line(f"That is no answer to the question {first.id}. {why}", "yellow")
+            self._screen.line(f"The question {first.id} does not accept this answer. {why}", "yellow")
         else:
             request = {"command": "answer", "id": first.id, "text": text.strip(), "by": "terminal"}
             try:
                 control.drop(self._run.folder, request)
             except NexusError as error:
-                self._screen.line(f"Your answer was not noted: {inert(str(error))} Type it again.", "yellow")
+                self._screen.line(f"Your answer was not stored: {inert(str(error))} Type it again.", "yellow")
 
     def _watch(self, event: ev.AnyEvent) -> None:
-        """Note when the first open question changes by anything but a line of this terminal."""
+        """Store the time when the first open question changes for another reason than a line of this terminal."""
         questions = self._run.state.open_questions()
         first = questions[0].id if questions else ""
         is_ours = isinstance(event, ev.Answered) and event.by == "terminal"

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _SOON_DAYS = 14
 _REASONS = {
     "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
-    "EE_KEY_TOO_SMALL": "the key is too short for OpenSSL here, and for clients; RSA needs 2048 bits",
-    "CA_KEY_TOO_SMALL": "a key in the chain is too short for OpenSSL here, and for clients",
-    "CA_MD_TOO_WEAK": "a signature in the chain uses a hash that is not safe any more",
+    "EE_KEY_TOO_SMALL": "the key is too short for OpenSSL and for clients; RSA needs 2048 bits",
+    "CA_KEY_TOO_SMALL": "a key in the chain is too short for OpenSSL and for clients",
+    "CA_MD_TOO_WEAK": "a signature in the chain uses an unsafe hash",
 }
-"""What OpenSSL reports -> what is wrong."""
+"""Reason of an SSLError -> text for the error message."""
 
 
 def tls_context(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime | None = None) -> ssl.SSLContext:
@@ -41,10 +41,10 @@ def tls_context(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime
     with open(certfile, "rb") as file:
         try:
             certificate = x509.load_pem_x509_certificates(file.read())[0]
-        except ValueError as error:  # OpenSSL loaded it, but it has another form than the one for servers
+        except ValueError as error:  # such as TRUSTED CERTIFICATE, which OpenSSL loads
             raise UsageError(
                 f"The dates and names of the certificate {certfile!r} cannot be read.",
-                next_step=f"Write it as a plain certificate: openssl x509 -in {certfile} -out plain.pem",
+                next_step=f"Convert it to a plain PEM certificate: openssl x509 -in {certfile} -out plain.pem",
             ) from error
     _check_dates(certificate, certfile, now or datetime.now(UTC))
     _check_names(certificate, certfile, hosts)
