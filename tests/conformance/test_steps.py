@@ -22,7 +22,7 @@ from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
 from nexus_mcp.workspace import Workspace
 from tests.conformance import runs
-from tests.conformance.support import made, outcome
+from tests.conformance.support import NASTY, made, outcome
 
 SERVE = (sys.executable, "-m", "nexus_mcp", "serve")
 EVENT = (sys.executable, str(Path(__file__).parent / "servers" / "event.py"), "{type}")
@@ -132,12 +132,13 @@ def test_response_before_a_kill_is_that_of_the_step() -> None:
 
 def test_call_killed_before_its_response_is_reported() -> None:
     """A call without a response before the kill is reported, and without a retry its answer has no assertions."""
-    early = {"action": {"tool": "task_close"}, "seed": 1, "within_ms": 0}
-    result = one({"kill": early, "assert_return": {"$.closed": True}}, call("task_list"))
+    hanging = {"action": {"tool": "act", "params": {"do": "hang"}}, "seed": 1, "within_ms": 0}
+    answering = {"action": {"tool": "act", "params": {"do": "tell"}}}
+    result = one({"kill": hanging, "assert_return": {"$.did": "x"}}, answering, target=stdio(NASTY))
     assert outcome(result) == ("passed", [])
     assert [(one.request, one.error) for one in result.exchanges] == [
-        ("kill task_close", "killed before it answered"),
-        ("task_list", ""),
+        ("kill act", "killed before it answered"),
+        ("act", ""),
     ]
 
 
