@@ -9,7 +9,7 @@ from typing import Any
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import triggers
 from nexus_mcp.run.decide import Ask
-from nexus_mcp.run.run_folder import write_json
+from nexus_mcp.run.run_folder import read_json, write_json
 from nexus_mcp.run.setup import Run
 from nexus_mcp.state import times
 
@@ -101,7 +101,7 @@ class Questions:
             self._run.emit(ev.TaskReady(task=question.task))
 
     def _write(self, id_: str) -> None:
-        """Write the file of a question from the log. Its deadline is None if this executor did not ask."""
+        """Write the file of a question from the log. If an earlier executor asked, its deadline stays in the file."""
         question, answer = self._run.state.questions.get(id_), self._run.state.answers.get(id_)
         if question is None:
             return
@@ -117,7 +117,10 @@ class Questions:
             "createdAt": question.at,
             "deadline": self._deadlines.get(id_),
         }
+        name = f"{id_}.json"
         if answer is not None:
             value |= {"answer": answer.answer, "answeredBy": answer.by, "answeredAt": answer.at}
         with self._run.folder.make("questions")[0] as folder:
-            write_json(folder, f"{id_}.json", self._run.redactor.value(value))
+            if id_ not in self._deadlines and isinstance(before := read_json(folder, name), dict):
+                value["deadline"] = before.get("deadline")
+            write_json(folder, name, self._run.redactor.value(value))

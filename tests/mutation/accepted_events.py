@@ -141,7 +141,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"TRIMMED .* left out|path\.strip\(TRIMMED\) -> .*|(if )?.*bare (and|or|!=|==) .*|.* in bare -> .*",
         _PLACES_TOO,
     ),
-    ("lifecycle/nexus_files:names_state", r".*", _PLACES_TOO),
+    ("lifecycle/nexus_files:names_state", r"\*value left out .*|return False -> return None", _PLACES_TOO),
     ("lifecycle/file_leases", r"5 -> [46]", "the sixth harness of one project"),
     ("lifecycle/file_leases:(_running|_other_harnesses|_has_tracker|_is_harness)", r".*", _TRACKERS),
     ("lifecycle/file_leases:find_holder", r"harness == .*", _TRACKERS),

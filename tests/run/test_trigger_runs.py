@@ -61,6 +61,16 @@ def _dies_at(kind: type[ev.Event]) -> Any:
     return begin
 
 
+def _dies_after(kind: type[ev.Event], *texts: str) -> Any:
+    """Return a function that answers the questions, and ends the executor right after the first event of the type."""
+
+    def begin(run: Run) -> None:
+        _answers(*texts)(run)
+        _dies_at(kind)(run)
+
+    return begin
+
+
 def _kinds(ground: Ground, *names: str) -> list[str]:
     return [event.type for event in ground.log() if event.type in names]
 
@@ -154,12 +164,8 @@ def test_an_answer_ends_the_task_also_after_a_kill(tmp_path: Path, answer: str, 
     ground = Ground(tmp_path, ONE, WORK)
     asks = _asks("review-gate", "pre-merge")
 
-    def both(run: Run) -> None:
-        _answers(answer)(run)
-        _dies_at(ev.Answered)(run)
-
     with pytest.raises(_Killed):
-        ground.run(before=both, **asks)
+        ground.run(before=_dies_after(ev.Answered, answer), **asks)
     assert ground.run(**asks).task(1).state == state
     assert _kinds(ground, "question", "merged") == ["question"]
     assert ground.statuses() == ["pending"]
@@ -169,12 +175,8 @@ def test_an_answer_holds_after_its_trigger_was_switched_off(tmp_path: Path) -> N
     """A person refused the merge, and the executor died; the next one has a configuration without the trigger."""
     ground = Ground(tmp_path, ONE, WORK)
 
-    def both(run: Run) -> None:
-        _answers("abort")(run)
-        _dies_at(ev.Answered)(run)
-
     with pytest.raises(_Killed):
-        ground.run(before=both, **_asks("pre-merge"))
+        ground.run(before=_dies_after(ev.Answered, "abort"), **_asks("pre-merge"))
     assert (ground.run().task(1).state, "f1" in ground.tree()) == ("failed", False)
 
 
@@ -294,12 +296,8 @@ def test_a_raised_limit_holds_after_a_kill(tmp_path: Path, kind: type[ev.Event])
     ground = Ground(tmp_path, TWO, PAID)
     values: Json = {"max_cost_usd": 1.0, **_asks("cost-exceeded")}
 
-    def both(run: Run) -> None:
-        _answers("continue")(run)
-        _dies_at(kind)(run)
-
     with pytest.raises(_Killed):
-        ground.run(before=both, **values)
+        ground.run(before=_dies_after(kind, "continue"), **values)
     assert ground.statuses() == ["completed", "pending"]
     state = ground.run(**values)
     assert (ground.statuses(), len(state.questions)) == (["completed"] * 2, 1)
@@ -311,12 +309,8 @@ def test_a_new_limit_replaces_the_raised_one(tmp_path: Path) -> None:
     """The next run has another limit in its configuration, so it asks again."""
     ground = Ground(tmp_path, TWO, PAID)
 
-    def both(run: Run) -> None:
-        _answers("continue")(run)
-        _dies_at(ev.LimitRaised)(run)
-
     with pytest.raises(_Killed):
-        ground.run(before=both, max_cost_usd=1.0, **_asks("cost-exceeded"))
+        ground.run(before=_dies_after(ev.LimitRaised, "continue"), max_cost_usd=1.0, **_asks("cost-exceeded"))
     state = ground.run(before=_answers("abort"), max_cost_usd=0.9, **_asks("cost-exceeded"))
     assert state.ended is not None
     assert (state.ended.status, len(state.questions)) == ("limit", 2)
@@ -419,7 +413,7 @@ def test_an_answer_in_the_moment_of_the_timeout_holds(tmp_path: Path, monkeypatc
 
 
 def test_the_file_of_a_question_has_its_fallback(tmp_path: Path) -> None:
-    """Nobody answers: `answeredBy` is `timeout`."""
+    """Without an answer in time, `answeredBy` is `timeout`."""
     ground = Ground(tmp_path, ONE, WORK)
     ground.run(**_asks("pre-merge", timeout_s=1))
     found = _asked(ground, "q1")
@@ -431,15 +425,14 @@ def test_the_next_executor_writes_an_answer_that_the_file_lacks(tmp_path: Path) 
     """The first one died between the log and the file."""
     ground = Ground(tmp_path, ONE, WORK)
 
-    def both(run: Run) -> None:
-        _answers("yes")(run)
-        _dies_at(ev.Answered)(run)
-
     with pytest.raises(_Killed):
-        ground.run(before=both, **_asks("pre-merge"))
-    assert "answer" not in _asked(ground, "q1")
+        ground.run(before=_dies_after(ev.Answered, "yes"), **_asks("pre-merge"))
+    before = _asked(ground, "q1")
+    deadline = before["deadline"]
+    assert ("answer" in before, deadline is None) == (False, False)
     ground.run(**_asks("pre-merge"))
-    assert _asked(ground, "q1")["answer"] == "yes"
+    found = _asked(ground, "q1")
+    assert (found["answer"], found["deadline"]) == ("yes", deadline)
 
 
 def test_a_dry_run_names_the_questions(tmp_path: Path) -> None:
