@@ -80,26 +80,22 @@ def run_denial(tool: str, environ: Mapping[str, str]) -> str:
 
 def check_harness_id(value: str) -> str:
     """Return `value`. Raise UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
-    if not value or value[0] not in _LOWER or not _ID_CHARACTERS.issuperset(value):
+    if is_harness_id(value):
+        return value
+    if value not in _TAKEN:
         raise UsageError(
             f"The harness id {value!r} is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
             next_step="Example: --harness-id claude-code",
         )
-    if value in _TAKEN:
-        raise UsageError(
-            f"The harness id {value!r} is not usable: .nexus/state/{value} is something else.",
-            next_step="Example: --harness-id claude-code",
-        )
-    return value
+    raise UsageError(
+        f"The harness id {value!r} is not usable: .nexus/state/{value} is something else.",
+        next_step="Example: --harness-id claude-code",
+    )
 
 
 def is_harness_id(name: str) -> bool:
     """Return whether `name` is a valid harness id, and so the name of a harness's folder in `.nexus/state`."""
-    try:
-        check_harness_id(name)
-    except UsageError:
-        return False
-    return True
+    return bool(name) and name[0] in _LOWER and _ID_CHARACTERS.issuperset(name) and name not in _TAKEN
 
 
 def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:

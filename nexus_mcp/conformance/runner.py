@@ -144,10 +144,10 @@ class _Run:
     async def all(self, fixtures: Sequence[Fixture], jobs: int, limit: _Limit) -> RunResult:
         self._limit = limit
         began, started = datetime.now(UTC), time.perf_counter()
+        called = {tool for fixture in fixtures for tool in fixture.called_tools}
         if self._target.manner is None and (
             not fixtures or not all(fixture.needs_run and not fixture.needs_server for fixture in fixtures)
         ):
-            called = [tool for fixture in fixtures for tool in fixture.called_tools]
             await _preflight(self._target, called, self._root, f"{self._mark}.start")
         # A target that serves one folder gets one fixture at a time.
         wanted = min(jobs or min(_processors(), AT_ONCE), max(1, len(fixtures)))
@@ -162,7 +162,7 @@ class _Run:
             f"{began:%Y-%m-%dT%H:%M:%SZ}",
             time.perf_counter() - started,
             tuple(task.result() for task in tasks),
-            other_tools=_other_tools(self._target, fixtures),
+            other_tools=_other_tools(self._target, called),
         )
 
     async def _one(self, fixture: Fixture, number: int, gate: asyncio.Semaphore) -> FixtureResult:
@@ -276,10 +276,9 @@ def _missing_tools(fixture: Fixture, target: Target) -> tuple[str, ...]:
     return tuple(tool for tool in fixture.called_tools if target.options.actual(tool) not in target.tools)
 
 
-def _other_tools(target: Target, fixtures: Sequence[Fixture]) -> tuple[str, ...]:
-    """Return the first tools of the target that are neither in our suite nor in these fixtures, shortened."""
-    known = {target.options.actual(tool) for tool in _suite_tools()}
-    known |= {target.options.actual(tool) for fixture in fixtures for tool in fixture.called_tools}
+def _other_tools(target: Target, called: set[str]) -> tuple[str, ...]:
+    """Return the first tools of the target that are neither in our suite nor among `called`, shortened."""
+    known = target.options.all_actual(_suite_tools() | called)
     others = [name for name in dict.fromkeys(target.tools or ()) if name not in known]
     return tuple(first_line(name, _NAME) for name in others[:_OTHERS])
 
@@ -290,11 +289,11 @@ def _reason_not_run(fixture: Fixture, target: Target) -> str:
         return "needs a process"
     if fixture.needs_events and target.options.event_command is None:
         return "needs --event-command"
-    if fixture.needs_run and target.options.run_command is None:
+    if not fixture.needs_run:
+        return ""
+    if target.options.run_command is None:
         return "needs --run-command"
-    if fixture.needs_run and target.project is not None:
-        return "needs a project of its own"
-    return ""
+    return "" if target.project is None else "needs a project of its own"
 
 
 def _summary(fixture: Fixture, status: str, **more: Any) -> FixtureResult:
@@ -356,7 +355,7 @@ async def _connect(target: Target, place: Place) -> Session:
 
 def _check_tools(target: Target, session: Session, known: set[str]) -> None:
     listed = session.connection.tools
-    if any(target.options.actual(tool) in listed for tool in known):
+    if not target.options.all_actual(known).isdisjoint(listed):
         return
     shown = (
         ", ".join(first_line(name, _NAME) for name in listed[:_NAMED]) + (" …" if len(listed) > _NAMED else "")

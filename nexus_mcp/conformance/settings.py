@@ -63,6 +63,10 @@ class TargetOptions:
         """Return the target's name for a tool."""
         return self.names.get(tool, self.prefix + tool)
 
+    def all_actual(self, tools: Iterable[str]) -> set[str]:
+        """Return the target's names for these tools."""
+        return {self.actual(tool) for tool in tools}
+
 
 def parse_command(text: str, option: str) -> tuple[str, ...]:
     """Return the words of a command, as a shell splits them, with the paths of existing files made absolute.

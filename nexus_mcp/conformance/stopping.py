@@ -125,8 +125,9 @@ class Ending:
                 raise _exit(self.number)
 
     async def _watched(self, main: Coroutine[Any, Any, Result]) -> Result:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        return await main
+        task = asyncio.create_task(main)
+        self._loop, self._task = asyncio.get_running_loop(), task
+        return await task
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Handle a signal."""

@@ -122,11 +122,12 @@ def _agents(ctx: EventContext, *, is_quiet: bool = False) -> Agents | None:
     from nexus_mcp.store.agents import read
 
     try:
-        return read(ctx.store, ctx.harness_id)
+        ctx.agents = read(ctx.store, ctx.harness_id)
     except NexusError as error:
         if not is_quiet:
             ctx.warn(f"The tracker entry of the agent could not be read: {error.fault}. {error.next_step}".rstrip())
         return None
+    return ctx.agents
 
 
 def _warn(ctx: EventContext, agents: Agents, *, is_known: bool) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.catalog.load import Catalog
     from nexus_mcp.lifecycle.host import Host
+    from nexus_mcp.store.agents import Agents
     from nexus_mcp.store.session import SessionSnapshot
     from nexus_mcp.store.store import Store
     from nexus_mcp.workspace import Workspace
@@ -80,6 +81,7 @@ class EventContext:
         self.settings: dict[str, Any] | None = None  # read at most once: lifecycle/settings.py
         self.catalog: Catalog | None = None  # both read once for an event: lifecycle/sources.py
         self.snapshot: SessionSnapshot | None = None
+        self.agents: Agents | None = None  # of this harness, since the event's agent was identified
         self.decision = CONTINUE
         self.reason = ""
         self.context: list[Part] = []

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 
-from nexus_mcp.errors import NexusError, UsageError
+from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.nexus_files import inside
 from nexus_mcp.lifecycle.settings import settings_of
 from nexus_mcp.quoting import quoted, quoted_name
 from nexus_mcp.store.harness_files import TRACKER
-from nexus_mcp.workspace import check_harness_id
+from nexus_mcp.workspace import is_harness_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def _running(ctx: EventContext, agent_id: str) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for harness in (ctx.harness_id, *_other_harnesses(ctx)):
         try:
-            records = read(ctx.store, harness).records
+            own = ctx.agents if harness == ctx.harness_id else None
+            records = (own or read(ctx.store, harness)).records
         except NexusError:  # the fault is reported when an agent of that harness is identified
             continue
         for entry in records.entries:
@@ -95,7 +96,7 @@ def _other_harnesses(ctx: EventContext) -> list[str]:
     found: list[str] = []
     try:
         with ctx.store.state() as state:
-            names = [] if state is None else sorted(filter(_is_harness, state.names()))
+            names = [] if state is None else sorted(filter(is_harness_id, state.names()))
             for name in names:
                 if state is not None and name != ctx.harness_id and len(found) < _HARNESSES:
                     found += [name] if _has_tracker(state, name) else []
@@ -113,13 +114,6 @@ def _has_tracker(state: Folder, name: str) -> bool:
         with own:
             return own.check_plain(TRACKER)
     except NexusError:
-        return False
-
-
-def _is_harness(name: str) -> bool:
-    try:
-        return bool(check_harness_id(name))
-    except UsageError:
         return False
 
 

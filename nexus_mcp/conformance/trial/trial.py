@@ -54,6 +54,7 @@ class Trial:
     ) -> None:
         self.assertions: list[Assertion] = []
         self._mark = mark
+        self._has_run = bench is not None
         self._seconds = target.options.end_timeout
         self._fixture = fixture
         self._sandbox = sandbox
@@ -81,7 +82,7 @@ class Trial:
             label = ""
             await in_thread(lambda: self._judge_end(last))
             await self.steps.end()
-            if self._fixture.needs_run:
+            if self._has_run:
                 await check_left(self._mark, self._seconds)
             await in_thread(self._check_strays)
             self.assertions.append(Assertion("process", passed=True))
@@ -93,7 +94,7 @@ class Trial:
             self.assertions.append(Assertion("process", passed=False, message=message, step=label))
         finally:
             self.steps.kill()
-            if self._fixture.needs_run:
+            if self._has_run:
                 killing.kill_marked(self._mark)
 
     async def _step(self, step: Step, label: str, *, final: bool) -> list[Answer]:
@@ -126,7 +127,7 @@ class Trial:
 
     def _check_strays(self) -> None:
         before, after = self._baseline, self._sandbox.snapshot()
-        if self._fixture.needs_run:  # the run makes branches, worktrees and its own test folder beside the project
+        if self._has_run:  # the run makes branches, worktrees and its own test folder beside the project
             before, after = (_inside(whole) for whole in (before, after))
         if stray := describe_strays(before, after, self._sandbox):
             raise TargetFailure(stray)

@@ -17,7 +17,7 @@ from nexus_mcp.store.access import LockNeeded
 from nexus_mcp.tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from nexus_mcp.server.app import Answer, App
 
@@ -31,28 +31,28 @@ requests a thread waits for the interpreter, and that says nothing about the cal
 
 
 class Calls:
-    """The calls of one app. `short` has the tools without parameters that only read and whose last call was
-    short.
+    """The calls of one app: try `run_here`, then `run_in_thread`. `short` has the tools without parameters that only
+    read and whose last call was short.
+
+    Both append the answer of the call to `answers`. `caller` has the other arguments of `App.call`. Both raise
+    UnknownTool.
     """
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._readers = {app.prefix + tool.name for tool in TOOLS if tool.read_only and not tool.parameters}
+        prefix = app.prefix
+        self._readers = {prefix + tool.name for tool in TOOLS if tool.read_only and not tool.parameters}
         self.short: set[str] = set()
 
-    async def run(
+    def run_in_thread(
         self,
         answers: list[Answer],
         tool: str,
         arguments: dict[str, Any] | None,
         caller: dict[str, Any],
         enter: Callable[[str], None] | None,
-    ) -> None:
-        """Append the answer of the call to `answers`. `caller` has the other arguments of `App.call`; `enter` is called
-        with each stage of the call. Raise UnknownTool.
-        """
-        if tool in self.short and not arguments and self._run_here(answers, tool, arguments, caller):
-            return
+    ) -> Awaitable[None]:
+        """Run the call in a thread; `enter` is called with each stage of the call."""
 
         def run() -> None:
             begun, used = time.perf_counter(), time.thread_time()
@@ -62,12 +62,14 @@ class Calls:
             if is_short and tool in self._readers:
                 self.short.add(tool)
 
-        await anyio.to_thread.run_sync(run)
+        return anyio.to_thread.run_sync(run)
 
-    def _run_here(
+    def run_here(
         self, answers: list[Answer], tool: str, arguments: dict[str, Any] | None, caller: dict[str, Any]
     ) -> bool:
-        """Run the call in the event loop, and return whether it has run: it does not wait for the lock."""
+        """Run the call in the event loop if it is short, and return whether it has run: it waits for no lock."""
+        if tool not in self.short or arguments:
+            return False
         begun = time.perf_counter()
         try:
             answers.append(self._app.call_without_lock(tool, arguments, **caller))

@@ -43,8 +43,9 @@ def exchange_of(context: ServerRequestContext[Any]) -> Exchange | None:
     return found
 
 
-def names_of(context: ServerRequestContext[Any]) -> tuple[str, str]:
-    """Return (the client's own name, the name of its token); "" for a missing one."""
+def caller_of(context: ServerRequestContext[Any]) -> tuple[str, str, str]:
+    """Return (the client's own name, the name of its token, the holder of its keys); "" for a missing one."""
     client = context.session.client_params
     exchange = exchange_of(context)
-    return (client.client_info.name if client else "", exchange.actor if exchange else "")
+    name = client.client_info.name if client else ""
+    return (name, exchange.actor, exchange.holder) if exchange else (name, "", "")

@@ -14,7 +14,7 @@ from nexus_mcp.server.sdk.subscribing import as_error
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.context import CallNext, ServerRequestContext
     from mcp.server.lowlevel import Server
 
     Context = ServerRequestContext[Any]
@@ -32,11 +32,13 @@ def add_skills(server: Server[Any], read: Read) -> None:
     server.middleware.append(_check)
 
 
-async def _check(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Check a request as the SDK checks its own methods: first the revision, then the params."""
+def _check(ctx: Context, call_next: CallNext) -> Any:
+    """Check a request as the SDK checks its own methods: first the revision, then the params. Return the awaitable of
+    the next step, because the answer does not concern this step.
+    """
     if ctx.method in SKILL_METHODS and ctx.request_id is not None:
         if ctx.protocol_version != MODERN_VERSION:
             raise as_error(method_not_found(None, ctx.method))
         if not fits(modern_shape(ctx.method), dict(ctx.params or {})):
             raise as_error(invalid_params(None))
-    return await call_next(ctx)
+    return call_next(ctx)

@@ -24,7 +24,7 @@ from nexus_mcp.server.faults import Fault, check_cursor
 from nexus_mcp.server.methods import MODERN_VERSION
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
 from nexus_mcp.server.sdk.calls import Calls
-from nexus_mcp.server.sdk.exchange import exchange_of, names_of
+from nexus_mcp.server.sdk.exchange import caller_of
 from nexus_mcp.server.sdk.extension import add_skills
 from nexus_mcp.server.sdk.measuring import observe
 from nexus_mcp.server.sdk.reporting import reporting
@@ -200,15 +200,15 @@ class _Tools:
     async def _run(
         self, context: Context, params: types.CallToolRequestParams, enter: Callable[[str], None] | None
     ) -> Answer:
-        tool, arguments, (client, actor) = params.name, params.arguments, names_of(context)
-        exchange, meta = exchange_of(context), (context.params or {}).get("_meta")
-        holder = exchange.holder if exchange else ""
+        tool, arguments, meta = params.name, params.arguments, (context.params or {}).get("_meta")
+        client, actor, holder = caller_of(context)
         caller = {"client_name": client, "actor": actor, "meta": meta, "holder": holder}
         answers: list[Answer] = []  # filled even if the call is cancelled: the thread finishes first
         try:
             if self._stop is not None and self._stop.is_due():
                 raise MCPError(types.CONNECTION_CLOSED, "Connection closed")
-            await self._calls.run(answers, tool, arguments, caller, enter)
+            if not self._calls.run_here(answers, tool, arguments, caller):
+                await self._calls.run_in_thread(answers, tool, arguments, caller, enter)
             await anyio.lowlevel.checkpoint_if_cancelled()  # if cancelled meanwhile, the SDK writes no answer
         except MCPError:
             raise
@@ -233,7 +233,7 @@ class ReadHandlers:
         self._stop = stop
 
     async def read(self, context: Context, _params: types.RequestParams) -> dict[str, Any]:
-        name, _ = names_of(context)
+        name, *_ = caller_of(context)
         modern = context.protocol_version == MODERN_VERSION
         params = dict(context.params or {})
         async with reporting(context) as enter:
