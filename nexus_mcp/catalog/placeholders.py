@@ -98,13 +98,27 @@ def resolve(
     `naming` is the form of our tools' names in the text, in which `*` stands for the name; `invocations` are those of
     the vocabulary; `mount` is the value of the option --mount, "" for none.
     """
+    return fill(
+        text, lambda name: f"`{naming.replace('*', name)}`", lambda name: command(name, harness_id, mount), invocations
+    )
+
+
+def fill(
+    text: str,
+    tool: Callable[[str], str],
+    command: Callable[[str], str],
+    invocations: Mapping[str, Mapping[str, object]],
+) -> str:
+    """Return the text with each placeholder replaced; unknown kinds stay. `tool` and `command` return the words for a
+    name of ours.
+    """
     parts, done = [], 0
     for start, end, kind, name in find_placeholders(text):
         word = name
         if kind == "tool":
-            word = f"`{naming.replace('*', name)}`"
+            word = tool(name)
         elif kind == "command":
-            word = command(name, harness_id, mount)
+            word = command(name)
         elif kind == "action" and name in invocations:
             word = str(invocations[name]["say"])
         elif kind not in ("action", "agent", "skill"):

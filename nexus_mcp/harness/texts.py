@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nexus_mcp.catalog.capabilities import all_capabilities, shown_tools
 from nexus_mcp.catalog.load import has_text
-from nexus_mcp.catalog.placeholders import find_placeholders, options_of, read_notes
+from nexus_mcp.catalog.placeholders import fill, options_of, read_notes
 from nexus_mcp.catalog.tool_files import ANY, own_name, own_tools
 
 if TYPE_CHECKING:
@@ -81,21 +81,12 @@ def mounted(catalog: Catalog, harness: str, mount: str) -> Catalog:
 
 def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
     """Return the text with each placeholder replaced; unknown ones stay."""
-    invocations = catalog.vocabulary["invocations"]
-    parts, done = [], 0
-    for start, end, kind, name in find_placeholders(text):
-        word = name
-        if kind == "tool":
-            word = own_name(naming.tools, name)
-        elif kind == "command":
-            word = f"{naming.command} {name}{options_of(name, naming.harness, naming.mount)}"
-        elif kind == "action" and name in invocations:
-            word = str(invocations[name]["say"])
-        elif kind not in ("action", "agent", "skill"):
-            continue
-        parts += [text[done:start], word]
-        done = end
-    return "".join([*parts, text[done:]])
+    return fill(
+        text,
+        lambda name: own_name(naming.tools, name),
+        lambda name: f"{naming.command} {name}{options_of(name, naming.harness, naming.mount)}",
+        catalog.vocabulary["invocations"],
+    )
 
 
 def role(catalog: Catalog, agent: str, naming: Naming, result: str) -> str:

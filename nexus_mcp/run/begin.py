@@ -253,8 +253,3 @@ async def _set_up(run: Run, path: str, environ: dict[str, str], wrap: sandbox.Wr
         await run_check("setup", command, path, environ, run.config.setup_timeout_s, wrap)
     with open(mark, "w", encoding="utf-8"):
         pass
-
-
-def describe_end(record: RunRecord) -> str:
-    """Return how a run ended, in one word; `running` without an end."""
-    return record.ended.status if record.ended is not None else "running"
