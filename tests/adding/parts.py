@@ -177,6 +177,7 @@ EVENT_RULES = """
 - **session_idle.1** The context says that the session is idle.
 """
 CHECK_ROW = "    made_up.check,\n"
+CHECK_PAGE_ROW = "| `made-up-code` | note | A rule without text. |\n"
 CASE = '    Case("made-up-code", "rules/a.md", puts("rules/a.md", "")),\n'
 _TABLE, _NEXT_EVENT = "# Loaded on demand", '    "agent_complete": '
 _AFTER_EVENTS = "\n- `agent_spawn` and `agent_complete` are"
@@ -224,5 +225,5 @@ def add_check(tree: Tree) -> None:
     tree.edit(CHECKS, {first: imports, "    lock.check,\n": f"    lock.check,\n{CHECK_ROW}"})
     code = '    "made-up-code": Code(NOTE, "A rule without text.", "Write it, or move the file away."),\n'
     tree.edit(CODES, {'    "old-cycle": Code(': f'{code}    "old-cycle": Code('})
-    tree.edit(CHECK_PAGE, {"| `old-cycle` |": "| `made-up-code` | note | A rule without text. |\n| `old-cycle` |"})
+    tree.edit(CHECK_PAGE, {"| `old-cycle` |": f"{CHECK_PAGE_ROW}| `old-cycle` |"})
     tree.edit(CASES, {'    Case("not-utf8", ': f'{CASE}    Case("not-utf8", '})

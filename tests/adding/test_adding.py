@@ -106,9 +106,11 @@ def test_new_check_passes_only_with_all_its_parts(tree: Tree) -> None:
     assert not (told := tree.tested(*tested, "-k", "test_completeness or test_page or made-up-code")), told
     tree.edit(parts.CASES, {parts.CASE: ""})
     tree.edit(parts.CHECKS, {parts.CHECK_ROW: ""})
-    told = tree.tested(KNOWN)
+    tree.edit(parts.CHECK_PAGE, {parts.CHECK_PAGE_ROW: ""})
+    told = tree.tested(KNOWN, "tests/doctor/test_page.py")
     for message in (
-        "doctor: the check made_up is unknown. Add a row made_up.check in nexus_mcp/doctor/checks/__init__.py",
+        "doctor: the check made_up.check is unknown. Add a row made_up.check in CHECKS of nexus_mcp/doctor/checks/",
+        "docs/doctor.md has no row for made-up-code. Add to its table: | `made-up-code` | note | A rule without",
         "cases of doctor: the code made-up-code is unknown. Add a Case that breaks a healthy workspace so, to CASES of",
     ):
         assert message in told

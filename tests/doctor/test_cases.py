@@ -25,7 +25,11 @@ def test_each_break_is_reported_once(made: Project, case: Case) -> None:
     """Each fault is reported once, with its code, its file and its place."""
     case.make(made)
     found = look(made.root).findings
-    assert [finding.code for finding in found] == [case.code]
+    reported = [finding.code for finding in found]
+    assert reported == [case.code], (
+        f"doctor reports {reported} for a case of {case.code}. None: is its check a row of CHECKS in "
+        "nexus_mcp/doctor/checks/__init__.py? unknown-file: give the path a role in nexus_mcp/doctor/places.py."
+    )
     assert found[0].file == f".nexus/{case.file}"
     assert (found[0].line, found[0].column, found[0].pointer) == case.place
     assert look(made.root).healthy is (CODES[case.code].severity == NOTE)
@@ -33,7 +37,10 @@ def test_each_break_is_reported_once(made: Project, case: Case) -> None:
 
 def test_every_code_has_a_case() -> None:
     """Every code is found by a case, or by the module that is named for it; none is tested that does not exist."""
-    assert {case.code for case in CASES} | ELSEWHERE.keys() == CODES.keys()
+    cases = {case.code for case in CASES} | ELSEWHERE.keys()
+    missing = sorted(CODES.keys() - cases)
+    assert not missing, f"add a Case for {missing} to CASES of tests/doctor/cases.py"
+    assert cases <= CODES.keys()
     missing = [code for code, module in ELSEWHERE.items() if f'"{code}"' not in (MODULES / f"{module}.py").read_text()]
     assert missing == []
 

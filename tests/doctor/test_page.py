@@ -21,7 +21,13 @@ TEXT = " ".join(PAGE.split())
 def test_every_code_has_its_row() -> None:
     """The table has a row for every code, in the order of the table in the code, and for nothing else."""
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (\w+) \| (.*) \|$", PAGE, re.MULTILINE)
-    assert rows == [(name, code.severity, code.meaning) for name, code in CODES.items()]
+    named = [name for name, _, _ in rows]
+    for place, (name, code) in enumerate(CODES.items()):
+        wanted = f"| `{name}` | {code.severity} | {code.meaning} |"
+        assert name in named, f"docs/doctor.md has no row for {name}. Add to its table: {wanted}"
+        assert named.index(name) == place, f"docs/doctor.md has the row of {name} at another place than CODES"
+        assert rows[place][1:] == (code.severity, code.meaning), f"docs/doctor.md: the row of {name} should be {wanted}"
+    assert len(rows) == len(CODES), f"docs/doctor.md has a row for codes that do not exist: {set(named) - CODES.keys()}"
 
 
 def test_the_bounds_are_those_of_the_code() -> None:

@@ -28,6 +28,7 @@ _BY_ROLE = {
     places.OLD_TRACKER: ("old-tracker", "is in the place that old versions used"),
 }
 _HAS_MODES = os.name == "posix"
+# nexus-mcp does not use the files of these roles, so the group of a shared project need not be able to.
 _UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 
