@@ -28,6 +28,7 @@ from nexus_mcp.conformance.stopping import block_signals, handle_signals, in_thr
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.tokens import fill_fixture
 from nexus_mcp.conformance.trial.bench import Bench
+from nexus_mcp.conformance.trial.steps import URL, has_url
 from nexus_mcp.conformance.trial.trial import Trial
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault, NexusError
@@ -72,6 +73,11 @@ def run(
     created, or for a fault of this package. In every case all processes and folders of the run are removed; paths that
     cannot be deleted are in the result, or go to `on_left` when there is no result.
     """
+    if has_url(target.options) and not target.has_url:
+        raise HarnessFault(
+            [f"The event command has {URL}, but the target has no URL."],
+            next_step=f"Leave {URL} out, or name the URL of the server with --url.",
+        )
     mark = secrets.token_hex(8)
     remaining: tuple[Leftover, ...] = ()
     with handle_signals() as ending, adopt_orphans():

@@ -40,10 +40,10 @@ class TargetOptions:
 
     `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
     the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
-    command; {type} in them is the event's type. `run_command` works through the task list, in at most `run_timeout`;
-    {status} in it is the path of its status file. `timeout` bounds a call or an event, `start_timeout` a server's start
-    until it has listed its tools, `end_timeout` its end after its stdin was closed. With
-    `require_all_tools` a fixture fails where the target lacks its tool; without, the fixture is not run.
+    command; {type} in them is the event's type, {url} the URL of the server. `run_command` works through the task list,
+    in at most `run_timeout`; {status} in it is the path of its status file. `timeout` bounds a call or an event,
+    `start_timeout` a server's start until it has listed its tools, `end_timeout` its end after its stdin was closed.
+    With `require_all_tools` a fixture fails where the target lacks its tool; without, the fixture is not run.
     """
 
     prefix: str = ""

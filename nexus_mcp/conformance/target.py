@@ -49,6 +49,8 @@ class Target(ABC):
     """The kind of target, as messages name it in the reason why a fixture cannot be run."""
     command: tuple[str, ...] = ("",)
     """The command that starts the target, as a list of words, if it is a process."""
+    has_url = False
+    """Whether a session has a URL."""
     project: str | None = None
     """The only folder that it serves, None when it serves any folder."""
 
@@ -186,7 +188,7 @@ class _Command(Target):
 
 
 class _Started(Target):
-    is_process = True
+    is_process = has_url = True
     kind = "a server over HTTP"
 
     def __init__(self, command: Sequence[str], url: str, label: str, options: TargetOptions) -> None:
@@ -227,6 +229,7 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 
 class _Url(Target):
+    has_url = True
     kind = "a server over HTTP"
 
     def __init__(self, url: str, project: str, options: TargetOptions) -> None:

@@ -68,7 +68,8 @@ def decide(
     writer = tool if known is None else next((name for name in meant if is_edit(known, name)), tool)
     edit = None if known is None else written_paths(known, writer, params.get("tool_input"), params.get("file", ""))
     if edit is not None and ctx.host.client is not None:
-        edit = ctx.host.client.all_of(edit[0]), edit[1]
+        paths, is_certain = edit
+        edit = ctx.host.client.all_of(paths), is_certain
     names = [tool, *meant]
     if known is not None and edit is not None and not is_edit(known, writer):
         names.append(PROGRAMS[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import socket
 import sys
@@ -17,7 +18,7 @@ import uvicorn
 from nexus_mcp.conformance.client import served as served_module
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
-from nexus_mcp.conformance.target import over_http, started_over_http
+from nexus_mcp.conformance.target import Target, over_http, started_over_http, stdio
 from nexus_mcp.conformance.trial.steps import Steps
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from nexus_mcp.errors import HarnessFault
@@ -29,6 +30,7 @@ from tests.conformance.support import made, outcome
 from tests.wire.connection import ROOT
 
 ADD = {"action": {"tool": "task_add", "params": {"title": "Do it", "context": "Because"}}}
+EVENT_SERVER = Path(__file__).parent / "servers" / "event.py"
 FIRST: dict[str, Any] = {"postcondition": {"return_value": {"$.task.id": 1}}}
 
 
@@ -170,6 +172,54 @@ def test_server_is_started_over_http_for_each_session(tmp_path: Path, monkeypatc
     found = run(fixtures, target, jobs=1)
     assert [outcome(result) for result in found.results] == [("passed", []), ("passed", [])]
     assert found.server.startswith("nexus-mcp ")
+
+
+EVENT = {"event": {"type": "agent_spawn", "params": {"agent_name": "engineer", "agent_id": "a", "harness_id": "mine"}}}
+HOOK = (sys.executable, "-m", "nexus_mcp", "hook", "{type}", "--url", "{url}")
+TRACKER = ".nexus/state/mine/agent-tracker.json"
+
+
+def started(*event_command: str) -> Target:
+    return started_over_http(
+        shlex.split(STARTED),
+        PLACE,
+        TargetOptions(start_timeout=120, timeout=60, end_timeout=60, event_command=event_command),
+    )
+
+
+def test_events_go_to_the_server_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With {url} the server runs before the event, and the command gets its address and its token."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    shown = {"event": {"type": "answer", "params": {}}}
+    (result,) = run(
+        [made(shown, {"restart": True}, shown)], started(sys.executable, str(EVENT_SERVER), "{type}", "{url}"), jobs=1
+    ).results
+    assert outcome(result) == ("passed", [])
+    first, _, second = (exchange.answer for exchange in result.exchanges)
+    for answer in (first, second):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/p/project/mcp", answer["url"])
+        assert answer["token"]
+    assert first["url"] != second["url"]
+
+
+def test_hook_is_judged_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own hook command over HTTP passes: the server writes the tracker."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    fixture = made(
+        EVENT,
+        postcondition={"return_value": {"$.event": "agent_spawn"}, "state_files": {TRACKER: {"$[0].agent_id": "a"}}},
+    )
+    (result,) = run([fixture], started(*HOOK), jobs=1).results
+    assert outcome(result) == ("passed", [])
+
+
+def test_event_command_with_url_needs_a_server_with_url() -> None:
+    """A server on stdio has no URL, so {url} in the event command is refused before anything starts."""
+    target = stdio(("nowhere",), TargetOptions(event_command=HOOK))
+    with pytest.raises(HarnessFault, match=r"has \{url\}, but the target has no URL\. Leave \{url\} out, or name"):
+        run([made(EVENT)], target)
 
 
 @pytest.mark.parametrize(

@@ -295,6 +295,11 @@ class Session:
         return self.transport.process if self.transport else None
 
     @property
+    def access(self) -> tuple[str, str]:
+        """Return (the URL of its server, the bearer token); "" for each that it does not have."""
+        return (self._remote.url, self._remote.token) if self._remote is not None else ("", "")
+
+    @property
     def stderr(self) -> str:
         """Return the end of its process's stderr."""
         return self.process.stderr if self.process else ""

@@ -74,7 +74,7 @@ class ServedTransport(HttpTransport):
 
     def _line(self, line: bytes) -> None:
         if match := _TOKEN.fullmatch(line):
-            self.headers = {"authorization": f"Bearer {match[1].decode('utf-8', 'replace')}"}
+            self.token = match[1].decode("utf-8", "replace")
 
     def _on_end(self) -> None:
         asyncio.get_running_loop().call_later(_LINGER_S, self.ended.set)

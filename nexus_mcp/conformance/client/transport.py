@@ -152,27 +152,28 @@ class _Checked:
 class HttpTransport:
     """A URL as a transport for `mcp.Client`. `fault` is the fault of the server, or "".
 
-    `headers` go with each request. Once `ended` is set, the client sees a closed connection.
+    `token` is the bearer token of each request, "" for none. Once `ended` is set, the client sees a closed connection.
     """
 
     def __init__(self, url: str, allowance: Allowance) -> None:
         self.fault = ""
-        self.headers: dict[str, str] = {}
+        self.url = url
+        self.token = ""
         self.ended = anyio.Event()
         self.after_send: Callable[[], None] | None = None
         """A function that is called once, when the next request is sent."""
-        self._url = url
         self._allowance = allowance
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> tuple[Any, Any]:
         async with AsyncExitStack() as stack:
             # A few compressed bytes could expand to gigabytes.
-            client = create_mcp_http_client(headers={"accept-encoding": "identity", **self.headers})
+            own = {"authorization": f"Bearer {self.token}"} if self.token else {}
+            client = create_mcp_http_client(headers={"accept-encoding": "identity", **own})
             client.event_hooks = {"request": [self._note_request], "response": [self._bound]}
             await stack.enter_async_context(client)
             streams: tuple[Any, Any] = await stack.enter_async_context(
-                streamable_http_client(self._url, http_client=client)
+                streamable_http_client(self.url, http_client=client)
             )
             self._stack = stack.pop_all()
         return _Checked(streams[0], self._check, self.ended), streams[1]

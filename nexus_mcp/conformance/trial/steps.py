@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.trial.bench import Bench
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
-TYPE = "{type}"
+TYPE, URL = "{type}", "{url}"
+"""The placeholders in an event command."""
+TOKEN_VARIABLE = "NEXUS_TOKEN"  # noqa: S105 - the name of a variable
+"""The environment variable in which an event command with URL finds the bearer token of the server."""
 
 
 class Answer(NamedTuple):
@@ -141,7 +144,8 @@ class Steps:
     async def _event(self, event: Event, step: Step, label: str) -> list[Answer]:
         request = f"event {event.type}"
         try:
-            reply = await send_event(event, self._target.options, self._place)
+            options = await self._event_options()
+            reply = await send_event(event, options, self._place)
         except TargetFailure as failure:
             record = record_exchange(
                 label, request, event.params, failure=failure.sentence, earlier=len(self.exchanges)
@@ -155,6 +159,16 @@ class Steps:
         record = record_exchange(label, request, event.params, reply, earlier=len(self.exchanges))
         self.exchanges.append(replace(record, description=event.description))
         return [Answer(label, reply, step.asserts)]
+
+    async def _event_options(self) -> TargetOptions:
+        """Return the options of the target for an event. If its command has {url}, start the server."""
+        options = self._target.options
+        if not has_url(options):
+            return options
+        url, token = (await self._running()).access
+        words = tuple(word.replace(URL, url) for word in options.event_command or ())
+        own = {TOKEN_VARIABLE: token} if token else {}
+        return replace(options, event_command=words, environment={**options.environment, **own})
 
     async def _list_tools(self, look: ListTools, step: Step, label: str) -> list[Answer]:
         reply = (await self._running()).list_tools(look.tools)
@@ -221,6 +235,11 @@ async def call(session: Session, action: Action, asserts: Asserts, book: Book) -
         raise
     book.log.append(record_exchange(book.label, tool, params, reply, earlier=earlier))
     return Answer(book.label, reply, asserts)
+
+
+def has_url(options: TargetOptions) -> bool:
+    """Return whether the event command needs the URL of the server."""
+    return any(URL in word for word in options.event_command or ())
 
 
 async def send_event(event: Event, options: TargetOptions, place: Place) -> Reply:
