@@ -25,9 +25,9 @@ MARK = ".nexus-board-export"
 _NOTE = "This folder was written by nexus-mcp board --export, which replaces it as a whole.\n"
 _RESERVED = (".nexus", ".git")
 MOST_CYCLES = 1000
-"""Cycles of a project with a page of their own, the newest."""
+"""Maximum number of cycles of a project that get a page: the newest."""
 MOST_STATES = 300
-"""Changes with a page of the state after them, the newest."""
+"""Maximum number of changes that get a page with the state after them: the newest."""
 _LIVE_ASSETS = ("enter.js", "live.js", "htmx.min.js", "hx-csp.min.js", "htmx.LICENSE")
 
 
@@ -164,7 +164,7 @@ class _Writer:
         self._file(self._links.artifact(name), partial(pages.artifact, self._project, {"name": name}, self._image))
 
     def _file(self, name: str, make: Callable[[], pages.Page]) -> None:
-        """Write the page of a listed file; one that cannot be read, as it is too large, gets a page that says so."""
+        """Write the page of a listed file; if the file cannot be read, e.g. because of its size, write the error."""
 
         def page() -> pages.Page:
             try:

@@ -18,13 +18,13 @@ _JOINERS = "\u200c\u200d"
 """Joiners that Arabic, Indic scripts and emoji need between their characters."""
 _TAB = 4
 LONGEST = 1 << 18
-"""Characters of a text that are rendered as Markdown; a longer one, which takes seconds, is shown as plain text."""
+"""Maximum characters of a text to render as Markdown; a longer text, which takes seconds, is shown as plain text."""
 DEEPEST = 40
-"""Levels of a text that is rendered as Markdown: a list has two, a quotation one. The parser leaves out what is deeper,
-so a deeper text is shown as plain text.
+"""Nesting level from which a text is shown as plain text: a list has two levels, a quotation one. The parser leaves out
+deeper content.
 """
 _LONGEST_KEPT = 1 << 14
-"""Characters of a text whose HTML is kept for the next page."""
+"""Maximum characters of a text whose HTML is cached for the next page."""
 _TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"),
     *("ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"),
@@ -59,7 +59,7 @@ def _parser() -> MarkdownIt:
 
 
 def markdown(text: str) -> Markup:
-    """Return stored Markdown as HTML without scripts, styles, images, ids and classes. Links open elsewhere."""
+    """Return stored Markdown as HTML without scripts, styles, images, ids and classes. Links open in a new tab."""
     return _kept(text) if len(text) <= _LONGEST_KEPT else _html(text)
 
 

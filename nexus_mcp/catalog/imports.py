@@ -204,7 +204,8 @@ def _agent_meta(
         if isinstance(word, str) and word in words:
             meta[field] = word
         elif below is None:
-            unmapped.append((entry.path, f"is left out: {field} {word or 'missing'} has no counterpart"))
+            fault = f"{word} has no counterpart" if word else "is missing"
+            unmapped.append((entry.path, f"is left out: {field} {fault}"))
             return None
         elif word is not None:
             unmapped.append((entry.path, f"{field} {word}"))

@@ -1,6 +1,6 @@
 """Read catalog files, validate them, and check the references between them.
 
-A fault is a function that returns its text: of thousands of faults only the first few are listed.
+A fault is a function that returns its text, because only the first few of thousands of faults are listed.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _body_fault(body: bytes) -> str:
 
 
 def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[FaultText]:
-    """Yield names in the valid fields of an agent that are not in the vocabulary."""
+    """Yield the faults in the valid fields of an agent: names that the vocabulary lacks, and repeated capabilities."""
     document = entry.document
     if document is None:
         return
@@ -261,7 +261,7 @@ def tag_faults(document: Document, skills: Mapping[str, object]) -> Iterator[Fau
     for name, tag in document.value.items():
         kind = tag["kind"]
         if kind not in tag:
-            yield partial(document.fault_at, f"/{name}", f"a tag of the kind {kind} names its {kind}")
+            yield partial(document.fault_at, f"/{name}", f"a tag of the kind {kind} needs the field {kind}")
         elif kind == "skill" and tag["skill"] not in skills:
             yield partial(
                 _unknown, document, f"/{name}/skill", f"there is no skill {tag['skill']!r}", tag["skill"], skills

@@ -24,11 +24,11 @@ Keeps the plan, the tasks and the history of a project in .nexus/, for coding
 agents that speak the Model Context Protocol (MCP)."""
 
 ENVIRONMENT = (
-    ("NEXUS_PROJECT_ROOT", PROJECT, "the project, without --project"),
-    ("CLAUDE_PROJECT_DIR", PROJECT, "the same, for a start in a folder of plugins"),
-    ("NEXUS_LOG", LOG_LEVEL, "the log level, without --log-level"),
-    ("NEXUS_LOG_FORMAT", LOG_FORMAT, "the log format, without --log-format"),
-    ("NEXUS_URL", URL, "the server that hooks ask, without --url"),
+    ("NEXUS_PROJECT_ROOT", PROJECT, "the project, if --project is absent"),
+    ("CLAUDE_PROJECT_DIR", PROJECT, "replaces the working directory in a folder of plugins"),
+    ("NEXUS_LOG", LOG_LEVEL, "the log level, if --log-level is absent"),
+    ("NEXUS_LOG_FORMAT", LOG_FORMAT, "the log format, if --log-format is absent"),
+    ("NEXUS_URL", URL, "the server that hooks ask, if --url is absent"),
     ("NEXUS_TOKEN", TOKEN_ENV, "the token of a server over HTTP"),
     ("NEXUS_CA", TOKEN_ENV, "a file of certificates for https:// URLs"),
 )

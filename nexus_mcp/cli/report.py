@@ -46,14 +46,17 @@ def run(values: Values) -> int:
             next_step=f"Name an earlier {SINCE.name}; without it the period begins {DEFAULT_PERIOD} ago.",
         )
     if form == HTML and sys.stdout.isatty():
-        raise UsageError("This is a page for a browser, not for a terminal.", next_step="Add > report.html to it.")
+        raise UsageError(
+            "The page is for a browser, not for a terminal.", next_step="Add > report.html to the command."
+        )
     workspace = workspace_from(values)
     store = Store(workspace)
     now = status(store, workspace)
     view = store.history(
         lambda archive: report(archive, now, since=since, until=until, branch=values.get(BRANCH.name, "")),
     )
-    code = exits.FAILED if now["faults"] and not until else exits.OK  # the report names the file
+    # A file that cannot be read fails the command; the report names the file.
+    code = exits.FAILED if now["faults"] and not until else exits.OK
     if JSON.name in values:
         print_json_view(view)
         return code
@@ -83,9 +86,9 @@ def _nothing(values: Values, total: int) -> str:
 COMMAND = Command(
     "report",
     "report the decisions and the work of a period",
-    "Writes what was decided and done in the cycles closed since then, the oldest\n"
+    "Writes what was decided and done in the cycles closed in the period, the oldest\n"
     "first, and what is open now: for a changelog, a stand-up or a review. Markdown\n"
-    "by default; --format html is one page that needs nothing else, also on paper.",
+    "by default; --format html writes one self-contained page, also for printing.",
     (SINCE, UNTIL, BRANCH, FORMAT, JSON, PROJECT),
     run,
     examples=(

@@ -179,7 +179,7 @@ def handle_signals(*, instead: bool = False) -> Iterator[Ending]:
 
 @contextmanager
 def block_signals() -> Iterator[None]:
-    """Block these signals and Ctrl-C for the length of the block, which should be a moment."""
+    """Block SIGTERM, SIGHUP and Ctrl-C within the block, which should be short."""
     numbers = (*_ENDINGS, signal.SIGINT) if _main() else ()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:

@@ -37,10 +37,12 @@ def path_fault(path: str, *, git: bool = True) -> str:
     for token in PATH_TOKENS:
         plain = plain.replace(token, "")
     if "{" in plain or "}" in plain:
-        return f"has a brace of no token; a path may have {' and '.join(PATH_TOKENS)}, and no other brace"
+        return f"has a brace that belongs to no token; a path may have {' and '.join(PATH_TOKENS)}, and no other brace"
     parts = path.replace("{STATE_ROOT}", STATE_ROOT).split("/")
     if not path or path.startswith("/") or "\\" in path or "\0" in path or {"", ".", ".."} & set(parts):
-        return "must be a path from the project root, inside it, with / between plain names"
+        return (
+            "must be a path from the project root that stays inside it: plain names with / between them, and no . or .."
+        )
     if not git and parts[0] == ".git":
         return "must not be in .git, because a run creates that folder itself"
     return ""

@@ -20,7 +20,7 @@ PROJECT, USER = "project", "user"
 SCOPES = (PROJECT, USER)
 SERVER, HOOKS, AGENTS, SKILLS, STATUS_LINE = "server", "hooks", "agents", "skills", "status-line"
 PARTS = (SERVER, HOOKS, AGENTS, SKILLS)
-"""The parts of an installation that names none."""
+"""The parts that are installed if the command names none."""
 ALL_PARTS = (*PARTS, STATUS_LINE)
 GATES = ("block", "auto", "warn", "off")
 DEFAULT_GATE = "auto"
@@ -91,10 +91,12 @@ class Site(NamedTuple):
                 return key
         elif not os.path.isabs(key) and os.path.normpath(key) == key and not key.startswith(".."):
             return os.path.join(self.root, key)
-        raise InstallRefused([f"The record of installations names {printable(key)[:200]!r}, which is no path of ours."])
+        raise InstallRefused(
+            [f"The record of installations names {printable(key)[:200]!r}, which no installation writes."]
+        )
 
     def folders_above(self, path: str) -> list[str]:
-        """Return the nearest folders of a generated file, at most 3, below the project and the home folder."""
+        """Return the nearest folders above a generated file, at most 3, without the project or home folder."""
         found: list[str] = []
         tops = (self.root, self.home if self.scope == USER else "", os.sep)
         while len(found) < _FOLDERS and (path := os.path.dirname(path)) not in tops:
@@ -123,7 +125,7 @@ class Request(NamedTuple):
     native_skills: bool = True
     """Whether the skills are, or will be, installed for the harness."""
     mount: str = ""
-    """The text that the harness puts before the names of our tools, "" for that of its capability map."""
+    """The text that the harness puts before the names of our tools, "" for the default of its capability map."""
     hook_options: Sequence[str] = ()
     """More options of the hook."""
     remote: RemoteMount | None = None
@@ -174,7 +176,7 @@ class Spliced(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """A generated file. `text` has its mark already."""
+    """A generated file. `text` includes the line that marks it as generated (harness/marks.py)."""
 
     part: str
     path: str

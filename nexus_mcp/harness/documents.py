@@ -94,8 +94,8 @@ def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entri
     """Return `text` with the blanks that the file had before the installation.
 
     `text` is the file `found` without our entries. `before` are the bytes of the file then, `entries` the pointers and
-    values of ours, in the order of the file. If a removal from the file as it was installed does not lead back to these
-    bytes, the difference is put right here.
+    values of ours, in the order of the file. Removing our entries from the installed file may not restore these
+    bytes: the blanks around an entry may differ. This function corrects that difference.
     """
     if before is None:
         return text
@@ -106,7 +106,7 @@ def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entri
         if path.endswith(".toml") and all(
             one.startswith(f"{old}{gap}#") for one in ((found.data or b"").decode(), text)
         ):
-            # The empty line that we put before our table is above a comment that the user put before it.
+            # The user wrote a comment between the empty line that we added and our table: remove that empty line.
             return old + text[len(old + gap) :]
         document = open_document(path, before)
         for pointer, value in entries:
@@ -129,7 +129,7 @@ def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entri
 
 
 def _moved(left: str, old: str, text: str) -> str:
-    """Return `text` with the difference between `left` and `old`, if it is one of blanks, at the same place."""
+    """Return `text` with the change from `left` to `old` made at the same place, if only blanks change."""
     start = _common(left, old)
     end = _common(left[start:][::-1], old[start:][::-1])
     head, tail = left[:start], left[len(left) - end :]

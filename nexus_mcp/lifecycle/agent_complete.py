@@ -91,13 +91,13 @@ def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] |
     try:
         log = tool_log(ctx.store)
     except (StateError, PathRefused) as error:
-        ctx.warn(f"The files it touched are not known: {error.fault}. {error.next_step}".rstrip())
+        ctx.warn(f"The files that the agent touched are unknown: {error.fault}. {error.next_step}".rstrip())
         return None
     if log is None:
         return None
     lines, bad = log
     if bad:
-        ctx.warn(f".nexus/state/{TOOL_LOG} has {bad} unreadable line{'s' * (bad > 1)}; what they say is not counted.")
+        ctx.warn(f".nexus/state/{TOOL_LOG} has {bad} unreadable line{'s' * (bad > 1)}; only the other lines count.")
     began = _start_time(ctx, agent_id, session)
     own = [
         line
@@ -168,8 +168,8 @@ def _warn_unfinished(ctx: EventContext, agent_id: str, name: str | None, tasks: 
     if left:
         ctx.warn(
             f"{agent} has ended, but tasks of its own are not done: {list_ids(left)}. "
-            "Have those that are finished checked, and set them to completed with task_update when they pass; choose "
-            "an agent for the others."
+            "Let a tester check those that are finished, and set them to completed with task_update when they pass; "
+            "choose an agent for the others."
         )
     if later:
         ctx.warn(

@@ -54,7 +54,7 @@ class Identity:
     def agents(self, catalog: Catalog) -> list[dict[str, Any]]:
         """Return the agents of the catalog whose restrictions hold, each once."""
         if self.is_unknown:
-            catalog.unlisted_agent(_UNKNOWN)  # with an incomplete list, it may be an unlisted agent
+            catalog.unlisted_agent(_UNKNOWN)  # adds an agent with every restriction if the list is incomplete
             return list(catalog.agents.values())
         found = {name: agent for name in self.names if (agent := agent_of(catalog, name)) is not None}
         return list({agent["id"]: agent for agent in found.values()}.values())

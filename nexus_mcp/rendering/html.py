@@ -1,4 +1,4 @@
-"""HTML pages that need nothing else, and stored Markdown in them.
+"""Build HTML pages that load nothing, and convert stored Markdown to safe HTML.
 
 Stored Markdown goes through markdown-it-py without HTML, then through nh3, which leaves only the tags that are named
 here. Headings become bold lines, so that the headings of a page are all ours; images stay text, because a page loads
@@ -21,7 +21,9 @@ _TAGS = {
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 _DEEPEST = 40
-"""Levels of lists (two each) and quotations. The parser leaves out what is deeper, so such a text is not formatted."""
+"""Nesting level from which a text is shown without formatting: a list has two levels, a quotation one. The parser
+leaves out deeper content.
+"""
 _SCHEMES = {"http", "https", "mailto"}
 _REL = "noopener noreferrer nofollow"
 
@@ -65,7 +67,7 @@ def page(title: str, body: str) -> str:
 
 
 def text(stored: str) -> str:
-    """Return stored text on one line, as HTML. `bdi` keeps its direction from changing what stands beside it."""
+    """Return stored text on one line, as HTML. `bdi` keeps right-to-left text from reordering the text beside it."""
     return f"<bdi>{escape(visible(stored))}</bdi>"
 
 

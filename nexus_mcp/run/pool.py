@@ -201,7 +201,7 @@ class Pool:
         return None
 
     async def _switch(self, found: _Worktree, branch: str, base: str) -> None:
-        """Begin a branch at `base` in a free worktree; git reads only the files that differ.
+        """Begin a branch at `base` in a free worktree; git writes only the files that differ.
 
         Raise GitFailed.
         """
@@ -230,7 +230,7 @@ class Pool:
 def _copy_index(found: _Worktree) -> None:
     """Give a worktree a copy of the executor's index. Raise OSError.
 
-    The copy keeps the time: git reads a file again that may have changed in the second in which the index was written.
+    The copy keeps the modification time of the index: git reads a file again that may have changed since that time.
     """
     with open(os.path.join(found.admin, _INDEX), "rb") as file:
         data, info = file.read(), os.fstat(file.fileno())
@@ -265,9 +265,9 @@ def _is_fit(found: _Worktree, before: str) -> bool:
 
 
 def _is_plain(found: _Worktree, before: str) -> bool:
-    """Return whether a worktree is as git made it, apart from its files, and remove what an attempt left beside them.
+    """Return whether git's files of a worktree are as git made them; if they are, remove those of _GO.
 
-    `before` is the path that it had. An attempt may write into the folder of git of its worktree.
+    `before` is the path that the worktree had. An attempt may write into the folder of git of its worktree.
     """
     names = {entry.name: entry for entry in os.scandir(found.admin)}
     is_odd = any(
@@ -282,7 +282,7 @@ def _is_plain(found: _Worktree, before: str) -> bool:
         return False
     if any(files for _, _, files in os.walk(os.path.join(found.admin, "refs"))):
         return False
-    # An attempt may have left its branch: then its worktree is not used again.
+    # An attempt may have switched to another branch: then its worktree is not used again.
     head = _text(os.path.join(found.admin, "HEAD"))
     if not head.startswith("ref: refs/heads/nexus/") or os.path.basename(head.strip()) != os.path.basename(before):
         return False

@@ -1,4 +1,4 @@
-"""Write the report of a run into its folder, in both forms, with the changes of each attempt."""
+"""Write the report of a run into its folder: as Markdown, and as HTML with the changes of each attempt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIMIT = 17 << 20
 def write(
     folder: Folder, text: str, state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.AnyEvent], *, merge: str
 ) -> None:
-    """Write both forms into the folder of the run; `text` is the Markdown. Raise StorageError."""
+    """Write both files into the folder of the run; `text` is the Markdown. Raise StorageError."""
     write_file(folder, MARKDOWN, text.encode("utf-8", "backslashreplace"))
     page = html(state, document, log, merge=merge, diffs=_diffs(folder, state))
     write_file(folder, HTML, page.encode("utf-8", "backslashreplace"))

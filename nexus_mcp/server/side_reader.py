@@ -98,8 +98,8 @@ class SideReader:
         # Without poll the thread may hang in a read: then it ends with the process.
 
     def _make_epoll(self) -> select.epoll | None:
-        """Return the epoll that wakes the thread; None on other systems, and for input that is always ready, such as a
-        file.
+        """Return the epoll that wakes the thread; None on a system without epoll, and for input that is always
+        ready, such as a file.
         """
         if not hasattr(select, "epoll"):
             return None

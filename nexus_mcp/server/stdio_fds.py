@@ -83,8 +83,8 @@ def _stray_output_fd() -> int:
 def _reopen(fd: int) -> int | None:
     """Reopen a terminal or pipe for non-blocking writes; None where that is impossible.
 
-    Polling is not enough for a terminal, which is writable from one free byte on, and O_NONBLOCK on the descriptor
-    itself would affect every process that shares it. Pipes can be reopened on Linux only.
+    Polling is not enough: a terminal with one free byte counts as writable, and a longer write to it blocks. O_NONBLOCK
+    on the descriptor itself would affect every process that shares it. Pipes can be reopened on Linux only.
     """
     flags = os.O_WRONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     try:

@@ -371,8 +371,8 @@ HOOK_LIMIT = 16 << 20
 
 
 class Deadline:
-    """The time limit of waits: `seconds` for each wait for the lock. With `in_all`, all waits together may also end no
-    later than `seconds` from now.
+    """The time limit of waits: `seconds` for each wait for the lock. With `in_all`, all waits together end at most
+    `seconds` from now.
     """
 
     __slots__ = ("_end", "seconds")

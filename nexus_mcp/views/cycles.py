@@ -143,7 +143,7 @@ def find_number(archive: Archive, word: str) -> int:
 
 def cycle_view(number: int, cycle: Mapping[str, Any]) -> dict[str, Any]:
     """Return one cycle in full: the fields of its row, `plan` with all issues or None, `rows` (views/task_rows.py) and
-    `tasks`, the tasks as they were closed.
+    `task_list`, the tasks as they were closed.
     """
     plan = cycle.get("plan")
     return {

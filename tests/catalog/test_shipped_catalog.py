@@ -184,7 +184,7 @@ def test_the_manifest_keeps_its_schema() -> None:
         ),
         (
             {"vocabulary/tags.yml": "x:\n  kind: action\n  description: D\n  variants: {}\n"},
-            ["assets/vocabulary/tags.yml:1:1: a tag of the kind action names its action"],
+            ["assets/vocabulary/tags.yml:1:1: a tag of the kind action needs the field action"],
         ),
     ],
 )

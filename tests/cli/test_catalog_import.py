@@ -159,7 +159,7 @@ def test_package_that_was_changed_is_refused(
         ({"agents/gardener/meta.yml": AGENT.replace("category: do", "category: lead")}, "category lead has no counter"),
         (
             {"agents/gardener/meta.yml": AGENT.replace("model_tier: standard\n", "")},
-            "model_tier missing has no counter",
+            "model_tier is missing",
         ),
         ({"agents/gardener/meta.yml": AGENT.replace("[no_task_create]", "0")}, "its restriction 0 has no counter"),
         ({"agents/gardener/meta.yml": AGENT.replace("[no_task_create]", '""')}, "its restriction  has no counter"),

@@ -78,7 +78,7 @@ def test_a_page_is_not_printed_on_a_terminal(example: Project) -> None:
     """On a terminal the HTML page is refused, with what to add to the command."""
     ran = nexus_on_terminal("report", "--format", "html", "--project", str(example.root))
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.endswith("Add > report.html to it.\n")
+    assert ran.err.endswith("Add > report.html to the command.\n")
 
 
 def test_an_unreadable_file_is_named_and_the_rest_is_there(example: Project, capsys: Capture) -> None:

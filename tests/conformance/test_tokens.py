@@ -48,7 +48,10 @@ def test_plain_path_is_accepted(path: str) -> None:
 )
 def test_path_out_of_the_project_is_refused(path: str) -> None:
     """A path that is empty, absolute or might leave the project is refused."""
-    assert path_fault(path) == "must be a path from the project root, inside it, with / between plain names"
+    expected = (
+        "must be a path from the project root that stays inside it: plain names with / between them, and no . or .."
+    )
+    assert path_fault(path) == expected
 
 
 def test_unknown_token_is_refused_by_name() -> None:

@@ -122,7 +122,7 @@ def test_missing_files_are_taken_from_the_log(tell: Teller, project: Project, cl
     log = put(project, ".nexus/state/tool-log.jsonl", text)
     answer = tell("agent_complete", agent_id="a1")
     assert answer["files_touched"] == ["b.py", "é.py"]
-    assert answer["warnings"] == [".nexus/state/tool-log.jsonl has 2 unreadable lines; what they say is not counted."]
+    assert answer["warnings"] == [".nexus/state/tool-log.jsonl has 2 unreadable lines; only the other lines count."]
     found = entry(at=clock.stamp(), status="completed", stopped_at=clock.stamp(), files_touched=["b.py", "é.py"])
     assert stored(project, found)
     assert project.get("state/tool-log.jsonl") == log
@@ -168,8 +168,8 @@ def test_completion_warns_of_own_tasks(tell: Teller, project: Project) -> None:
     answer = tell("agent_complete", agent_id="a1")
     assert answer["warnings"] == [
         "engineer has ended, but tasks of its own are not done: tasks 1 (pending), 4 (in_progress), 8 (in_progress), "
-        "10 (pending). Have those that are finished checked, and set them to completed with task_update when they "
-        "pass; choose an agent for the others.",
+        "10 (pending). Let a tester check those that are finished, and set them to completed with task_update when "
+        "they pass; choose an agent for the others.",
         "engineer has ended, and tasks of its own still wait for others: tasks 6 (pending), 7 (pending). "
         "Choose an agent for them when they are ready.",
     ]

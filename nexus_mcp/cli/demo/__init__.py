@@ -61,7 +61,7 @@ async def _drive(screen: Screen, folder: str) -> None:
         server = session.connection
         head = f"{shell_line(command)}: {server.server}, MCP {server.protocol}, {len(server.tools)} tools"
         screen.verbatim(head)
-        screen.line("… stands for what is cut here, to be short.", "dim")
+        screen.line("… marks text that the demo leaves out.", "dim")
         for chapter in CYCLE:
             screen.title(chapter.title)
             for step in chapter.steps:

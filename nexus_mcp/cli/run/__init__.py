@@ -27,8 +27,8 @@ COMMAND = Group(
     "Works through the task list of the project. An agent of your harness does each\n"
     "task in a git worktree of its own. The project's own tests check the work,\n"
     "another agent judges it, and it is merged into nexus/RUN/integration. Your\n"
-    "checkout stays as it is until you agree to the merge. An unfinished run\n"
-    "goes on. nexus-mcp run 3 5 works on these tasks only.",
+    "checkout stays as it is until you agree to the merge. If a run is unfinished,\n"
+    "the command continues it. nexus-mcp run 3 5 works on tasks 3 and 5 only.",
     {
         "precheck": _loader("precheck"),
         "status": _loader("status"),

@@ -113,10 +113,10 @@ def _provider() -> tuple[str, Mapping[str, Any] | None]:
 
 
 def _settings(request: SessionRequest) -> dict[str, Any]:
-    """Return the settings of our server and hooks. All tools of the server are approved, as no user can.
+    """Return the settings of our server and hooks. All tools of the server are approved in advance.
 
-    Codex passes few variables to a server, so the settings name them. Codex skips hooks without trust, so the settings
-    have it.
+    No user is there to approve a call. Codex passes only few environment variables to a server, so the settings have
+    those of the request. Codex skips hooks that are not trusted, so the settings mark our hooks as trusted.
     """
     found: dict[str, Any] = {}
     for name, server in request.mount.server.get("mcp_servers", {}).items():

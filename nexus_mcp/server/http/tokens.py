@@ -42,7 +42,7 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 class Token(NamedTuple):
     """The record of a token. `projects` is None for all projects; `expires` is in seconds of the epoch.
-    `is_generated` if the server made the token for its run, without a file.
+    `is_generated` is true if the server made the token for its run, without a file.
     """
 
     name: str
@@ -194,7 +194,7 @@ def _parse(data: bytes, path: str) -> tuple[Token, ...]:
 
 
 def _token(row: Any) -> Token | None:
-    """Return the token of a row; None if the row is malformed, so that no token gets more rights than the file has."""
+    """Return the token of a row; None if the row is malformed, so that no token gets more rights than intended."""
     if not isinstance(row, dict):
         return None
     name, hash_, projects, rights = (row.get(key) for key in ("name", "hash", "projects", "rights"))

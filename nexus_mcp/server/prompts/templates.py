@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FENCE = "`" * 8
 """The fence is longer than any run of backticks that people type."""
-_NOTHING = "If nothing stands there, the user typed nothing behind the command."
+_NOTHING = "If this block is empty, the user typed nothing after the command."
 _EXPANDED = r"\$(?=\d|ARGUMENTS)|!(?=`)|(?<![\w`])@"
 _HARMLESS = {"$": "$ ", "!": "! ", "@": "\uff20"}
 

@@ -40,14 +40,14 @@ def known(ctx: ReadContext) -> Iterator[str]:
 
 def _fault(name: str, skill: dict[str, Any]) -> str:
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-        return f"its id may have {_LONGEST_NAME} lower-case letters, digits and single hyphens"
+        return f"its id must be 1 to {_LONGEST_NAME} lower-case letters, digits and single hyphens"
     if not 0 < len(_description(skill)) <= _LONGEST_DESCRIPTION:
-        return f"its description may have {_LONGEST_DESCRIPTION} characters"
+        return f"its description must have 1 to {_LONGEST_DESCRIPTION} characters"
     return ""
 
 
 def _description(skill: dict[str, Any]) -> str:
-    """Return the description without tags: clients show it to a model."""
+    """Return the description on one line, with its tags made inert: clients show it to a model."""
     return inert(" ".join(skill["description"].split()))
 
 

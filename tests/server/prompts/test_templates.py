@@ -73,7 +73,7 @@ def test_words_that_were_not_typed_leave_no_placeholder(ask: Asker) -> None:
     """The prompt says what to do if a placeholder was replaced by no word."""
     text = expand(ask.prompt_with("rule", placeholders(("name", "text"))), "")
     assert f"{FENCE}\n \n{FENCE}" in text
-    assert "If nothing stands there, the user typed nothing behind the command." in text
+    assert "If this block is empty, the user typed nothing after the command." in text
     assert "keep nothing and ask" in text
 
 

@@ -1,6 +1,6 @@
 """The counters and histograms of a server. Each project has its own registry.
 
-So the page for a token of named projects joins only their registries, and the series of a project end with it. Labels
+So the page for a token of some projects joins only their registries, and dropping a project drops its series. Labels
 have values of fixed tables only, never a text of a client.
 """
 

@@ -34,8 +34,10 @@ _DEPTH = 16
 
 
 class Authority:
-    """Decides which access tokens are valid. `has_projects` if the server has several projects; `now` returns the time
-    that `exp` and `nbf` are compared with.
+    """Decides which access tokens are valid.
+
+    `has_projects` is true if the server has several projects. `now` returns the time that `exp` and `nbf` are compared
+    with.
     """
 
     def __init__(self, issuer: Issuer, resources: Resources, *, has_projects: bool, accepts_plain: bool) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAUSE_S = 10.0
 """Seconds between the beginnings of two fetches, at least."""
 FRESH_S = 300.0
-"""Seconds after which the next token causes a fetch. It does not wait for it."""
+"""Seconds after which the next token causes a fetch. The request does not wait for the fetch."""
 LONGEST_S = 3600.0
 """Seconds for which keys are used while the issuer does not answer: the longest life of a withdrawn key."""
 _MOST_WAITING = 100
@@ -96,7 +96,7 @@ class Issuer:
             self._note(fetched.ahead_s)
         except (FetchError, ValueError) as error:
             self._note_failure(str(error) if isinstance(error, FetchError) else f"{jwks} {error}")
-        except Exception as error:  # noqa: BLE001 - a document that a library cannot take; requests wait for the end
+        except Exception as error:  # noqa: BLE001 - a library refuses the document; waiting requests must not fail
             self._note_failure(f"{jwks} {type(error).__name__}".strip())
         finally:
             self._task = None
@@ -122,7 +122,7 @@ class Issuer:
             if not isinstance(jwks, str) or not is_safe(jwks) or (is_local(jwks) and not is_local(self.url)):
                 raise FetchError(f"{url} has no jwks_uri of https")
             return jwks
-        raise FetchError(f"it has no description, {why}; name its keys with {JWKS}")
+        raise FetchError(f"it has no metadata document, {why}; name the URL of its keys with {JWKS}")
 
     def _note(self, ahead_s: float) -> None:
         if not self._keys:

@@ -230,8 +230,8 @@ OAUTH = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
 NO_URL = "has no jwks_uri of https"
 LOST: dict[str, tuple[str, Any, str]] = {
-    "nothing": ("/x", lambda url: Response(), "it has no description"),
-    "a redirect": (OAUTH, lambda url: RedirectResponse("https://evil.example/"), "it has no description"),
+    "nothing": ("/x", lambda url: Response(), "it has no metadata document"),
+    "a redirect": (OAUTH, lambda url: RedirectResponse("https://evil.example/"), "it has no metadata document"),
     "another issuer": (OAUTH, lambda url: JSONResponse({"issuer": f"{url}/x"}), "describes another issuer"),
     "no keys": (OAUTH, lambda url: JSONResponse({"issuer": url}), NO_URL),
     "keys over http": (OPENID, lambda url: JSONResponse({"issuer": url, "jwks_uri": "http://a.example/k"}), NO_URL),
