@@ -57,7 +57,7 @@ class Workspace:
         return Workspace(self.root, harness_id, self.state_root, self.mount * (harness_id == self.harness_id))
 
     def branch(self) -> str:
-        """Return the branch checked out now: its name, `HEAD` when detached, `_default` where there is no git.
+        """Return the branch checked out now: its name, `HEAD` when detached, `_default` if no branch is known.
 
         Raise StorageError when reading fails.
         """
@@ -67,28 +67,28 @@ class Workspace:
 def run_denial(tool: str, environ: Mapping[str, str]) -> str:
     """Return the reason why a session of a run may not call a tool; "" if it may, or if this is no session of a run.
 
-    `tool` is its name, with the prefix of the client.
+    `tool` is the name of the tool, with the prefix of the client.
     """
     if not environ.get(RUN_VARIABLE) or not tool.endswith(_OF_THE_RUN):
         return ""
     name = next(name for name in _OF_THE_RUN if tool.endswith(name))
     return (
-        f"This session belongs to a run, which keeps plan and tasks itself, so {name} is denied. Do your task; report "
-        "at its end what else is to do."
+        f"This session belongs to a run, which keeps plan and tasks itself, so {name} is denied. Do your task, "
+        "and report at the end which other work is needed."
     )
 
 
 def check_harness_id(value: str) -> str:
-    """Return `value`. Raise UsageError unless it matches `^[a-z][a-z0-9-]*$` and the name is free."""
+    """Return `value`. Raise UsageError unless it matches `^[a-z][a-z0-9-]*$` and is not one of _TAKEN."""
     if is_harness_id(value):
         return value
     if value not in _TAKEN:
         raise UsageError(
-            f"The harness id {value!r} is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
+            f"The harness id {value!r} is not usable: a harness id starts with a-z and goes on with a-z, 0-9 and -.",
             next_step="Example: --harness-id claude-code",
         )
     raise UsageError(
-        f"The harness id {value!r} is not usable: .nexus/state/{value} is something else.",
+        f"The harness id {value!r} is not usable: nexus-mcp uses .nexus/state/{value} for something else.",
         next_step="Example: --harness-id claude-code",
     )
 
@@ -141,7 +141,7 @@ def misplaced_in(option: str | None, environ: Mapping[str, str], cwd: str) -> st
 
 
 def _project_variable(environ: Mapping[str, str]) -> str:
-    """Return the folder that CLAUDE_PROJECT_DIR names, with links resolved; "" for none, or one of plugins."""
+    """Return the folder that CLAUDE_PROJECT_DIR names, with links resolved; "" if it names none or one of plugins."""
     named = environ.get(PROJECT_VARIABLE) or ""
     if not os.path.isabs(named) or "\0" in named or not os.path.isdir(named):
         return ""

@@ -20,9 +20,9 @@ _AGENTS = (".claude", "worktrees")
 """The folder of the main worktree in which agent harnesses make worktrees."""
 _GIT, _LINKED = ".git", "worktrees"
 _LEASE = "nexus-lease"
-"""The file by which `nexus-mcp run` marks the worktree of an attempt, in git's own folder for it."""
+"""The file by which `nexus-mcp run` marks the worktree of an attempt, in git's own folder for that worktree."""
 _LIMIT = 4096
-"""Bytes of a file of git that names a folder, at most."""
+"""The maximum size in bytes of a file of git that names a folder."""
 
 
 def is_linked(root: str) -> bool:
@@ -75,7 +75,7 @@ def state_root(root: str, mode: str) -> str:
 
 
 def _named(path: str, head: str = "") -> str:
-    """Return the absolute path that a file of git names behind `head`; "" for any other file.
+    """Return the absolute path that a file of git names after the text `head`; "" for any other file.
 
     A relative path starts at the folder of the file. The result has no links: it has to be its own `realpath`.
     """

@@ -58,7 +58,7 @@ def _shown(issue: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Apply one action; check its own parameters only after the plan and the action."""
+    """Apply one action. Check the plan first, then the action, then the parameters of the action."""
     title = arguments.get("title", "")
 
     def change(now: Transaction) -> dict[str, Any]:
@@ -98,7 +98,7 @@ TOOL = Tool(
                 "properties": {"id": ID, "title": {"type": "string"}, "status": {"type": "string"}},
                 "required": ["id"],
                 "additionalProperties": False,
-                "description": "The issue: its id, after add and reopen title and status too, after edit the title.",
+                "description": "The issue: id; after add and reopen also title and status; after edit also title.",
             }
         },
         {

@@ -39,8 +39,8 @@ TOOL = Tool(
     summary="Adds a task, with the tasks that it depends on.",
     description=(
         "Add one task to the shared list: work that one owner can finish and someone else can check. Call it once the "
-        "plan's issues are decided, or whenever work turns up. Returns the task with its id. Next: task_list shows "
-        "what is ready, task_update moves a task on."
+        "plan's issues are decided, or when work turns up. Returns the task with its id. Next: task_list shows "
+        "what is ready, task_update sets a status."
     ),
     parameters={
         "title": {"type": "string", "minLength": 1, "description": "The work in one line."},
@@ -48,20 +48,20 @@ TOOL = Tool(
         "deps": {
             "type": "array",
             "items": ID,
-            "description": "Ids of tasks to complete first; they may be added later.",
+            "description": "Ids of tasks to complete first, even if added later.",
         },
-        "approach": {"type": "string", "description": "How to go about it."},
-        "acceptance": {"type": "string", "description": "How to tell that it is done."},
+        "approach": {"type": "string", "description": "How to do the work."},
+        "acceptance": {"type": "string", "description": "When the work counts as done."},
         "risk": {"type": "string", "description": "What may go wrong."},
-        "plan_issue": {**ID, "description": "Issue that it carries out."},
+        "plan_issue": {**ID, "description": "Issue that the task carries out."},
         "goal": {"type": "string", "description": "Replaces the goal of the whole list, unless blank."},
         "decisions": {**NAMES, "description": "Added to the decisions for all tasks."},
-        "owner": {"type": "string", "description": "Agent that does it."},
-        "owner_agent_id": {"type": "string", "description": "Its id in the harness, to resume it."},
+        "owner": {"type": "string", "description": "Agent that does the task."},
+        "owner_agent_id": {"type": "string", "description": "Agent's id in the harness, to resume."},
         "owner_reuse_policy": {
             "type": "string",
             "enum": list(tasks.REUSE_POLICIES),
-            "description": "Resume it never, for the same files, or always.",
+            "description": "Resume: never, for the same files, or always.",
         },
     },
     required=("title", "context"),

@@ -1,4 +1,4 @@
-"""task_close: archive plan and tasks as a cycle, and clear the board."""
+"""task_close: archive plan and tasks as a cycle, and delete both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """Append the cycle and delete both files, all of it or none; a retry after a crash gets the first answer."""
+    """Append the cycle and delete both files, all or nothing. A retry after a crash gets the first answer."""
     branch = ctx.workspace.branch()
 
     def change(now: Transaction) -> dict[str, Any]:
@@ -81,7 +81,7 @@ TOOL = Tool(
                         "cycleTopics": {"type": "array", "items": {"type": "string"}},
                     }
                 ),
-                "description": "What a note about this cycle could start from: its size, the plan's topic, the goal.",
+                "description": "Facts for a note about this cycle: numbers of tasks and decisions, topic, goal.",
             },
         }
     ),

@@ -36,7 +36,7 @@ TOOL = Tool(
     description=(
         "List all tasks with goal, status and dependencies. summary.ready holds the ids to start now: pending, with "
         "all dependencies completed. summary.blocked counts the tasks in progress. Call it to choose what to do next, "
-        "and before task_close. exists is false when there is no list; task_add begins one. If a file is unreadable, "
+        "and before task_close. exists is false without a list; task_add begins one. If a file is unreadable, "
         "do not add tasks anew: mend what the error names."
     ),
     parameters={},
@@ -44,7 +44,7 @@ TOOL = Tool(
     output=answer(
         {},
         {
-            "exists": {"type": "boolean", "description": "Only when there is no list, and then false."},
+            "exists": {"type": "boolean", "description": "Only present without a list; always false."},
             "goal": {"type": "string", "description": "What all tasks together are for; may be empty."},
             "tasks": {"type": "array", "items": TASK, "description": "Every task, as tasks.json has it."},
             "summary": {
@@ -54,7 +54,7 @@ TOOL = Tool(
                         "completed": COUNT,
                         "pending": COUNT,
                         "blocked": {**COUNT, "description": "Tasks in progress."},
-                        "ready": {"type": "array", "items": ID, "description": "Ids that may be started now."},
+                        "ready": {"type": "array", "items": ID, "description": "Ids of tasks to start now."},
                     }
                 ),
                 "description": "How many tasks there are, how many of each status, and which are ready.",

@@ -34,7 +34,7 @@ TOOL = Tool(
     summary="Sets a task to pending, in progress or completed.",
     description=(
         "Set a task's status: in_progress when you begin it, completed when its acceptance is met, pending to reopen "
-        'it. Call it at each step, so that other agents see it. "tasks.json not found": task_add begins a list. "Task '
+        'it. Call it at each step: other agents see the status. "tasks.json not found": task_add begins a list. "Task '
         'id <id> not found": see task_list.'
     ),
     parameters={

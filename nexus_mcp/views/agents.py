@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from nexus_mcp.views.faults import FaultRow
 
     class Agent(TypedDict):
-        """`name` and `id` are "" if no event named them. `last_activity` is the latest known time of the agent: of its
-        start, of a resume, or of a tool that it used; `last_tool` is that tool, "" if the tool log has none.
+        """`name` and `id` are "" if no event named them. `last_activity` is the latest of the known times of the agent:
+        start, resume and last tool call. `last_tool` is the tool of that call, "" if the tool log has none since the
+        start.
         """
 
         harness_id: str
@@ -78,7 +79,7 @@ def _agent(harness_id: str, entry: dict[str, Any], session: str, name: str, uses
     started = entry["started_at"]
     times = [started, entry.get("last_resumed_at") or ""]
     at, tool = uses.get(id_ or "", ("", "")) if id_ else ("", "")
-    if at < started:  # an earlier agent of the same id
+    if at < started:  # the call of an earlier agent with the same id
         tool = ""
     else:
         times.append(at)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     class Decision(TypedDict):
         """One decision. `cycle` is the number of the closed cycle, None for the present plan; `at` is when the cycle
-        was closed, "" for the present plan. `issue` is the id of the question in its plan, None if it has none, and
+        was closed, "" for the present plan. `issue` is the id of the question in its plan, None without a valid id, and
         `tasks` are the ids of the tasks that carry it out. `advice` maps an agent to what it advised.
         """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def readable(store: Store, *, query: str = "", since: str = "", most: int, counted: bool) -> dict[str, Any]:
     """Return the view of all decisions that can be read, and `faults`: the files that cannot.
 
-    It is that of `decisions` if they are `counted`, else that of `newest`. Never raises NexusError.
+    The view is that of `decisions` if `counted` is true, else that of `newest`. Never raises NexusError.
     """
     faults: list[FaultRow] = []
     both = store.snapshot()
@@ -65,12 +65,12 @@ def decisions(
     since: str = "",
     most: int | None = None,
 ) -> dict[str, Any]:
-    """Return `version`, `faults` (none), `total` (all that match) and `decisions`: the `most` newest, those of the
-    present plan first.
+    """Return `version`, `faults` (none), `total` (the number of matches) and `decisions`: the `most` newest matches,
+    those of the present plan first.
 
-    `tasks` are the present ones, and without an `archive` only the decisions of the plan are found. A decision matches
-    if its question, its text, its topic or an advice has each word of `query`, ignoring case, and if its cycle was
-    closed from the stamp `since` on. Raise StorageError.
+    `tasks` are those of tasks.json. Without an `archive` only the decisions of the plan are found. A decision matches
+    if each word of `query` is in its question, its text, its topic, an advice or the name of an advising agent,
+    ignoring case, and if its cycle was closed at the stamp `since` or later. Raise StorageError.
     """
     found = list(_matching(archive, plan, tasks, query, since))
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most], "faults": []}
@@ -88,7 +88,8 @@ def newest(
     """Return `version`, `faults` (none), `decisions`, the `most` newest that match as in `decisions`, and `more`:
     whether others match.
 
-    Faster in a long history, because no cycle is parsed after them. Raise StorageError.
+    This is faster in a long history, because no cycle is parsed after the first match that is not returned. Raise
+    StorageError.
     """
     found = list(islice(_matching(archive, plan, tasks, query, since), most + 1))
     return {"version": VERSION, "decisions": found[:most], "more": len(found) > most, "faults": []}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
     class FaultRow(TypedDict):
-        """`file` is a path from the project root, or "" if the fault is not of one file."""
+        """`file` is a path from the project root, or "" if the fault has no single file."""
 
         file: str
         problem: str
@@ -28,7 +28,7 @@ def fault_row(error: NexusError) -> FaultRow:
 
 
 def read_or_fault(read: Callable[[], Found], faults: list[FaultRow]) -> Found | None:
-    """Return the result of `read`; if it raises NexusError, add its row to `faults` and return None."""
+    """Return the result of `read`; if it raises NexusError, add the row of the error to `faults` and return None."""
     try:
         return read()
     except NexusError as error:

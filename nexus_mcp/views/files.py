@@ -92,7 +92,7 @@ def note_list(store: Store) -> dict[str, Any]:
             found = index.index(nexus, faults)
     except NexusError as error:
         found, faults = [], [error.fault]
-    # Leave out notes whose names `note` refuses, such as one that is not UTF-8: they have no address.
+    # Leave out notes whose names `note` refuses, such as a name that is not UTF-8: these notes have no address.
     named = [one for one in found if _is_name(one["path"].partition("/")[2])]
     return {"version": VERSION, "notes": named, "faults": faults}
 

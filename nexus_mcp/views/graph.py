@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MISSING = "missing"
-"""The state of a node for a dependency that no task has."""
+"""The state of a node for a dependency that is no task of the list."""
 
 
 def graph(tasks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

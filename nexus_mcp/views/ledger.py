@@ -38,7 +38,7 @@ class Ledger:
         seen = index.identity, index.tail, len(archive)
         if index.settled and seen == self._seen:
             return self._rows
-        self._seen = None  # if a cycle cannot be read, the rows stay incomplete
+        self._seen = None  # stays None if a cycle cannot be read, because the rows are incomplete then
         digests = [index.digest(number) for number in range(len(archive))]
         same = 0
         for old, new in zip(self._digests, digests, strict=False):

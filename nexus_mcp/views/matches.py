@@ -1,4 +1,4 @@
-"""Where a search found its text in a cycle: the field, and the words around the hit."""
+"""Find the text of a search in a cycle: the field that has it, and the words around the hit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Match(TypedDict):
-        """`field` names what has the text; `before`, `hit` and `after` are parts of it."""
+        """`field` names the field with the hit; `before`, `hit` and `after` are successive parts of its text."""
 
         field: str
         before: str
@@ -32,12 +32,14 @@ _NAMES = (
 
 
 def is_in_names(query: str) -> bool:
-    """Return whether the query is part of a field's name or of a state, so that a hit may be in no text."""
+    """Return whether the query is part of a field's name or of a state: then a cycle may match without a stored text
+    that has the query.
+    """
     return query.lower() in _NAMES
 
 
 def first_match(cycle: Mapping[str, Any], query: str) -> Match | None:
-    """Return where the first text in the cycle has `query`, ignoring case; None if no text in it has."""
+    """Return the first match of `query` in the texts of the cycle, ignoring case; None if no text has the query."""
     wanted = query.lower()
     for field, text in _texts(cycle):
         at = text.lower().find(wanted)

@@ -37,7 +37,7 @@ def _examples() -> str:
 def age(stamp: str, now: float) -> str:
     """Return how long before `now` (seconds since 1970) the stamp was: `just now`, `5 min ago`, `3 h ago`, `2 d ago`.
 
-    A date of more than 30 days ago, in the future or of another form is returned as its first ten characters.
+    A stamp that is older than 30 days, in the future or malformed is returned as its first ten characters.
     """
     try:
         seconds = now - datetime.fromisoformat(stamp).timestamp()

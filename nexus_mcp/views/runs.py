@@ -1,4 +1,4 @@
-"""The newest run of `nexus-mcp run` as a row of other views: how far it is, and the command that goes on."""
+"""The newest run of `nexus-mcp run` as a row of other views: its progress, and the next command to type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.store import Store
 
     class RunRow(TypedDict):
-        """See schemas/views/status.schema.json. `command` goes on with the run, "" if nothing is left to do."""
+        """See schemas/views/status.schema.json. `command` is the next command to type, "" if nothing is left to do."""
 
         id: str
         status: str
@@ -58,14 +58,14 @@ def newest_run(store: Store) -> RunRow | None:
 
 
 def is_open(run: RunRow) -> bool:
-    """Return whether the run is not over: it works, or goes on with `nexus-mcp run`."""
+    """Return whether the run is not over: it is at work, or `nexus-mcp run` can continue it."""
     return run["status"] in _OPEN
 
 
 def part(run: RunRow | None, *, has_tasks: bool) -> str:
-    """Return the run for a status bar: `run: paused`, `run: 1 question`, "" for none that matters now.
+    """Return the run for a status bar: `run: paused` or `run: 1 question`.
 
-    A run that waits matters as long as there are tasks.
+    Return "" without a run, for a run that is over, and for a run that is not at work if there are no tasks.
     """
     if run is None or not is_open(run) or (run["status"] != RUNNING and not has_tasks):
         return ""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def status(store: Store, workspace: Workspace) -> Status:
     """Return the status of the project. Never raises NexusError: an unreadable file is one of the `faults`."""
-    from nexus_mcp.views.agents import running_agents  # imported late: `line` needs none of it
+    from nexus_mcp.views.agents import running_agents  # imported late, because `line` has to start fast
     from nexus_mcp.views.runs import newest_run
 
     faults: list[FaultRow] = []

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     class Row(TypedDict):
         """One task. `state` is one of STATES.
 
-        `waits_for` has the ids of unfinished dependencies, `missing` those of dependencies that no task has, and
-        `blocks` the ids of unfinished tasks that depend on this one. `in_cycle`: the task depends on itself through
+        `waits_for` has the ids of unfinished dependencies, `missing` those among them that no task has, and `blocks`
+        the ids of unfinished tasks that depend on this one. `in_cycle`: the task depends on itself through
         others, so it can never become ready. `is_critical`: it is on the critical path.
         """
 
@@ -94,7 +94,7 @@ def count_states(tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def cycles(after: Mapping[Any, Sequence[Any]], among: Collection[Any]) -> list[list[Any]]:
-    """Return the groups of ids `among` that depend on each other, each sorted, in the order of their smallest ids.
+    """Return the groups of ids in `among` that depend on each other, each sorted, in the order of their smallest ids.
 
     `after` maps an id to the ids that it depends on. These are the strongly connected components with more than one id,
     and the ids that depend on themselves (Tarjan's algorithm, without recursion).
@@ -137,10 +137,10 @@ def cycles(after: Mapping[Any, Sequence[Any]], among: Collection[Any]) -> list[l
 
 
 def critical_path(after: Mapping[Any, Sequence[Any]], among: Collection[Any]) -> list[Any]:
-    """Return the longest chain of ids `among` in which each id depends on the one before it; of several, the first; []
-    if there is none.
+    """Return the longest chain of ids in `among` in which each id depends on the one before it; of several, one whose
+    last id is smallest; [] if there is none.
 
-    A chain of one id is no path. Ids in a cycle, and ids that wait for one, are left out: they have no last step.
+    A chain of one id is no path. Ids in a cycle, and ids that wait for one, are left out: chains to them are endless.
     """
     users: dict[Any, list[Any]] = {id_: [] for id_ in among}
     open_deps: dict[Any, int] = {}

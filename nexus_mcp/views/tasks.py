@@ -1,4 +1,4 @@
-"""The views `tasks` and `task`: the filtered task list, and one task with its open dependencies and the reason."""
+"""The views `tasks` and `task`: the filtered task list, and one task with its open dependencies and why it waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nexus_mcp.views.task_rows import Row
 
     class Neighbour(TypedDict):
-        """A task that another one waits for, or that waits for it. `state` is one of STATES, or MISSING."""
+        """A task at the other end of a dependency. `state` is one of STATES, or MISSING."""
 
         id: int | float
         title: str
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MISSING = "missing"
-"""The state of a dependency that no task has."""
+"""The state of a dependency that is no task of the list."""
 WORDS = {
     task_rows.WAITING: "waiting",
     task_rows.READY: "ready",
@@ -37,7 +37,7 @@ _MOST = 8
 
 def tasks(document: Mapping[str, Any] | None, *, states: Collection[str] = (), owner: str = "") -> dict[str, Any]:
     """Return `version`, `goal`, `counts` and `cycles` of the whole list, `owners`, and `tasks`: the rows with one of
-    the `states` and with the `owner`, ignoring case. Without states or owner all rows match.
+    the `states` and with the `owner`, ignoring case. Empty `states` match every state, and "" matches every owner.
     """
     found = task_rows.rows([] if document is None else document["tasks"])
     return {

@@ -1,8 +1,8 @@
 """The view `timeline`: the changes in the operation log, and the plan and tasks as they were after each of them.
 
 The log holds deltas from the new bytes of a file to the old ones, so the walk goes backwards, from the present files.
-The entry of a closed cycle has no old content. There the walk continues with the plan and tasks in the cycle, if their
-bytes have the checksums that the entry before it recorded.
+The entry of a close has no old content. There the walk continues with the plan and tasks in the closed cycle, if their
+bytes have the checksums that the entry before the close recorded.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _before_close(store: Store, entry: Entry) -> tuple[Files, Files]:
         files: Files = {paths.PLAN: None if plan is None else session.compose(paths.PLAN, plan).data}
         rows = {"goal": "", "decisions": [], "tasks": tasks} if tasks else None
         files[paths.TASKS] = None if rows is None else session.compose(paths.TASKS, rows).data
-    except (IndexError, TypeError, KeyError, ValueError, codec.Invalid, NexusError):  # no such cycle, or a foreign one
+    except (IndexError, TypeError, KeyError, ValueError, codec.Invalid, NexusError):  # no cycle, or a malformed one
         return {}, {}
     return files, {paths.TASKS: files[paths.TASKS]}
 

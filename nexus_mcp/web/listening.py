@@ -16,7 +16,7 @@ _BACKLOG = 128
 def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = True) -> socket.socket:
     """Return a bound socket, which listens unless `listens` is False; port 0 is any free port. Raise UsageError.
 
-    If the port is in use and the system does not show by which process, the error names `holder` as the probable one.
+    If the port is in use and the system does not show the process that uses it, the error names `holder` as probable.
     `next_step` is the advice of that error.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -37,7 +37,7 @@ def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = T
         if error.errno == errno.EADDRNOTAVAIL:
             raise UsageError(
                 f"{host} is no address of this machine.",
-                next_step="Use one of its addresses: 127.0.0.1 for itself, 0.0.0.0 for all of them.",
+                next_step="Use one of its addresses: 127.0.0.1 for this machine only, 0.0.0.0 for all addresses.",
             ) from error
         where = f"Port {port}" if error.errno in (errno.EACCES, errno.EPERM) else f"{host}:{port}"
         raise UsageError(
@@ -47,8 +47,8 @@ def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = T
 
 
 def end_signals() -> list[signal.Signals]:
-    """Return the signals that end a server: of Ctrl-C, of a service manager, and of a closed terminal, unless nohup
-    ignores it.
+    """Return the signals that end a server: SIGINT (Ctrl-C), SIGTERM (a service manager), and SIGHUP (a closed
+    terminal) unless nohup made the process ignore it.
     """
     found = [signal.SIGINT, signal.SIGTERM]
     if os.name == "posix" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

@@ -39,7 +39,7 @@ class EndingServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
+        """Listen, then call `on_start`."""
         await super().startup(sockets)
         if self._on_start is not None and not self.should_exit:
             self._on_start()

@@ -94,7 +94,7 @@ def test_all_faults_of_a_map_are_reported_at_once(tmp_path: Path) -> None:
         "2:3: codex/extra is not a known field",
         "6:3: opencode/reading must be of type array",
         '3:13: there is no semantic class "x"',
-        "4:1: The harness id 'Mine' is not usable: it starts with a-z and goes on with a-z, 0-9 and -.",
+        "4:1: The harness id 'Mine' is not usable: a harness id starts with a-z and goes on with a-z, 0-9 and -.",
         "7:13: the class file_creation has no tool, so it forbids nothing",
     ]
 

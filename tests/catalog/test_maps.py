@@ -65,8 +65,8 @@ def test_a_map_of_the_project_wins(tmp_path: Path) -> None:
         ),
         (
             "Codex: {}\n",
-            ".nexus/capability-map.yml:1:1: The harness id 'Codex' is not usable: it starts with a-z and goes on with "
-            "a-z, 0-9 and -.",
+            ".nexus/capability-map.yml:1:1: The harness id 'Codex' is not usable: a harness id starts with a-z and "
+            "goes on with a-z, 0-9 and -.",
         ),
         (
             "codex:\n  nexus_tools: '*'\n  reading: [view_image, 'apply*']\n",

@@ -69,7 +69,7 @@ def test_hook_finds_the_project_and_the_harness(project: Project) -> None:
         ),
         (
             ("session_end", "--harness-id", "../x"),
-            "The harness id '../x' is not usable: it starts with a-z and goes on with a-z, 0-9 and -. "
+            "The harness id '../x' is not usable: a harness id starts with a-z and goes on with a-z, 0-9 and -. "
             "Example: --harness-id claude-code",
         ),
         (

@@ -170,7 +170,7 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         ),
         (
             ["serve", "--harness-id", "../x"],
-            "The harness id '../x' is not usable: it starts with a-z and goes on with a-z, 0-9 and -. "
+            "The harness id '../x' is not usable: a harness id starts with a-z and goes on with a-z, 0-9 and -. "
             "Example: --harness-id claude-code",
         ),
     ],

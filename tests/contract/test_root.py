@@ -151,7 +151,7 @@ def test_invalid_harness_ids_are_refused(value: str) -> None:
 @pytest.mark.parametrize("value", ["artifacts", "cache", "lock"])
 def test_reserved_harness_ids_are_refused(value: str) -> None:
     """The names that all harnesses share in .nexus/state cannot be harness ids."""
-    with pytest.raises(UsageError, match=f"state/{value} is something else"):
+    with pytest.raises(UsageError, match=f"nexus-mcp uses .nexus/state/{value} for something else"):
         check_harness_id(value)
 
 
