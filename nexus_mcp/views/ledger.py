@@ -136,8 +136,8 @@ def _week(monday: date) -> dict[str, Any]:
 
 
 def _without_gaps(found: Mapping[date, dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Return the `most` newest weeks, with empty ones between them. The limit also holds if another program wrote a
-    date far in the future.
+    """Return the `most` newest weeks, with empty ones between them. The limit applies even if another program wrote
+    a date far in the future.
     """
     if not found:
         return []
