@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 LINE = Option("--line", "", "print one line for a status bar")
-WATCH = Option("--watch", "", "show changes as they happen, on a terminal; q ends it")
+WATCH = Option("--watch", "", "show changes as they happen, on a terminal; q quits")
 JSON = Option("--json", "", "print the status as JSON")
 
 

@@ -143,7 +143,7 @@ def _more(rest: int, step: str) -> list[Block]:
 
 
 def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:
-    """Return the newest run unless it is completed: its progress, open questions and the command that goes on."""
+    """Return the newest run unless it is completed: its progress, open questions and the next command."""
     if run is None or run["status"] == runs.COMPLETED:
         return []
     parts = [f"{run['done']} of {count_noun(run['total'], 'task')} done"]
@@ -188,6 +188,6 @@ def _last(cycle: CycleRow | None, at: Callable[[str], str]) -> list[Block]:
 def _place(view: Status) -> list[Block]:
     if not view["state_root"]:
         main = main_of(view["project"]) if is_linked(view["project"]) else ""
-        return [Line((f"This worktree has a plan and tasks of its own, apart from {main}", blocks.DIM))] if main else []
+        return [Line((f"This worktree has its own plan and tasks, separate from {main}", blocks.DIM))] if main else []
     shared = os.path.join(view["state_root"], "")
     return [Line((f"Plan, tasks and history are those of the main worktree, {shared}", blocks.DIM))]

@@ -70,9 +70,9 @@ def plain_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
 
 
 def progress(counts: Mapping[str, int], width: int, label: str = "") -> Line:
-    """Return the numbers of tasks in each state on one line, behind a bar if there is room in `width` columns.
+    """Return the numbers of tasks in each state on one line, after a bar if `width` columns have room for it.
 
-    A `label` names the tasks that are counted, where they are not those of the list below.
+    `label` names the counted tasks; pass it when the list below is filtered.
     """
     done, total = counts[task_rows.DONE], counts["total"]
     label = f"{label}: " if label else ""

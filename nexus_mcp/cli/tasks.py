@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Line, Table
     from nexus_mcp.cli.options import Values
 
-READY = Option("--ready", "", "only those that can be started now")
-BLOCKED = Option("--blocked", "", "only those that wait for others, and why")
-OWNER = Option("--owner", "NAME", "only those of this owner")
+READY = Option("--ready", "", "only tasks that can be started now")
+BLOCKED = Option("--blocked", "", "only tasks that wait for others, and why")
+OWNER = Option("--owner", "NAME", "only tasks of this owner")
 JSON = Option("--json", "", "print the tasks as JSON")
 _NONE = "There are no tasks now. Your agents add them with task_add; nexus-mcp history shows closed ones."
 _MOST_OWNERS = 10
@@ -81,7 +81,7 @@ def _progress_line(view: dict[str, Any], everything: list[Any], values: Values, 
 
 
 def _no_hit(view: dict[str, Any], values: Values) -> str:
-    """Return a sentence about a list without a hit, with the next step."""
+    """Return the message for options that no task matches, with the next step."""
     owner = values.get(OWNER.name, "")
     if owner and owner.casefold() not in (name.casefold() for name in view["owners"]):
         names = join_first(view["owners"], _MOST_OWNERS)
@@ -109,6 +109,6 @@ COMMAND = Command(
     run,
     examples=(
         ("nexus-mcp tasks --ready", "list what can be started now"),
-        ("nexus-mcp tasks --blocked --owner engineer", "list what engineer waits for"),
+        ("nexus-mcp tasks --blocked --owner engineer", "list the tasks of engineer that wait, and why"),
     ),
 )

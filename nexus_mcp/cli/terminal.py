@@ -3,9 +3,9 @@
     screen = open_screen()
     screen.show([heading("Ready"), Table((LEAD, MAIN, DETAIL), [[("4", READY), "Write the parser", "engineer"]])])
 
-In a pipe that is plain text, a line for each row, neither wrapped nor cut, without escape sequences, and rich is not
-imported. On a terminal rich_terminal.py fits it into the width. `FORCE_COLOR`, `NO_COLOR` and `TERM=dumb` count as in
-rich.
+In a pipe, the output is plain text: a line for each row, neither wrapped nor cut, without escape sequences. rich is not
+imported. On a terminal, rich_terminal.py fits the output into the width. `FORCE_COLOR`, `NO_COLOR` and `TERM=dumb` have
+the same effect as in rich.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def open_screen() -> Screen:
 
 
 def is_terminal(environ: Mapping[str, str]) -> bool:
-    """Return whether stdout takes escape sequences and has a width; the variables count as in rich."""
+    """Return whether stdout takes escape sequences and has a width, by the same variables as rich."""
     compatible = environ.get("TTY_COMPATIBLE", "")
     if compatible in ("0", "1"):
         return compatible == "1"

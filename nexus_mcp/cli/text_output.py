@@ -1,8 +1,8 @@
 """Text output of the commands: UTF-8 in every locale, strings for JSON and TOML, lines that fit the terminal.
 
 File names in `.nexus` and arguments of clients are UTF-8. Python takes the encoding of both from the locale when it
-starts and cannot change it later: with LC_ALL=POSIX and PYTHONUTF8=0 it is ASCII, and other file names cannot be
-created. So the program starts itself once more, in UTF-8 mode.
+starts and cannot change the encoding later: with LC_ALL=POSIX and PYTHONUTF8=0 the encoding is ASCII, and file names
+with other characters cannot be created. So the program restarts itself once, in UTF-8 mode.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NARROWEST, _WIDEST = 40, 120  # columns
 
 
 def ensure_utf8(*, is_program: bool) -> None:
-    """Restart the program in UTF-8 mode if it runs with another encoding; escape characters that stdout lacks.
+    """Restart the program in UTF-8 mode if it runs with another encoding, and make stdout escape what it cannot encode.
 
     Only when `is_program`: a process that merely calls `main` is not replaced. Return when no restart is needed or
     possible.
@@ -43,7 +43,7 @@ def json_string(text: str) -> str:
     import json
 
     written = json.dumps(text, ensure_ascii=False)
-    # JSON leaves DEL as it is, in either mode.
+    # json.dumps leaves DEL as it is, with and without ensure_ascii.
     return "".join(c if c.isprintable() else "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1] for c in written)
 
 
@@ -61,7 +61,7 @@ def escape_invisible(written: str) -> str:
     shown: dict[int, str] = {}
     for char in set(written):
         if not char.isprintable() or char in UNSEEN:
-            # JSON leaves DEL as it is, in either mode.
+            # json.dumps leaves DEL as it is, with and without ensure_ascii.
             shown[ord(char)] = "\\u007f" if char == "\x7f" else json.dumps(char)[1:-1]
     return written.translate(shown) if shown else written
 

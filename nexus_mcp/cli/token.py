@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.tokens import Token
 
 TOKENS = Option("--tokens", "FILE", "the token file (default: in your configuration folder)")
-PROJECTS = Option("--projects", "NAMES", "only these, as in /p/NAME/mcp (default: all)")
-RIGHTS = Option("--rights", "LIST", "of read, write and close (default: all three)")
+PROJECTS = Option("--projects", "NAMES", "only these projects, as in /p/NAME/mcp (default: all)")
+RIGHTS = Option("--rights", "LIST", "some of read, write and close (default: all three)")
 NAME = Argument("NAME", "the name of the token, which the log of changes shows")
 
 
 def new(values: Values) -> int:
     """Make a token and print it; only its hash is stored. Raise UsageError, NexusError."""
-    from nexus_mcp.server.http import tokens  # slow to import: --help does without it
+    from nexus_mcp.server.http import tokens  # slow to import, and --help does not need it
 
     rights = _words(values.get(RIGHTS.name, ",".join(tokens.RIGHTS)))
     wrong = [right for right in rights if right not in tokens.RIGHTS]
@@ -60,7 +60,8 @@ def revoke(values: Values) -> int:
     from nexus_mcp.server.http import tokens
 
     tokens.revoke(_path(values), values[NAME.name])
-    print(f"The token {values[NAME.name]} is revoked. A running server ends its sessions and streams within a second.")
+    ends = "A running server ends the sessions and streams of this token within a second."
+    print(f"The token {values[NAME.name]} is revoked. {ends}")
     return exits.OK
 
 
@@ -92,13 +93,13 @@ def _row(token: Token) -> dict[str, object]:
 NEW = Command(
     "new",
     "make a token",
-    "Makes a token and prints it. The file has only its hash, so it is not shown\nagain. The file has mode 0600.",
+    "Makes a token and prints it once: the token file has only its hash.\nThe file has mode 0600.",
     (PROJECTS, RIGHTS, TOKENS),
     new,
     argument=NAME,
     examples=(
         ("nexus-mcp token new laptop", "make a token for everything"),
-        ("nexus-mcp token new ci --projects shop --rights read", "make one that reads one project"),
+        ("nexus-mcp token new ci --projects shop --rights read", "make a token that can read one project"),
     ),
 )
 LIST = Command(
@@ -107,21 +108,21 @@ LIST = Command(
     "Lists the names of the tokens with their rights and projects.",
     (JSON, TOKENS),
     show,
-    examples=(("nexus-mcp token list", "list them"),),
+    examples=(("nexus-mcp token list", "list the tokens"),),
 )
 REVOKE = Command(
     "revoke",
     "revoke a token",
-    "Removes a token from the file. A running server ends its sessions and streams.",
+    "Removes a token from the file. A running server ends the sessions\nand streams that use the token.",
     (TOKENS,),
     revoke,
     argument=NAME,
-    examples=(("nexus-mcp token revoke laptop", "let the token in no longer"),),
+    examples=(("nexus-mcp token revoke laptop", "refuse this token from now on"),),
 )
 COMMAND = Group(
     "token",
     "make, list and revoke the tokens of clients over HTTP",
-    "A client that calls nexus-mcp serve --http sends a token. Each has a name,\n"
-    "which the log of changes shows, and may be for some projects and rights only.",
+    "A client that calls nexus-mcp serve --http sends a token. Each token has a\n"
+    "name, which the log of changes shows, and can be limited to projects and rights.",
     {"new": lambda: NEW, "list": lambda: LIST, "revoke": lambda: REVOKE},
 )

@@ -23,7 +23,7 @@ DRY_RUN = Option("--dry-run", "", "show what would be taken back, and change not
 CLIENT = "command line"
 _MOST_TITLES = 500
 """The maximum number of changes for which a title is looked up."""
-NOT_PRINTED = "nexus-mcp: The changes were taken back, but that could not be printed; nexus-mcp log shows it."
+NOT_PRINTED = "nexus-mcp: The changes were taken back, but the result could not be printed; nexus-mcp log shows it."
 
 
 def run(values: Values) -> int:
@@ -54,7 +54,7 @@ def run(values: Values) -> int:
 
 
 def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
-    """Return id -> title of the last changes, as long as their tasks are there; {} if the log cannot be read. Other
+    """Return id -> title of the last changes, as far as titles are known; {} if the log cannot be read. Other
     files that cannot be read are added to `faults`.
     """
     from nexus_mcp.cli.change_lines import find_titles
@@ -103,8 +103,8 @@ COMMAND = Command(
     "undo",
     "take back the last changes of plan, tasks and artifacts",
     "Takes back the last changes that nexus-mcp log shows: all of them, or none if\n"
-    "one of them must stay. A closed cycle stays in the history. Undo is refused if\n"
-    "another program has changed one of the files since.",
+    "one of them cannot be taken back. A closed cycle stays in the history. Undo is\n"
+    "refused if another program has changed one of the files since.",
     (DRY_RUN, JSON, PROJECT, HARNESS_ID),
     run,
     argument=COUNT,

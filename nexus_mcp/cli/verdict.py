@@ -19,7 +19,7 @@ STDIN = "-"
 
 
 def run(values: Values) -> int:
-    """Store the verdict as the artifact verdicts/TASK.json. Raise UsageError, NexusError for a malformed verdict."""
+    """Store the verdict as the artifact verdicts/TASK.json. Raise UsageError; NexusError for a bad verdict or task."""
     from nexus_mcp.run import verdict
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store import artifacts

@@ -1,7 +1,7 @@
 """`nexus-mcp status --watch`: the status on the whole terminal, drawn anew when a file changes.
 
-The files are looked at four times a second (docs/decisions/0064). Each frame is one write, line over line: nothing is
-cleared before, so nothing flickers, and a frame that equals the last one is not written.
+The files are looked at four times a second (docs/decisions/0064). Each frame is one write, over the lines of the last
+frame: the screen is not cleared first, so it does not flicker. A frame that equals the last one is not written.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def watch(store: Store, workspace: Workspace) -> int:
 
 
 class _Watch:
-    """One run of --watch: what is shown, and from which line on."""
+    """The state of one run of --watch: the lines of the status, and the first line shown."""
 
     def __init__(self, store: Store, workspace: Workspace) -> None:
         self._store = store

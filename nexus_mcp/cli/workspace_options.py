@@ -25,7 +25,7 @@ HARNESS_ID = Option("--harness-id", "ID", f"the id of your harness (default: {DE
 TOOL_PREFIX = Option("--tool-prefix", "PREFIX", "the text before every tool name, e.g. nx_")
 
 TASK_ID = Argument("TASK-ID", "the id of a task, as task_list has it", is_number=True)
-MESSAGE = Argument("[MESSAGE]", "what a user typed; without it, stdin", least=0)
+MESSAGE = Argument("[MESSAGE]", "the message of a user (default: stdin)", least=0)
 JSON = Option("--json", "", "print one line of JSON")
 
 MOUNT = Option("--mount", "TEXT", "the text that your client puts before our tool names")
@@ -33,9 +33,9 @@ MOUNT = Option("--mount", "TEXT", "the text that your client puts before our too
 # Clients add a prefix of their own to tool names, and several clients allow 64 characters in all.
 PREFIX_LIMIT = 32
 LIMIT = 4 << 20
-"""Bytes of a message on stdin, at most."""
+"""The maximum size of a message on stdin, in bytes."""
 MOUNT_LIMIT = 96
-"""Characters of a mount, with the prefix of the server."""
+"""The maximum length of a mount in characters, the tool prefix included."""
 _MAX_TASK_ID = 10**15 - 1  # larger than the ids of any list
 _MAX_LISTED_IDS = 20
 _CHUNK = 1 << 16  # bytes
@@ -71,7 +71,7 @@ def check_prefix(value: str) -> str:
     """Return `value`. Raise UsageError unless it is empty or every client accepts it before a tool name."""
     if value and not (_begins_names(value) and len(value) <= PREFIX_LIMIT):
         raise UsageError(
-            f"The tool prefix {value!r} is not usable: a letter, then letters, digits, _ and -, "
+            f"The tool prefix {value!r} is not usable: it must be a letter, then letters, digits, _ and -, "
             f"at most {PREFIX_LIMIT} in all.",
             next_step="Example: --tool-prefix nx_",
         )
@@ -82,7 +82,7 @@ def check_mount(value: str) -> str:
     """Return `value`. Raise UsageError unless it is empty or may begin the name of a tool."""
     if value and not (_begins_names(value) and len(value) <= MOUNT_LIMIT):
         raise UsageError(
-            f"The mount {value!r} is not usable: a letter, then letters, digits, _ and -, "
+            f"The mount {value!r} is not usable: it must be a letter, then letters, digits, _ and -, "
             f"at most {MOUNT_LIMIT} in all.",
             next_step="Example: --mount mcp__nexus__",
         )

@@ -70,8 +70,8 @@ def told(ran: Ran) -> str:
         (["--timeout", "0"], "--timeout '0' is not a number of seconds above 0"),
         (["--jobs", "0"], "--jobs needs a number from 1, not '0'."),
         (["-j", "many"], "--jobs needs a number from 1, not 'many'."),
-        (["--tool-prefix", "a b"], "The tool prefix 'a b' is not usable: a letter, then letters, digits, _ and -, "
-         "at most 32 in all. Example: --tool-prefix nx_"),
+        (["--tool-prefix", "a b"], "The tool prefix 'a b' is not usable: it must be a letter, then letters, digits, _ "
+         "and -, at most 32 in all. Example: --tool-prefix nx_"),
         (["--tool-map", "names.yml"], "names.yml:1: no fixture calls a tool task_ad; did you mean task_add?"),
         (["--tool-map", "gone.yml"], "gone.yml: could not be read: No such file or directory"),
         (["--report", "gone/junit.xml"], "--report gone/junit.xml: the folder gone does not exist. "

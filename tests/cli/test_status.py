@@ -155,7 +155,7 @@ def test_a_worktree_names_the_state_that_it_uses(project: Project, tmp_path: Pat
     subprocess.run([*git, "worktree", "add", "-q", str(other)], cwd=project.root, check=True, capture_output=True)
     own = nexus("status", cwd=other).out.splitlines()
     assert own[0] == "Nothing is planned here yet."
-    assert own[-1].startswith("This worktree has a plan and tasks of its own")
+    assert own[-1].startswith("This worktree has its own plan and tasks")
 
 
 @pytest.mark.parametrize("words", [("--line", "--json"), ("--watch", "--line")])

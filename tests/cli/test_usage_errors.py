@@ -165,8 +165,8 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         (["init", "--project="], "--project: '' is not a folder. Name an existing project folder."),
         (
             ["serve", "--tool-prefix", "a b"],
-            "The tool prefix 'a b' is not usable: a letter, then letters, digits, _ and -, at most 32 in all. "
-            "Example: --tool-prefix nx_",
+            "The tool prefix 'a b' is not usable: it must be a letter, then letters, digits, _ and -, at most 32 in "
+            "all. Example: --tool-prefix nx_",
         ),
         (
             ["serve", "--harness-id", "../x"],

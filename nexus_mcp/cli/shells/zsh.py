@@ -1,4 +1,4 @@
-"""The completion script for zsh: a function for each command, by _arguments."""
+"""The completion script for zsh: a function for each command, which calls _arguments."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _function(place: Place, places: Sequence[Place]) -> str:
     elif place.argument is not None:
         action = "->words" if place.argument.words else _ACTIONS[place.argument.kind]
         specs += [f"{number}:{_colons(place.argument.name)}:{action}" for number in range(1, place.most + 1)]
-    # After a subcommand only its own options are offered.
+    # After a subcommand, offer only the options of that subcommand.
     flags = "-C -S -A '-*'" if place.commands else "-S"
     rows = [f"  _arguments {flags}{''.join(_continued(spec) for spec in specs)}\n"]
     if place.commands:
