@@ -20,7 +20,7 @@ from nexus_mcp.conformance.matchers import mismatch, shown
 from nexus_mcp.conformance.result import MISSING, Assertion
 
 MUST_FAIL = "the call must fail"
-"""Begins the message about a success where the contract has an error."""
+"""The beginning of the message about a call that succeeds but must fail."""
 
 
 def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assertion]:
@@ -82,7 +82,7 @@ def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
 
 
 def _wanted_error(asserts: Asserts) -> str:
-    """Return ` with "…" in its error`, the words that the fixture wants, "" when it names none."""
+    """Return ` with "…" in its error`, with the words that the fixture expects; "" if it expects none."""
     words = asserts.error_contains or (asserts.return_value or {}).get("$.error")
     return f" with {shown(words, 200)} in its error" if words and isinstance(words, str) else ""
 

@@ -35,7 +35,7 @@ def count_values(text: bytes, enough: int) -> int:
 
 
 def string_size(text: bytes) -> int:
-    """Return the bytes that the text takes as a Python string: four each if a character is beyond U+FFFF."""
+    """Return about how many bytes the text takes as a Python string, at most four times its own bytes."""
     if len(text) < _SMALL:
         return len(text)
     if _WIDE.search(text):
@@ -106,7 +106,7 @@ def encode_file(path: str, value: Any) -> bytes:
 
 
 class _NoWord(ValueError):
-    """NaN or Infinity, which the parser accepts as numbers."""
+    """NaN or Infinity, which Python's json module accepts as numbers."""
 
 
 def _members(pairs: list[tuple[str, Any]]) -> Members:

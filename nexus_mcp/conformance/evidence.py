@@ -1,7 +1,7 @@
 """Cut evidence before it is stored: a target may send any amount, and reports must stay readable.
 
-A cut value has a note: a text ends in "… (5,000,000 characters in all)", an array gets such an item at its end, an
-object such a key. A result counts how much was left out.
+A cut value has a note: a text ends in "… (5,000,000 characters in all)", an array has a last item
+"… (9 items in all)", an object a last key "…". A result counts how much was left out.
 """
 
 from __future__ import annotations

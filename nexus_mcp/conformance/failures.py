@@ -35,7 +35,7 @@ class TargetTimeout(TargetFailure):
 def describe_garbage(line: bytes) -> str:
     """Return the fault of a stdout line that is not a message, with at most 60 of its printable characters."""
     if not line.strip():
-        return "printed a blank line to stdout, where only JSON-RPC messages may stand"
+        return "printed a blank line to stdout, where only JSON-RPC messages are allowed"
     text = line[:_LOOKED_AT].decode("utf-8", "replace").strip()
     shown = "".join(char if char.isprintable() else "·" for char in text[:_SHOWN])
     cut = "…" if len(text) > _SHOWN else ""
@@ -68,7 +68,7 @@ _ERROR = re.compile(
     r"|npm (?:ERR!|error)|thread '.*' panicked)"
     r"|.*(?:\bnot found$|[Cc]annot (?:find|open|load) )"
 )
-"""The beginning of a line that names an error, in what Python, Node.js, Go, Rust, Java, npm and a shell print."""
+"""The beginning of a line that names an error, in the output of Python, Node.js, Go, Rust, Java, npm and a shell."""
 
 
 def error_line(stderr: str) -> str:
@@ -108,9 +108,9 @@ def explain_text(reply: Reply) -> str:
     if reply.result is None or reply.payload is not None or not reply.text:
         return ""
     if not reply.is_error:
-        return "a success has structuredContent, and its JSON as the text"
+        return "a success must have structuredContent, and its JSON as the text"
     happened = next((f"{what}: " for begins, what in _SDK_ERRORS if begins.match(reply.text[:_LOOKED_AT])), "")
-    return f'{happened}an error has {{"error": "<message>"}} in structuredContent and as the text'
+    return f'{happened}an error must have {{"error": "<message>"}} in structuredContent and as the text'
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ RUN = "command run"
 """The entry in `Fixture.tools` for a step `run`, which starts a command and calls no tool."""
 BASIC, FULL, ROBUST = "basic", "full", "robust"
 LEVELS = (BASIC, FULL, ROBUST)
-"""The levels of a run; each has the fixtures of those before it."""
+"""The levels of a run; each includes the fixtures of the levels before it."""
 WHOLE_TEXT = "text"
-"""The key that, instead of a JSONPath, stands for the whole text of a file."""
+"""The key, instead of a JSONPath, for an assertion on the whole text of a file."""
 StateFiles = dict[str, dict[str, Any] | None]
 """Path of a file -> None (the file is absent), {} (it exists), or a dict: JSONPath or "text" -> expected value."""
 
@@ -48,7 +48,7 @@ class ListTools:
 
 @dataclass(frozen=True)
 class WriteFile:
-    """A file that the runner writes (`content`, in bytes), replaces by a link (`link`), or deletes (both are None)."""
+    """A file that the runner writes (`content`, bytes), replaces by a link (`symlink`), or deletes (both are None)."""
 
     path: str
     content: bytes | None = None
@@ -72,7 +72,7 @@ class Restart:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the executor on the task list, to its end. `words` follow its command."""
+    """A run of the executor on the task list, to its end. `words` are the arguments after its command."""
 
     words: tuple[str, ...] = ()
 
@@ -159,7 +159,7 @@ class Fixture:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Return the tools, the events ("event agent_spawn") and RUN, as far as it uses them, each once, in order."""
+        """Return the tools and events ("event agent_spawn") that it uses, and RUN for a step `run`, each once."""
         names = [one.tool if isinstance(one, Action) else f"event {one.type}" for one in self.requests]
         listed = [tool for step in self.steps if isinstance(step.do, ListTools) for tool in step.do.tools]
         return tuple(dict.fromkeys((*names, *listed, *((RUN,) if self.needs_run else ()))))

@@ -30,7 +30,7 @@ PATTERN = 2000
 EXPECTED_ITEMS = 1000
 """Items of an expected array, and names in `keys`, as in the schema."""
 EXPECTED_LENGTH = 4 << 20
-"""The most that `minLength` may be, as in the schema."""
+"""The maximum of `minLength`, as in the schema."""
 FAULTS = 100
 """Schema faults of one fixture that are reported."""
 

@@ -1,7 +1,8 @@
 """Check a suite of fixtures: faults beyond loading (lint), and the coverage of its assertions (coverage).
 
-A mistyped name of a tool or a file makes a fixture assert nothing. The runner does not know the tools, so the suite is
-the evidence: a name that one fixture alone uses, a letter or two from another name, counts as mistyped.
+A mistyped name of a tool or a file makes a fixture assert nothing. The runner does not know the tools, so it
+compares the names in the suite: a name counts as mistyped if only one fixture uses it and it differs from another name
+by a letter or two.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", 
 _TYPO = 0.87
 """The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""
 _MOST = 500
-"""Largest number of names that are compared: every pair of them is compared."""
+"""The maximum number of names that are compared, because every pair of them is compared."""
 
 
 def lint(paths: Sequence[str] = ()) -> list[str]:
@@ -107,7 +108,7 @@ def coverage(fixtures: Sequence[Fixture]) -> Coverage:
 
 
 def find_tool_typos(fixtures: Sequence[Fixture]) -> dict[str, str]:
-    """Return tools and events, written as in Fixture.tools, that only one fixture uses -> the message about them."""
+    """Return the mistyped tools and events, written as in Fixture.tools -> the message about each."""
     uses = Counter(name for fixture in fixtures for name in fixture.tools)
     if len(uses) > _MOST:
         return {}
@@ -136,7 +137,7 @@ def _faults(fixture: Fixture) -> Iterator[tuple[str, str]]:
             if claimed_field(name, field) is None:
                 yield (
                     f"/covers/state_schemas/{escape(name)}/{index}",
-                    f"{field} is not in it{suggestion_or_known(field, known)}",
+                    f"{field} is not in this schema{suggestion_or_known(field, known)}",
                 )
     called = [name.removeprefix("event ") for name in fixture.tools]
     for name in fixture.covers.get("return_value", {}):

@@ -157,6 +157,6 @@ def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:
         faults.append(f"{shown}: {error}")
     else:
         if document == []:
-            faults.append(f"{shown}: holds no fixture")
+            faults.append(f"{shown}: contains no fixture")
         return [(f"/{i}", one) for i, one in enumerate(document)] if isinstance(document, list) else [("", document)]
     return []

@@ -19,11 +19,11 @@ from nexus_mcp.wording import join_first, suggestion_or_known
 _NAMED = 40
 _NAME = 80
 _WHOLE, _REST = 60, 30
-"""Characters of texts that a message shows: of two whole ones, and of long ones after their first difference."""
+"""Characters that a message shows: of texts shown whole, and of longer texts after their first difference."""
 DIFFERS = "differs from "
-"""Begins the message about a long text."""
+"""The beginning of the message about a long text."""
 KEYS_FOLLOW = "; "
-"""Stands between the keys that make the difference and the rest of the message."""
+"""The separator between the keys that differ and the rest of the message."""
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-5][0-9])", re.ASCII
 )
@@ -165,7 +165,7 @@ def _texts(expected: str, seen: str) -> str:
         return f"must be {shown(expected)}, is {shown(seen)}"
     line, column = seen.count("\n", 0, place) + 1, place - seen.rfind("\n", 0, place)
     there = [_from(text, place) for text in (expected, seen)]
-    return f"{DIFFERS}line {line}, column {column}: must go on with {there[0]}, goes on with {there[1]}"
+    return f"{DIFFERS}line {line}, column {column}: must continue with {there[0]}, continues with {there[1]}"
 
 
 def _from(text: str, place: int) -> str:

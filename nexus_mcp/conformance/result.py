@@ -22,7 +22,7 @@ CHECKS = {
 
 
 class _Missing:
-    """The type of MISSING, which stands for a node that does not exist."""
+    """The type of MISSING, the value of a node that does not exist."""
 
     def __repr__(self) -> str:
         return "(missing)"

@@ -1,7 +1,7 @@
 """Run fixtures against a target: several at once, each in its own project, and delete everything afterwards.
 
-Before the first fixture it checks that the target starts, answers and has at least one of the tools; otherwise no
-fixture can be judged.
+Before the first fixture, the runner checks that the target starts, answers and has at least one of the tools;
+otherwise no fixture can be judged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.trial.sandbox import Sandbox
 
 _SHARED = {"listing", "results"}
-"""The names of the fixture files that are about no single tool, but about every tool."""
+"""The names of the fixture files that are about all tools, not about one tool."""
 NO_TOOL = "needs tools that the server lacks"
 """Why a fixture is not run when the target lacks its tool. The result names the tools."""
 _PROGRAMS = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".php", ".jar", ".dll")
@@ -385,7 +385,7 @@ def _hint(target: Target) -> str:
         if not is_path or os.path.isabs(word):
             continue
         if os.path.isfile(word):
-            return f"It runs in a project of its own: give {word} as an absolute path."
+            return f"The server runs in a project of its own: give {word} as an absolute path."
         is_program = place == 0 or (word.endswith(_PROGRAMS) and not word.startswith("-") and "://" not in word)
         if is_program and not os.path.lexists(word):
             return f"There is no file {first_line(word)} in {os.getcwd()}. Build the server, or correct the path."

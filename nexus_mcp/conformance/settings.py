@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
 LONGEST = 86_400
-"""Seconds of a time limit: the clocks of the system and of the event loop accept no more."""
+"""The longest time limit in seconds: the clocks of the system and of the event loop accept no more."""
 NOT_LOOKED_AT = "not looked at yet:"
-"""The beginning of a reason that nobody has written; it is accepted, and counted."""
+"""The beginning of a generated reason, which a person has to replace. Such entries are accepted, and counted."""
 _TEXT = "tag:yaml.org,2002:str"
 
 

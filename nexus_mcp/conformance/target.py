@@ -60,7 +60,7 @@ class Target(ABC):
         self.server = ""
         self.protocol = ""
         self.tools: tuple[str, ...] | None = None
-        """The names of the tools that the first session listed; None when it is unknown."""
+        """The names of the tools that the first session listed; None before that session."""
         self._slow_starts = 0
         self._first: Manner | None = None
         self.manner: Manner | None = None
@@ -118,8 +118,8 @@ def over_http(url: str, project: str, options: TargetOptions | None = None) -> T
 def started_over_http(command: Sequence[str], url: str, options: TargetOptions | None = None) -> Target:
     """Return the target for a command that serves HTTP at `url`. The command is started for each session.
 
-    In both, {port} is a free port of loopback; in the command, {projects_file} is a file with the path of the project;
-    in the URL, {project} is the name of its folder.
+    In the command and the URL, {port} is a free port of loopback. In the command, {projects_file} is a file with the
+    path of the project; in the URL, {project} is the name of its folder.
     """
     import shlex
 

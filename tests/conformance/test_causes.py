@@ -146,7 +146,7 @@ def test_example_shows_where_a_long_text_differs() -> None:
     """The table of an example has the place of the first difference of a long text, which both cut values may lack."""
     expected, seen = "x" * 200 + "\nend\n", "x" * 200 + "\nend"
     one = Assertion("files", False, mismatch(expected, seen), file="a.md", path="text", expected=expected, seen=seen)
-    assert note(one) == 'differs from line 2, column 4: must go on with "\\n", goes on with nothing'
+    assert note(one) == 'differs from line 2, column 4: must continue with "\\n", continues with nothing'
 
 
 def test_title_leaves_out_a_long_pattern() -> None:
@@ -189,7 +189,7 @@ FAILED   id_1 (0.12 s): answer: step 1, answer: $.task.id must be 1, is 0
     answer: {"task": {"id": 0}}
     also: id_10, id_11, id_12, id_2, id_3, id_4 and 5 more
 
-What a fixture sends and expects: nexus-mcp conformance explain FIXTURE
+To see what a fixture sends and expects: nexus-mcp conformance explain FIXTURE
 0 passed, 12 failed; level full
 """
     )

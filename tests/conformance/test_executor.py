@@ -72,7 +72,7 @@ def test_half_a_status_file_is_seen(tmp_path: Path) -> None:
 def test_processes_left_running_are_found(tmp_path: Path) -> None:
     """A command that ends and leaves a process behind is named, and the process is ended."""
     found = result(made(exit=0), script(tmp_path, "subprocess.Popen(['sleep', '60'])"))
-    assert any("left running what it had started: sleep" in text for text in problems(found))
+    assert any("processes that it started still run: sleep" in text for text in problems(found))
 
 
 def test_a_command_that_does_not_end_fails(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_command_explains_a_rule_and_suggests_rules() -> None:
         "These fixtures judge it:",
         "  task_update_knows_three_statuses  full; tools/task_update.json",
         "",
-        "What one of them sends and expects: nexus-mcp conformance explain FIXTURE",
+        "To see what one of them sends and expects: nexus-mcp conformance explain FIXTURE",
     ]
     ran = nexus("conformance", "explain", "task_updat.4")
     assert (ran.code, ran.out) == (2, "")

@@ -76,7 +76,7 @@ def test_every_fixture_finds_an_empty_folder(folder: Path) -> None:
 def test_non_empty_folder_is_refused(folder: Path) -> None:
     """A folder that is not empty is refused before the first request, and stays unchanged."""
     (folder / "precious.txt").write_text("mine")
-    with pytest.raises(HarnessFault, match=r"served is not empty: it holds precious\.txt\. Let the server serve an"):
+    with pytest.raises(HarnessFault, match=r"served is not empty: it contains precious\.txt\. Let the server serve an"):
         run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder)))
     assert [path.name for path in folder.iterdir()] == ["precious.txt"]
 
@@ -85,7 +85,7 @@ def test_repository_of_the_user_is_recognized(folder: Path) -> None:
     """A repository is the user's unless it is, byte by byte, the one that a run makes."""
     (folder / ".git" / "objects").mkdir(parents=True)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    with pytest.raises(HarnessFault, match=r"served is not empty: it holds \.git\."):
+    with pytest.raises(HarnessFault, match=r"served is not empty: it contains \.git\."):
         run([made(ADD)], over_http("http://127.0.0.1:9/mcp", str(folder)))
 
 

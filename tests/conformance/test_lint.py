@@ -33,11 +33,13 @@ def lane(**members: Any) -> dict[str, Any]:
         (raw(postcondition={"state_files": {"a": None}}), []),
         (stepped({**CALL, "assert_unchanged": ["a"]}), []),
         (raw(covers={"state_schemas": {"plan.schema.json": ["topic", "tpic", "issuez[]", "zzz"]}}), [
-            "/covers/state_schemas/plan.schema.json/1: tpic is not in it; did you mean topic?",
-            "/covers/state_schemas/plan.schema.json/2: issuez[] is not in it; did you mean issues[].id or issues?",
-            "/covers/state_schemas/plan.schema.json/3: zzz is not in it; known: schema_version, id, topic, issues"
-            ", issues[].id, issues[].title, issues[].status, issues[].decision, issues[].how_agents, "
-            "issues[].how_summary, issues[].how_agent_ids, research_summary, created_at",
+            "/covers/state_schemas/plan.schema.json/1: tpic is not in this schema; did you mean topic?",
+            "/covers/state_schemas/plan.schema.json/2: issuez[] is not in this schema; "
+            "did you mean issues[].id or issues?",
+            "/covers/state_schemas/plan.schema.json/3: zzz is not in this schema; "
+            "known: schema_version, id, topic, issues, issues[].id, issues[].title, issues[].status, "
+            "issues[].decision, issues[].how_agents, issues[].how_summary, issues[].how_agent_ids, "
+            "research_summary, created_at",
         ]),
         (raw(covers={"return_value": {"task_list": ["x"], "tasks_list": ["x"]}}), [
             "/covers/return_value/tasks_list: is not called by this fixture; did you mean task_list?"

@@ -182,7 +182,7 @@ def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
         f"{broken}: line 2, column 11: Expecting property name enclosed in double quotes",
         f"{empty}: is a folder without fixtures (*.json files)",
         f"{tmp_path}/missing: no such file or folder",
-        f"{none}: holds no fixture",
+        f"{none}: contains no fixture",
         f"{latin}: is not UTF-8: byte 3",
     ]
 

@@ -46,7 +46,7 @@ exit status 2
 RUST = "thread 'main' panicked at src/main.rs:4:5:\nno tools\nnote: run with RUST_BACKTRACE=1\n"
 JAVA = 'Exception in thread "main" java.lang.IllegalStateException: closed\n\tat Main.main(Main.java:3)\n'
 NPM = "npm ERR! code ENOENT\nnpm ERR! path /srv/package.json\n"
-CONTRACT = 'an error has {"error": "<message>"} in structuredContent and as the text'
+CONTRACT = 'an error must have {"error": "<message>"} in structuredContent and as the text'
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_text_of_an_sdk_is_explained(text: str, happened: str) -> None:
 def test_other_text_is_explained_by_the_contract() -> None:
     """Any other text gets the rule of the contract; a payload, an event and a protocol error get no explanation."""
     assert explain_text(Reply(text="no", is_error=True, result=RESULT)) == CONTRACT
-    assert explain_text(Reply(text="fine", result=RESULT)).startswith("a success has structuredContent")
+    assert explain_text(Reply(text="fine", result=RESULT)).startswith("a success must have structuredContent")
     assert explain_text(Reply(payload={}, text="{}", result=RESULT)) == ""
     assert explain_text(Reply(text="died", is_error=True)) == ""
     assert explain_text(Reply(protocol_error="no", result=None)) == ""

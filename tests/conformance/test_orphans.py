@@ -30,7 +30,7 @@ def test_daemon_of_a_server_is_killed() -> None:
     (result,) = run([fixture], stdio(NASTY, TargetOptions(end_timeout=0.3)), jobs=1).results
     pid = result.exchanges[0].answer["pid"]
     name = Path(sys.executable).name
-    message = f"the target ended, but left running what it had started: {name} [{pid}]"
+    message = f"the target ended, but processes that it started still run: {name} [{pid}]"
     assert (outcome(result), gone(pid)) == (("failed", [("process", "", message)]), True)
     assert before.poll() is None
     before.kill()

@@ -66,7 +66,7 @@ FAILED   killed (0.12 s): process: no answer in 10 s
 
 task_add_healed passed, but is expected to fail (was slow once): remove the entry
 
-What a fixture sends and expects: nexus-mcp conformance explain FIXTURE
+To see what a fixture sends and expects: nexus-mcp conformance explain FIXTURE
 2 passed, 2 failed, 3 not run (2 need --event-command, 1 needs a process), 1 expected failure, \
 1 expected to fail but passed"""
     )

@@ -125,7 +125,7 @@ def test_server_that_ends_badly_fails_its_fixture() -> None:
     assert outcome(stays) == ("failed", [("process", "", message)])
     status, ((kind, step, said),) = outcome(one(act("orphan"), options=LEAVING))
     assert (status, kind, step) == ("failed", "process", "")
-    assert said.startswith("the target ended, but left running what it had started: ")
+    assert said.startswith("the target ended, but processes that it started still run: ")
 
 
 def test_missing_tool_fails_its_fixture_when_all_are_required() -> None:
@@ -225,7 +225,7 @@ def test_relative_path_in_a_command_is_refused_with_advice(monkeypatch: pytest.M
     """A relative file in the words of the command is refused; the message says to use the absolute path."""
     monkeypatch.chdir(Path(NASTY[1]).parent)
     with pytest.raises(
-        HarnessFault, match=r"It runs in a project of its own: give misbehaving.py as an absolute path\.$"
+        HarnessFault, match=r"The server runs in a project of its own: give misbehaving.py as an absolute path\.$"
     ):
         run([nasty_fixture(act("wave"))], stdio((NASTY[0], "misbehaving.py")))
 

@@ -96,7 +96,7 @@ def test_text_equal_as_json_does_not_differ(tmp_path: Path) -> None:
         ("lines", "flooded: it printed more than 5000 unrequested lines"),
         ("stderr", "flooded: it printed more than 16 MiB"),
         ("garbage", f'printed a line to stdout that is not a JSON-RPC message: "{GARBAGE}"'),
-        ("blank", "printed a blank line to stdout, where only JSON-RPC messages may stand"),
+        ("blank", "printed a blank line to stdout, where only JSON-RPC messages are allowed"),
         ("close stdout", "closed its stdout, but went on running"),
         ("no result", "sent an invalid result for act: content: Input should be a valid list"),
     ],
@@ -163,7 +163,7 @@ def test_children_left_behind_are_reported_and_killed(tmp_path: Path) -> None:
         return pid, await session.end()
 
     pid, said = talk(tmp_path, ask, options=TargetOptions(end_timeout=0.2))
-    assert said == f"ended, but left running what it had started: {Path(sys.executable).name} [{pid}]"
+    assert said == f"ended, but processes that it started still run: {Path(sys.executable).name} [{pid}]"
     assert gone(pid)
 
 

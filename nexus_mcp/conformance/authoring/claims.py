@@ -1,7 +1,7 @@
 """Find what the assertions of fixtures check: fields of state files, keys of answers, and parameters of calls.
 
 A field is written as in `covers`: `topic`, `issues[].title`, `[].agent_id`. The names of fields come from the schemas.
-A `$ref` to another schema file counts for the fields of that file.
+A field behind a `$ref` to another schema file counts as a field of that file.
 
 A parameter of a call or an event counts as asserted when one of these holds:
 - The JSONPath of an assertion names it.
@@ -10,7 +10,7 @@ A parameter of a call or an event counts as asserted when one of these holds:
   of a `.length`.
 - An assertion expects the parameter's value at a key, and the parameter's name ends with that key: `id` for `issue_id`.
 - The path of an asserted file ends with the parameter's value; for `harness_id` the path may have {HARNESS_ID} instead.
-- The expected message of an error names it or shows its value.
+- The expected message of an error has the name or the value of the parameter.
 
 Values and messages are searched only in the call's own answer and in files, because in another answer they prove
 nothing.
@@ -59,9 +59,9 @@ def fields_of(schema_file: str) -> tuple[str, ...]:
 def claimed_field(schema_file: str, name: str) -> Field | None:
     """Return the field that an entry of `covers` names, None when the schema has none.
 
-    The published format spells some fields otherwise. If the file is an array, its fields begin without `[]`. The name
-    of an array of scalars ends with `[]`. A field of a file to which another file refers is named from the other file:
-    `cycles[].plan.topic` of the history.
+    The published format spells some fields differently. If the file is an array, its fields begin without `[]`. The
+    name of an array of scalars ends with `[]`. A field of a referenced file has its path in the referring file, such as
+    `cycles[].plan.topic` in the history.
     """
     if name in fields_of(schema_file):
         return schema_file, name
@@ -240,7 +240,7 @@ def parameters(fixture: Fixture) -> dict[str, list[Any]]:
 
 
 def answers(fixture: Fixture) -> Iterator[tuple[Action | Event, list[Asserts]]]:
-    """Yield each request with all assertions on its answer; the postcondition asserts the last one outside of lanes."""
+    """Yield each request with all assertions on its answer. The postcondition asserts the last answer outside lanes."""
     found = [(step, *one) for step in fixture.steps for one in _answers_of(step)]
     last = next((step for step, *_ in reversed(found) if not isinstance(step.do, Parallel)), None)
     for step, request, asserts in found:

@@ -51,7 +51,7 @@ def rules_of(test_id: str) -> list[Rule]:
 
 @lru_cache(maxsize=1)
 def _judging() -> list[tuple[Rule, Callable[[str], object]]]:
-    """Return each rule with a function that finds its fixtures: a report asks for the rules of every fixture."""
+    """Return each rule with a function that matches its fixtures; cached, since a report needs it for each fixture."""
     return [
         (
             rule,
@@ -63,7 +63,7 @@ def _judging() -> list[tuple[Rule, Callable[[str], object]]]:
 
 
 def matches(pattern: str, test_id: str) -> bool:
-    """Return whether an id or a pattern of rules.yml stands for the fixture of this id."""
+    """Return whether an id or a pattern of rules.yml matches the id of a fixture."""
     return pattern == test_id or ("*" in pattern and fnmatchcase(test_id, pattern))
 
 

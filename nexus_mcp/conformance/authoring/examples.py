@@ -11,9 +11,9 @@ from nexus_mcp.errors import HarnessFault
 from nexus_mcp.packaged import data_path
 
 NAME = "nexus-example"
-"""The name of the example in its files; a copy has the name of its project there."""
+"""The name in the files of an example; a copy has the name of its project instead."""
 SOURCE = "git+https://github.com/OWNER/nexus-mcp"
-"""The place in the workflow from which pip gets nexus-mcp, until a copy names the right one."""
+"""The place from which pip installs nexus-mcp in the workflow of an example; a copy may get another one."""
 WHEELS = "vendor"
 """The folder of a project for a wheel that its workflow installs."""
 WORKFLOW = ".github/workflows/conformance.yml"
@@ -60,7 +60,7 @@ EXAMPLES = {
 
 
 def project_name(folder: str) -> str:
-    """Return a name for the project in the folder that npm and Go accept, too."""
+    """Return a project name, made from the name of the folder, that npm and Go accept."""
     name = re.sub(r"[^a-z0-9]+", "-", os.path.basename(os.path.abspath(folder)).lower()).strip("-")
     return name if name[:1].isalpha() else f"nexus-{name or 'server'}"
 
@@ -86,7 +86,7 @@ def write_example(language: str, folder: str, source: str) -> str:
         installed = f"./{wheel}"
     elif source:
         installed = source
-    # Each JSON string is also a YAML string, so any characters may be in it.
+    # Each JSON string is also a YAML string, so json.dumps quotes any source.
     is_plain = re.fullmatch(r"(\./|(git\+)?https://)[\w./+@-]+", installed, re.ASCII)
     shown = installed if is_plain else json.dumps(installed)
     files[WORKFLOW] = files[WORKFLOW].replace(SOURCE.encode(), shown.encode())

@@ -1,4 +1,4 @@
-"""Explain a fixture to the author of a server: its fact, what it sends, what it expects and how to run it.
+"""Explain a fixture to the author of a server: its description, what it sends, what it expects and how to run it.
 
 A rule of the contract is explained by its text and by the fixtures that judge it.
 """
@@ -75,7 +75,7 @@ def _options(fixture: Fixture, paths: Sequence[str]) -> Iterator[str]:
 
 
 def explain_rule(rule: Rule, fixtures: Iterable[Fixture]) -> str:
-    """Return the explanation of a rule: its text, and the ids of those of the fixtures that judge it, or the reason
+    """Return the explanation of a rule: its text, and the ids of the given fixtures that judge it, or the reason
     why none does.
     """
     lines = [rule.id, *_wrapped(rule.text, "  ", "  ")]
@@ -85,7 +85,7 @@ def explain_rule(rule: Rule, fixtures: Iterable[Fixture]) -> str:
     if not judging:
         return "\n".join([*lines, "", "None of the chosen fixtures judges it."])
     lines += ["", "These fixtures judge it:", *(f"  {one.test_id}  {one.level}; {one.source}" for one in judging)]
-    return "\n".join([*lines, "", "What one of them sends and expects: nexus-mcp conformance explain FIXTURE"])
+    return "\n".join([*lines, "", "To see what one of them sends and expects: nexus-mcp conformance explain FIXTURE"])
 
 
 def _rules(test_id: str) -> Iterator[str]:

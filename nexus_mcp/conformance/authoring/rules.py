@@ -143,7 +143,7 @@ def executor_faults(raw: dict[str, Any]) -> Iterator[Fault]:
 
 
 def value_faults(assertions: Any, place: str) -> Iterator[Fault]:
-    """Yield faults of JSONPaths with their expected values."""
+    """Yield faults of JSONPaths and of their expected values."""
     for path, expected in members(assertions).items():
         inner = f"{place}/{escape(path)}"
         try:

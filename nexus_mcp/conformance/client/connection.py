@@ -1,7 +1,7 @@
 """Talk to a target with the official client: a connection, and a session, which adds the process behind the connection.
 
-A connection lives in a task of its own. The task that entered the client's scopes has to leave them, and an error
-inside them cancels that task. A fixture must survive both when its server is killed. A fault that the process shows
+A connection runs in a task of its own: the same task must enter and leave the client's scopes, and an error inside
+them cancels that task. So the task of a fixture continues when the server is killed. A fault that the process shows
 takes precedence over one that the client reports.
 """
 
@@ -68,8 +68,8 @@ PLAIN = Manner("legacy")
 class Connection:
     """A connection to a target that answers.
 
-    `server` is its name and version, `tools` are the names it lists, `listed` has each of them as the server sent it,
-    `described` has the output schemas of those tools that have one.
+    `server` is the name and version of the target, `tools` are the names of its tools. `listed` has each tool as the
+    server sent it, and `described` has the output schema of each tool that has one, both by name.
     """
 
     def __init__(self, source: Any, manner: Manner) -> None:
@@ -89,7 +89,7 @@ class Connection:
     async def open(cls, source: Any, manner: Manner, seconds: float) -> Connection:
         """Connect and list the tools. `source`: a transport, a URL or a low-level server. Raise TargetFailure."""
         for name in ("mcp", "client"):
-            # The report holds the SDK's log about the target, so nothing goes to stderr.
+            # The report describes the target's faults, so the SDK must not log them to stderr.
             if not logging.getLogger(name).handlers:
                 logging.getLogger(name).addHandler(logging.NullHandler())
         self = cls(source, manner)
@@ -105,7 +105,7 @@ class Connection:
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
         await self._wait_for(future, seconds, tool)
-        # The error at this point is the timeout of the call, not an error of the connection.
+        # If the call failed or timed out, _wait_for has raised: the future has a result.
         result, took = future.result()
         answer = make_reply(result, took)
         if isinstance(result, str) or answer.is_error or tool not in self.described:
@@ -176,7 +176,7 @@ class Connection:
             if cursor is None:
                 break
         self.tools = tuple(tool.name for tool in tools)
-        # The first of two tools with one name counts; a call goes to either of them.
+        # Of two tools with one name, `listed` has the first; the server decides which one a call reaches.
         for tool in tools:
             self.listed.setdefault(tool.name, tool.model_dump(mode="json", by_alias=True, exclude_unset=True))
         self.described = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
@@ -194,7 +194,7 @@ class Connection:
                 future.set_result(answered)
 
     def _ended(self) -> bool:
-        """Return whether the connection may be over; without a process that is unknown, so True."""
+        """Return whether the connection may be over. Without a pipe this is unknown, so return True."""
         return not isinstance(self._source, PipeTransport) or self._source.process.ended
 
 
@@ -335,7 +335,7 @@ class Session:
         return self.process.fault if self.process else ""
 
     async def end(self) -> str:
-        """End it as a client does after its last call. Return the fault of its process until then; "" for none."""
+        """End the session as a client does after its last call. Return the fault of its process, or ""."""
         if self._over:
             return ""
         self._over = True
@@ -349,7 +349,7 @@ class Session:
         return self.fault or complaint
 
     def kill(self) -> None:
-        """End it at once, with all processes that it started."""
+        """End the session at once: kill its process and all processes that the process started."""
         self._over = True
         self._drop()
 
@@ -360,7 +360,7 @@ class Session:
 
 
 HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
-"""The hints about a tool, and what the protocol has a client assume without them."""
+"""The hints about a tool, each with the default that the protocol defines."""
 
 
 def normalized_tool(tool: dict[str, Any]) -> dict[str, Any]:

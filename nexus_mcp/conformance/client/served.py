@@ -21,7 +21,7 @@ _POLL_S = 0.02
 _LINGER_S = 0.5
 """Seconds for the client to read the last output of a server that has ended."""
 _PORTS = range(10_000, 32_000)
-"""Ports below those that systems assign for port 0: the server binds its port only seconds later."""
+"""Ports below those that systems assign to programs: the server binds its port seconds after we choose it."""
 _TRIES = 100
 
 

@@ -2,7 +2,7 @@
 FOLDER`.
 
 bench.json in FOLDER has the project, the script of each task and the command of the executor; journal.jsonl gets a line
-for each session and each check, with what the project looked like then. The module runs as a script, so it imports
+for each session and each check, with the state of the project at that time. The module runs as a script, so it imports
 nothing of this package.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 DONE = "nexus-conformance: done"
 """The last line of a session that did its work."""
 BROKEN = "broken"
-"""The check fails where a file of this name is."""
+"""The check fails in a folder that has a file of this name."""
 _PATIENCE_S = 60.0
 _POLL_S = 0.01
 
@@ -49,7 +49,7 @@ def _session(bench: dict[str, Any], folder: str) -> int:
 
 
 def _perform(step: dict[str, Any], bench: dict[str, Any], folder: str) -> int | None:
-    """Do one step of a script; return the exit code of a session that ends by it."""
+    """Do one step of a script; return the exit code if the step ends the session, else None."""
     if "write" in step:
         os.makedirs(os.path.dirname(step["write"]) or ".", exist_ok=True)
         with open(step["write"], "w", encoding="utf-8") as file:
@@ -84,7 +84,7 @@ def _signal_executor(name: str, folder: str) -> None:
     if not pid:
         return
     with suppress(ProcessLookupError):
-        if name == "SIGKILL":  # the whole group, so also the process that started it
+        if name == "SIGKILL":  # the whole group, so also a program that started the executor
             os.killpg(pid, signal.SIGKILL)
         else:
             os.kill(pid, signal.Signals[name])

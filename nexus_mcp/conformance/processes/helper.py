@@ -1,4 +1,4 @@
-"""Run helper processes for work that may never end, which no thread can stop.
+"""Run work that may never end in helper processes, because a thread cannot be stopped.
 
 Matching a regular expression and checking a JSON schema are such work. A helper runs a script of this package that
 reads one JSON request a line from stdin and writes one JSON response a line to stdout. It bounds its own computing time
@@ -110,7 +110,7 @@ def find_fault(pattern: str) -> str:
     try:
         return str(_match({"pattern": pattern}, MOST_S)["fault"])
     except TooSlow:
-        return f"it takes more than {MOST_S:g} s to read"
+        return f"it takes more than {MOST_S:g} s to compile"
 
 
 def search(pattern: str, text: str) -> bool:
@@ -135,8 +135,8 @@ def search(pattern: str, text: str) -> bool:
 def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
     """Return where an answer of `tool` breaks `schema`, or why the schema is invalid; "" when the answer matches.
 
-    `seconds` is the time limit of a call. Raise TargetFailure when the answer or the schema takes too much to check,
-    HarnessFault when the helper fails, and Halted.
+    `seconds` is the time limit of a call. Raise TargetFailure when the check takes too long or the answer is
+    nested too deeply, HarnessFault when the helper fails, and Halted.
     """
     limit = min(MOST_S, max(LEAST_S, seconds))
     try:

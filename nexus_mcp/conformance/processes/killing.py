@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _INTERVAL = 0.02
 MARK = "CONFORMANCE_TARGET"
-"""A variable in the environment of every process of a run: it finds those that left their session and their parent."""
+"""A variable in the environment of every process of a run, to find those that left their session and their parent."""
 _ROUNDS = 20
 _SECONDS = 1.0
 """Seconds that killed processes get to disappear."""
@@ -176,7 +176,7 @@ def format_names(processes: Iterable[psutil.Process]) -> str:
 
 @contextmanager
 def adopt_orphans() -> Iterator[None]:
-    """Make orphans of the run children of this process within the block; at its end kill those left."""
+    """Within the block, adopt the orphans of the run as children of this process; at its end, kill those that live."""
     import psutil
 
     inner = _nursery.before is not None
@@ -211,8 +211,8 @@ def find_orphans(pid: int) -> set[psutil.Process]:
     """Return the living orphans that only the server `pid` can have started: no other living server is older than they
     are.
 
-    An orphan that several living servers may have started counts for none of them, and neither does one with a mark:
-    its mark says where it belongs, and an agent may outlive the executor that was killed.
+    An orphan that several living servers may have started counts for none of them. An orphan with a mark counts for
+    none either: its mark says where it belongs, and an agent may outlive the executor that was killed.
     """
     found = set()
     for process in _adopted():

@@ -131,7 +131,7 @@ class ServerProcess:
             self._reap()
 
     def release(self) -> None:
-        """Forget the process, which has ended; processes that it started go on."""
+        """Forget the process, which has ended; processes that it started continue."""
         self._end_requested = True
         if not self._reaped:
             self._finish(drain=True)
@@ -161,7 +161,7 @@ class ServerProcess:
                 return f"did not end within {seconds:g} s after {after}"
             while left := self._family.living(self.pid):
                 if self._loop.time() > deadline:
-                    return f"ended, but left running what it had started: {killing.format_names(left)}"
+                    return f"ended, but processes that it started still run: {killing.format_names(left)}"
                 await asyncio.sleep(_POLL)
             self._finish(drain=True)
             self._reap()
@@ -285,7 +285,7 @@ class Allowance:
         self._unrequested_left += 1
 
     def printed(self, size: int, lines: int, partial: int) -> None:
-        """Count `size` more bytes with `lines` line ends, and `partial` bytes after the last one."""
+        """Count `size` more bytes with `lines` line ends. The longest line, perhaps unfinished, has `partial` bytes."""
         self._left -= size
         self._unrequested_left -= lines
         if partial > self._line:

@@ -42,14 +42,14 @@ _VARYING = (
     (re.compile(r"has no tool \S+"), "has no tool"),
     (re.compile(r"[0-9]+"), "N"),
 )
-"""Parts of texts that differ from fixture to fixture, and what stands for them."""
+"""Parts of texts that differ from fixture to fixture, and their replacements."""
 
 
 @dataclass(frozen=True)
 class Cause:
     """One way to fail. `title` is the failed assertion of the first fixture in words, without its step.
 
-    `results` are the fixtures, the simplest first: that one is the example.
+    `results` are the fixtures, the simplest first, which is the example.
     """
 
     title: str
@@ -58,7 +58,7 @@ class Cause:
 
     @property
     def example(self) -> FixtureResult:
-        """Return the fixture that stands for all."""
+        """Return the fixture that a report shows in full."""
         return self.results[0]
 
     @property
@@ -68,7 +68,7 @@ class Cause:
 
     @property
     def tools(self) -> dict[str, int]:
-        """Return the tools and events at which it shows, the most frequent first, each with its number of fixtures."""
+        """Return the tools and events with this cause, the most frequent first, each with its number of fixtures."""
         return dict(Counter(tool_of(result, self.assertion) for result in self.results).most_common())
 
 
@@ -82,7 +82,7 @@ def causes(results: Sequence[FixtureResult]) -> list[Cause]:
             members.setdefault(key, set()).add(test_id)
     found = []
     while any(members.values()):
-        # The first of several with the same size: keys come in the order of the fixtures.
+        # max returns the first of several with the same size: keys come in the order of the fixtures.
         key = max(members, key=lambda one: len(members[one]))
         ids = sorted(members[key], key=lambda test_id: _simplicity(by_id[test_id]))
         assertion = failed[ids[0]][key]
@@ -95,7 +95,7 @@ def causes(results: Sequence[FixtureResult]) -> list[Cause]:
 def title(assertion: Assertion) -> str:
     """Return a failed assertion in one line, without its step: steps differ between fixtures with the same cause.
 
-    A long pattern is left out, because it says less than the value that was seen, and so is the text of an SDK.
+    A long pattern is left out, because the value that was seen says more. The text of an SDK is left out, too.
     """
     message = assertion.message
     head, _, why = message.rpartition(" (")
@@ -121,7 +121,7 @@ def key_of(assertion: Assertion) -> Hashable:
     if assertion.seen is MISSING:
         return (*where, "missing")
     if isinstance(assertion.expected, dict) and "keys" in assertion.expected and KEYS_FOLLOW in assertion.message:
-        # The message, because the record of a large object is only its beginning.
+        # Use the message, because the record of a large object is only its beginning.
         return (*where, general(assertion.message.partition(KEYS_FOLLOW)[0]))
     return (*where, _outline(assertion.expected), _outline(assertion.seen))
 
@@ -154,7 +154,7 @@ def _about_any_tool(assertion: Assertion) -> Assertion:
 
 
 def _outline(value: Any) -> Hashable:
-    """Return a value without what varies: a word such as `pending` stays, a sentence does not."""
+    """Return a value without the parts that vary: a word such as `pending` stays, a sentence does not."""
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, (int, float)):

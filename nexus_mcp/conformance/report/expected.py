@@ -38,7 +38,7 @@ def check(option: str, path: str, known: str | None) -> None:
 def write(option: str, path: str, run: RunResult) -> str:
     """Add the unexpected failures of a run to the list at `path`, and return a line about it.
 
-    Entries and comments that are there stay. Raise HarnessFault, naming `option`, when the file cannot be written.
+    Existing entries and comments stay. Raise HarnessFault, naming `option`, when the file cannot be written.
     """
     found = causes(run.unexpected)
     if not found:

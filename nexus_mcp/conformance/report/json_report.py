@@ -55,8 +55,8 @@ def document(run: RunResult) -> dict[str, Any]:
 def to_badge(run: RunResult) -> str:
     """Return one JSON object with schemaVersion, label, message and color.
 
-    Green is for a run in which every fixture was run and passed; expected failures and fixtures that were not run
-    change number and colour.
+    The color is brightgreen if every fixture passed, green if some were not run, yellow if some failed as expected, red
+    if the run is not good, and lightgrey if no fixture was run.
     """
     count = totals(run)
     run_count = len(run.results) - count.not_run

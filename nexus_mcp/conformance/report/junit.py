@@ -1,6 +1,6 @@
 """Render junit.xml: a test suite for each tool, event and group, a test case for each fixture.
 
-It is well-formed for any text of a target: characters that XML 1.0 forbids are escaped before anything else.
+The file is well-formed for any text of a target: characters that XML 1.0 forbids are escaped before anything else.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _first(result: FixtureResult) -> str:
 def _story(result: FixtureResult, cause: Cause | None) -> str:
     """Return all about a failure: description, rules, failed assertions, requests and responses, files, stderr.
 
-    If the report shows another failure as the example of the same cause, only the first three.
+    If the report shows another failure as the example of the same cause, return only the first three.
     """
     parts = [one_line(result.description, LONGEST), *filter(None, [format_rules(result.test_id)]), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]

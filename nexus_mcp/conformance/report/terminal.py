@@ -214,7 +214,7 @@ class Screen:
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
         if run.unexpected and self._detail != SUMMARY:
-            self.line("What a fixture sends and expects: nexus-mcp conformance explain FIXTURE", "dim")
+            self.line("To see what a fixture sends and expects: nexus-mcp conformance explain FIXTURE", "dim")
         if missing := missing_tools_note(run):
             self.line(missing, "yellow")
         for line in format_leftovers(run.left):
@@ -230,7 +230,7 @@ class Screen:
         self._progress.update(self._task, description=text if len(text) <= room else f"{text[: room - 1]}…")
 
     def _is_new(self, result: FixtureResult) -> bool:
-        """Return whether the first failed assertion of a fixture is not like that of an earlier one.
+        """Return whether the first failed assertion of a fixture differs from those of all earlier ones.
 
         A fixture that passed, but is expected to fail, has the reason of its entry in place of an assertion.
         """

@@ -99,7 +99,7 @@ def cut_note(cut: Cut) -> str:
 
 
 def place(assertion: Assertion) -> str:
-    """Return step and file, such as "step 2, .nexus/state/plan.json"; "answer" stands for the answer."""
+    """Return step and file, such as "step 2, .nexus/state/plan.json"; for an answer "answer" in place of a file."""
     subject = assertion.file or ("answer" if assertion.path else "")
     return one_line(", ".join(part for part in (assertion.step, subject) if part), 300)
 

@@ -1,7 +1,7 @@
 """The bench of a fixture with an executor: a repository with a commit, a scripted agent, a scripted check, a journal.
 
-It lies beside the project of the fixture and goes with it. The executor finds its settings in `.nexus/config.yml`, and
-in variables for executors that read another file.
+The bench is in a folder beside the project of the fixture. The settings of the executor are in `.nexus/config.yml`, and
+in environment variables for executors that do not read this file.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Bench:
         }
 
     def tell(self, fixture: Fixture, command: list[str], environment: Mapping[str, str]) -> None:
-        """Write what the scripted agent needs to know."""
+        """Write bench.json, which the scripted agent reads."""
         titles = {str(row.get("id")): str(row.get("title")) for row in self.tasks()}
         value = {
             "project": self.project,

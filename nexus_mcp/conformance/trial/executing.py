@@ -122,7 +122,7 @@ async def _watch(process: ServerProcess, bench: Bench, seen: Sightings, seconds:
 
 
 async def _ended(process: ServerProcess, options: TargetOptions) -> int:
-    """Return the exit code as a shell does. The processes of a killed executor go on: the next one has to end them."""
+    """Return the exit code as a shell does. Processes of a killed executor stay: the next executor has to end them."""
     if process.fault:
         raise TargetFailure(process.fault, SUBJECT)
     code = process.death.code
@@ -134,7 +134,7 @@ async def _ended(process: ServerProcess, options: TargetOptions) -> int:
 
 
 async def check_left(mark: str, seconds: float) -> None:
-    """Wait at most `seconds` until no process of the fixture is left. Then end the others, and raise TargetFailure.
+    """Wait until all processes of the fixture have ended; after `seconds`, kill the others and raise TargetFailure.
 
     The last run of a fixture has to end the agents of a run that was killed.
     """
@@ -143,7 +143,7 @@ async def check_left(mark: str, seconds: float) -> None:
         if time.monotonic() > deadline:
             names = killing.format_names(left)
             await asyncio.to_thread(killing.kill_marked, mark)
-            raise TargetFailure(f"left running what a run had started: {names}", SUBJECT)
+            raise TargetFailure(f"ended, but processes that a run started still run: {names}", SUBJECT)
         await asyncio.sleep(_PAUSE_S)
 
 
@@ -179,7 +179,7 @@ def _shown(entry: dict[str, Any], *names: str) -> dict[str, Any]:
 def _unchecked(bench: Bench) -> int:
     """Return how many tasks were completed although no check had passed since their last session ended.
 
-    A session makes its task unchecked, a passing check in its folder or of a merged tree makes it checked.
+    A session makes its task unchecked. A check that passes in its folder or in a merged tree makes the task checked.
     """
     ids = [row.get("id") for row in bench.tasks()]
     waiting: dict[Any, str] = {}

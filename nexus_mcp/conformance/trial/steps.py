@@ -285,7 +285,7 @@ async def call_and_kill(
     """
     assert session.transport is not None
     process = session.transport.process
-    # A thread, because the event loop's clock is too coarse.
+    # Kill from a thread, because the event loop's clock is too coarse.
     timer = threading.Timer(delay_s, _kill_group, [process.pid])
     timer.daemon = True
     process.expect_end()
@@ -309,8 +309,8 @@ async def call_and_kill(
 async def run_lanes(parallel: Parallel, start: Callable[[], Awaitable[Session]], book: Book) -> list[Answer]:
     """Start a server for each lane, and when all are ready, send the calls of all lanes at once.
 
-    Answers and records come in the order of the lanes. If lanes failed, raise the TargetFailure of the first of them
-    when all servers have ended.
+    Answers and records come in the order of the lanes. If lanes failed, raise the first TargetFailure when all
+    servers have ended.
     """
     gate = asyncio.Barrier(len(parallel.lanes))
     books = [Book(f"{book.label}, lane {number + 1}", []) for number in range(len(parallel.lanes))]

@@ -191,8 +191,8 @@ def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: 
 
 
 def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
-    """Return a sentence about the files outside of `.nexus` that the target changed or to which it made a link; "" if
-    there are none.
+    """Return a sentence about files outside of `.nexus` that the target changed, or about links that it made to places
+    outside of its project; "" if there are none.
     """
     differ = changed(before, after)
     touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]
@@ -201,7 +201,7 @@ def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
         return f"wrote outside of its project: {join_first(outside, _NAMED)}{_or_another(sandbox)}"
     if touched:
         return f"changed files outside .nexus: {join_first(touched, _NAMED)}{_or_another(sandbox)}"
-    # A link of the fixture that was only renamed is not new: where it leads is known.
+    # A link of the fixture that was only renamed is not new: its target is known.
     known = set(before.values())
     links = [path for path in differ if after.get(path, "").startswith("-> ") and after[path] not in known]
     ways = [path for path in links if sandbox.leads_out(path)]

@@ -14,7 +14,7 @@ from nexus_mcp.conformance.trial.sandbox import EMPTY_GIT, Anchor, Sandbox
 from nexus_mcp.conformance.trial.snapshot import TooMuch, digest, snapshot
 from nexus_mcp.errors import HarnessFault
 
-_LOOK = "Find out what the server did with it."
+_LOOK = "Find out what the server did with this folder."
 _NAMED = 5
 
 
@@ -109,7 +109,7 @@ def claim_folder(folder: str) -> Anchor:
     anchor.close()
     shown = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
     raise HarnessFault(
-        [f"{folder} is not empty: it holds {shown}."],
+        [f"{folder} is not empty: it contains {shown}."],
         next_step="Let the server serve an empty folder, because its content is deleted after each fixture.",
     )
 

@@ -33,7 +33,7 @@ LONGEST_VALUE = 600
 LONGEST_BLOCK = 20_000
 
 FEW = 3
-"""Up to this many failures are open when the page opens."""
+"""With at most this many causes, the examples are open when the page opens."""
 EVIDENCE = 100_000
 """Characters of all the examples that are shown in full."""
 BRIEF = 160
