@@ -10,7 +10,7 @@ NexusError
 │   └── JournalError      a pending change that cannot be completed now
 │       └── NewerJournal  it was begun by a newer version
 ├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
-├── StorageError          the disk, the permissions or the lock did not allow it; nothing changed
+├── StorageError          the disk, the permissions or the lock prevented an operation; nothing changed
 │   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/replacement.py)
 │   ├── FolderGone        the folder was removed before it could be used
 │   ├── LockTimeout       another process kept the workspace lock
@@ -140,7 +140,7 @@ def _check(reason: str) -> str:
     """Return the next step: what the user has to do before the call is repeated."""
     if reason != os.strerror(errno.EACCES):
         return "Check the free space and the permissions of the folder, then call again."
-    return f"Get access to it from its owner, then call again; {_command('doctor')} names what a group cannot use."
+    return f"Ask its owner for access, then call again; {_command('doctor')} lists the files that a group cannot use."
 
 
 class FolderGone(StorageError):
@@ -189,7 +189,8 @@ class NotConfirmed(NexusError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"The change of {path} was made, but the disk did not confirm it: {reason}.",
-            next_step="Before you repeat it, look for it: it may be archived or changed since. Check the disk.",
+            next_step="Before you repeat the change, look for its result, which may be archived or changed since. "
+            "Check the disk.",
         )
         self.path = path
         self.reason = reason

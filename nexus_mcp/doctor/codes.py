@@ -116,7 +116,7 @@ CODES = {
     "install-record": Code(
         WARNING,
         "`generated.json`, the record of `nexus-mcp install`, cannot be used.",
-        "Restore it from git, or move it away: what was installed then counts as yours.",
+        "Restore it from git, or move it away: the installed files then count as yours.",
     ),
     "command-missing": Code(
         WARNING,
@@ -203,7 +203,7 @@ CODES = {
     "kept-aside": Code(
         WARNING,
         "A copy of a file that another program changed during a call, or of a file that could not be used.",
-        "Compare it with the original in the same folder, copy what is missing there, then move the copy away.",
+        "Compare it with the original in the same folder, copy missing content into it, then move the copy away.",
     ),
     "old-tracker": Code(
         NOTE,

@@ -86,7 +86,7 @@ class Source(Protocol):
 
 @dataclass
 class Document:
-    """A parsed file. `value` is None when the file is absent or unusable; `findings` then say why."""
+    """A parsed file. `value` is None when the file is absent or unusable; `findings` say why it is unusable."""
 
     value: Any = None
     findings: list[Finding] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Document:
 
 @dataclass
 class History:
-    """The parsed history.json. `file` is None when it is absent or unusable; `findings` then say why."""
+    """The parsed history.json. `file` is None when it is absent or unusable; `findings` say why it is unusable."""
 
     file: HistoryFile | None = None
     findings: list[Finding] = field(default_factory=list)
@@ -119,7 +119,7 @@ def load(site: Source, entry: Entry, limit: int, parse: Callable[[bytes], T]) ->
     except StateError as error:
         return None, [_parse_finding(path, data, error)]
     except MemoryError:
-        return None, [Finding("too-large", path, "needs more memory than there is")]
+        return None, [Finding("too-large", path, "needs more memory than is available")]
 
 
 def _parse_finding(path: str, data: bytes, error: StateError) -> Finding:

@@ -1,7 +1,7 @@
 """Detect a holder of the workspace lock, without creating or changing a file.
 
 Take a shared lock on an existing lock file without waiting, and release it soon, because no process can begin a change
-meanwhile. The lock is shared, so that two doctors do not block each other.
+meanwhile. The lock is shared, so that two runs of doctor do not block each other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
 PATIENCE_S = 1.0
-"""Seconds that all waits of a run for a moment without a writer may take together. A change takes milliseconds."""
+"""Seconds that one run waits in all, at most, for moments without a writer. A change takes milliseconds."""
 _POLL = 0.002
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
@@ -99,7 +99,7 @@ class LockWatch:
             return False
         try:
             _lock_shared(fd)
-        except (BlockingIOError, PermissionError):  # the second on Windows
+        except (BlockingIOError, PermissionError):  # PermissionError: on Windows
             self.holders.add(_read_pid(fd))
             return False
         except OSError as error:
@@ -140,7 +140,7 @@ def _lock_shared(fd: int, *, beyond: bool = False) -> None:
 
     from nexus_mcp.store.journal import HISTORY_LIMIT
 
-    # The byte that the store locks (lock.py, close_receipt.py). Closing the file releases it.
+    # Lock the same byte as the store (lock.py, close_receipt.py). Closing the file releases it.
     os.lseek(fd, HISTORY_LIMIT if beyond else 0, os.SEEK_SET)
     msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 

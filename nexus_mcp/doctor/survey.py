@@ -148,7 +148,7 @@ class _Walk:
 def _entry(folder: Folder, fd: int | None, name: str, info: os.stat_result) -> Entry:
     kind = _KINDS.get(stat.S_IFMT(info.st_mode), SPECIAL)
     stamp = (info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
-    # access() and not the mode bits: owners, groups, ACLs, root and read-only disks matter, too.
+    # Use access(), not the mode bits: owners, groups, ACLs, root and read-only disks matter, too.
     plain = kind in (FILE, FOLDER) and _HAS_MODES
     allowed = [not plain or _may(folder, fd, name, right) for right in (os.R_OK, os.W_OK)]
     path = folder.shown if name == "." else folder.show(name)

@@ -51,7 +51,9 @@ EVENTS = (
     "SessionEnd",
 )
 STATUS_SECONDS = 5
-"""Seconds between two starts of the status line. Claude Code's own events are not enough: others change tasks, too."""
+"""Seconds between two starts of the status line. Claude Code's own events are not enough, because other programs change
+tasks, too.
+"""
 _STATUS = "statusLine"
 HOOK_TOOL = "hook"
 """The tool of `serve --hook-tool` (server/hook_tool.py)."""
@@ -62,7 +64,7 @@ _FAST = {
     "PostToolUseFailure": ("post_tool_use", (*_TOOL, "is_interrupt")),
     "Stop": ("turn_end", ("stop_hook_active",)),
 }
-"""Event that can be a hook of type mcp_tool → (our event, its fields). A model could forge all other events."""
+"""Event that can be a hook of type mcp_tool → (our event, its fields). A model would gain by forging other events."""
 _RESULT = (
     "Your last message is the result: Claude Code hands it to the lead, as the answer of the tool `Agent` or as a "
     "message when you have ended. The user does not see it, and nothing else of this conversation reaches the lead. So "
@@ -114,7 +116,7 @@ class ClaudeCode:
             names = ", ".join(json.dumps(name) for name in texts.reading_tools(request.catalog, own))
             shown = site.shown(_settings(site))
             steps.append(
-                "If Claude Code shall not ask before it reads plan, tasks and history, add to "
+                "To let Claude Code read plan, tasks and history without asking, add to "
                 f"permissions.allow in {shown}: {names}"
             )
         if STATUS_LINE in request.parts and site.scope == PROJECT:
@@ -211,7 +213,7 @@ def _is_denied_tool(value: Any) -> bool:
 def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: texts.Mounts = texts.SAME) -> list[Row]:
     """Return SKILL.md of each skill below `folder`, for the harnesses that read it.
 
-    `mounts` are the names of our tools in the notes of a harness, and those to write instead.
+    `mounts` are the names of our tools in the notes of a harness, and the names to write instead.
     """
     naming = texts.skill_naming(request.catalog, readers, request.prefix, shlex.join(request.command))
     skills = {name: skill for name, skill in request.catalog.skills.items() if has_text(skill)}

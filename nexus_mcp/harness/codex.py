@@ -92,7 +92,7 @@ class Codex:
         if HOOKS in request.parts:
             steps.append(
                 "Type /hooks in codex and trust the hooks of nexus-mcp. Until then Codex skips them silently, "
-                "and after each change of them it skips them again."
+                "and after each change of the hooks it skips them again."
             )
         return steps
 
@@ -112,7 +112,7 @@ class Codex:
         if any(row["part"] == HOOKS and row["owner"] == ID for row in record.entries.get(site.key(path), {}).values()):
             found += untrusted(settings, path, files.read_settings(path), ID)
         if site.scope == PROJECT and ID in record.installed and not _is_trusted(settings, site.root):
-            found.append("Codex does not trust this project, and reads nothing of .codex/: start codex in it.")
+            found.append("Codex does not trust this project, and reads nothing of .codex/: start codex in the project.")
         return found
 
 

@@ -125,7 +125,7 @@ def decode(data: bytes | None, shown: str) -> Record:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         problem = f"{printable(shown)} is not a record of installations"
         raise InstallRefused(
-            [f"{problem}. Restore it from git, or move it away: what was installed then counts as yours."]
+            [f"{problem}. Restore it from git, or move it away: the installed files then count as yours."]
         ) from None
     if value["version"] > VERSION:
         raise InstallRefused([f"{printable(shown)} was written by a newer nexus-mcp. Update nexus-mcp."])

@@ -136,5 +136,5 @@ def test_failed_sync_is_reported_after_later_changes(tmp_path: Path) -> None:
     assert closed[0]["archived"]["tasks"] == 2
     assert told == (
         "The change of .nexus/state/tasks.json was made, but the disk did not confirm it: Input/output error. "
-        "Before you repeat it, look for it: it may be archived or changed since. Check the disk."
+        "Before you repeat the change, look for its result, which may be archived or changed since. Check the disk."
     )

@@ -175,6 +175,6 @@ def test_lock_closed_to_the_group_is_reported(team: Path) -> None:
         return App(Workspace(str(root))).call("task_add", SMALLEST["task_add"]).result["structuredContent"]["error"]
 
     assert by(BEN, team, tried) == (
-        "Could not open the lock .nexus/state/lock: Permission denied; nothing was changed. Get access to it from its "
-        "owner, then call again; nexus-mcp doctor names what a group cannot use."
+        "Could not open the lock .nexus/state/lock: Permission denied; nothing was changed. Ask its "
+        "owner for access, then call again; nexus-mcp doctor lists the files that a group cannot use."
     )

@@ -28,12 +28,12 @@ _BY_ROLE = {
     places.OLD_TRACKER: ("old-tracker", "is in the place that old versions used"),
 }
 _HAS_MODES = os.name == "posix"
-# nexus-mcp does not use the files of these roles, so the group of a shared project need not be able to.
+# nexus-mcp does not use the files of these roles, so the group of a shared project needs no access to them.
 _UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 
 def check_kinds(site: Site) -> Iterator[Finding]:
-    """Yield links, special files, misplaced kinds and unknown names."""
+    """Yield links, special files, entries of the wrong kind and unknown names."""
     for entry in site.survey.entries.values():
         found = _check_kind(entry)
         if found is not None:
