@@ -50,7 +50,7 @@ def json_string(text: str) -> str:
 def escape_invisible(written: str) -> str:
     """Return JSON in which each control, format, bidirectional and invisible character is an escape of JSON.
 
-    The values stay the same. Outside of strings JSON on one line has none of these characters.
+    The values stay the same. Outside of strings, JSON on one line has none of these characters.
     """
     import json
 
@@ -72,7 +72,7 @@ def json_array(texts: Iterable[str]) -> str:
 
 
 def width() -> int:
-    """Return the columns of a line: those of the terminal, within _NARROWEST and _WIDEST."""
+    """Return the columns of a line: WIDTH, or those of the terminal within _NARROWEST and _WIDEST."""
     if not sys.stdout.isatty():
         return WIDTH
     import shutil

@@ -34,7 +34,7 @@ def new(values: Values) -> int:
         raise UsageError(f"{PROJECTS.name} names no project.", next_step="Leave it out for all projects.")
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     print(f"Token: {tokens.add(_path(values), values[NAME.name], projects, rights, at)}")
-    print("Keep it: it is not shown again. A running server accepts it at once.")
+    print("Keep the token: it is not shown again. A running server accepts it at once.")
     return exits.OK
 
 
@@ -123,6 +123,6 @@ COMMAND = Group(
     "token",
     "make, list and revoke the tokens of clients over HTTP",
     "A client that calls nexus-mcp serve --http sends a token. Each token has a\n"
-    "name, which the log of changes shows, and can be limited to projects and rights.",
+    "name for the log of changes, and can be limited to some projects and rights.",
     {"new": lambda: NEW, "list": lambda: LIST, "revoke": lambda: REVOKE},
 )

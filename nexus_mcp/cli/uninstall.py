@@ -59,7 +59,7 @@ def _uninstall(values: Values, name: str) -> int:
     for copy in outcome.leftovers:
         print(f"  {'moved':10} {printable(copy)}: a temporary file of an installation that was killed")
     for copy in outcome.kept:
-        print(f"  {'kept':10} {printable(copy)}: a copy of a file with edits by hand, that an installation replaced")
+        print(f"  {'kept':10} {printable(copy)}: a copy of a file with edits by hand, which an installation replaced")
     return exits.OK
 
 
@@ -82,8 +82,8 @@ COMMAND = Command(
     "uninstall",
     "remove the entries and files of install",
     "Takes the entries of nexus-mcp out of the files of a harness and deletes the\n"
-    "files that install made. A file that did not change since gets back the bytes\n"
-    "that it had before. Exit codes: as for nexus-mcp install.",
+    "files that install made. A file that has not changed since then gets its\n"
+    "former bytes back. Exit codes: as for nexus-mcp install.",
     (PROJECT, SCOPE, DRY_RUN, FORCE, YES),
     run,
     argument=HARNESS,

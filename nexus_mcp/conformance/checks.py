@@ -132,7 +132,7 @@ def _content(wanted: dict[str, Any], data: bytes, step: str, file: str) -> list[
     if count_values(data, VALUES) > VALUES:
         return [
             *found,
-            record_assertion("files", f"holds more than {VALUES:,} JSON values", step, file=file, seen=MISSING),
+            record_assertion("files", f"contains more than {VALUES:,} JSON values", step, file=file, seen=MISSING),
         ]
     try:
         document = parse_file(file, text)

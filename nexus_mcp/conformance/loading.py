@@ -34,7 +34,7 @@ class Read:
 def load(paths: Sequence[str] = ()) -> list[Fixture]:
     """Return the fixtures of these files and folders (all *.json below them); without paths, the packaged ones.
 
-    They come in the order of the paths, by name within a folder. Raise HarnessFault with every fault of every file.
+    The order is that of the paths, by name within a folder. Raise HarnessFault with every fault of every file.
     """
     found = read(paths)
     if found.faults:

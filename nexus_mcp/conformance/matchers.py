@@ -148,7 +148,7 @@ def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
 
 
 def _difference(wanted: Collection[str], has: Collection[str]) -> str:
-    """Return "lacks a, has b too": the keys that make the difference come first, because a message may be cut."""
+    """Return "lacks a, has b too": the keys that differ come first, because a message may be cut."""
     missing, surplus = [key for key in wanted if key not in has], [key for key in has if key not in wanted]
     return ", ".join(
         [f"lacks {_names(missing)}"] * bool(missing) + [f"has {_names(surplus)} too"] * bool(surplus),

@@ -109,7 +109,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class FixtureResult:
-    """The result of one fixture. `reason` says why the fixture was not run or, in one word, why it failed.
+    """The result of one fixture. `reason` says why it was not run, or lists the kinds of failed assertions.
 
     `tools` are the tools and the events ("event agent_spawn") that it uses, by their names in the contract. `files` are
     the text files of the project after a failure, shortened. `repeats` counts the runs; the first failed one is shown.

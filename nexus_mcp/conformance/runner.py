@@ -175,7 +175,7 @@ class _Run:
         missing = _missing_tools(fixture, self._target)
         reason = NO_TOOL if missing else _reason_not_run(fixture, self._target)
         if reason:
-            # Reported before the others, so that the estimate of the time left counts only fixtures that run.
+            # Report it before the others, so that the estimate of the time left counts only fixtures that run.
             result = _summary(fixture, NOT_RUN, reason=reason, missing_tools=missing)
             self._on_start(fixture.test_id)
             self._on_result(result)
@@ -377,8 +377,8 @@ def _check_tools(target: Target, session: Session, known: set[str]) -> None:
 
 
 def _hint(target: Target) -> str:
-    """Return a hint if the command has a relative path, which is the most common mistake, or the path of a program that
-    does not exist, because it is not built; else "".
+    """Return a hint if the command has a relative path, which is the most common mistake, or names a program that does
+    not exist, for example because it is not built; else "".
     """
     for place, word in enumerate(target.command):
         is_path = place > 0 or os.path.dirname(word)  # a word without a slash is searched in PATH

@@ -92,7 +92,7 @@ CODES = {
         "Look at the line named above. You may also leave it.",
     ),
     "repeated-line": Code(
-        NOTE, "Several lines of memory-access.jsonl for the same note.", "Nothing. Their counts belong together."
+        NOTE, "Several lines of memory-access.jsonl for the same note.", "Nothing. nexus-mcp adds up their counts."
     ),
     "not-utf8": Code(WARNING, "A text file that is not UTF-8.", "Save it as UTF-8."),
     "old-cycle": Code(

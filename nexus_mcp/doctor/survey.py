@@ -98,7 +98,7 @@ class _Walk:
             with os.scandir(folder.path if fd is None else fd) as listing:
                 for item in listing:
                     if self.found.is_full:
-                        self.found.truncated.append((folder.shown, "holds more files than doctor checks"))
+                        self.found.truncated.append((folder.shown, "has more files than doctor checks"))
                         break
                     if self._record(item, folder, fd):
                         below.append(item.name)

@@ -145,7 +145,7 @@ class ClaudeCode:
     def notices(self, site: Site, record: Record) -> list[str]:
         found = []
         if files.read_settings(_settings(site)).get("disableAllHooks") is True:
-            found.append(f"{site.shown(_settings(site))} has disableAllHooks: no hook runs, and no status line.")
+            found.append(f"{site.shown(_settings(site))} has disableAllHooks: hooks and status line do not run.")
         else:
             local = os.path.join(site.root, ".claude", "settings.local.json")
             if STATUS_LINE in record.parts(ID) and _has_other_status(local):
@@ -177,7 +177,7 @@ def hook_groups(request: Request, *options: str) -> dict[str, dict[str, Any]]:
 def _fast_hooks(request: Request) -> dict[str, dict[str, Any]]:
     """Return event → its hook of type mcp_tool; {} without --fast-hooks.
 
-    Values are filled in at the first level: `${tool_input}` arrives as JSON text, an absent field as "".
+    Claude Code fills in values at the first level only: `${tool_input}` arrives as JSON text, an absent field as "".
     """
     if not request.fast_hooks:
         return {}
@@ -266,7 +266,7 @@ def _server_file(site: Site) -> str:
 
 
 def _local_server(site: Site) -> str:
-    """Return the file in which `claude mcp add` keeps the servers of a project, if it has one of our name; else ""."""
+    """Return the file in which `claude mcp add` keeps the servers of a project, if one has our name; else ""."""
     folder = site.find_folder("CLAUDE_CONFIG_DIR")
     path = os.path.join(folder, ".claude.json") if folder else ""
     value: Any = files.read_settings(path) if path else {}

@@ -64,7 +64,7 @@ task_add            ✓ 2/2              ✗ 1/2
 event agent_spawn   1 not run          ✓ 1/1
 total               ✓ 3/3 +1 not run   ✗ 3/4
 
-2 fixtures on which they differ
+2 fixtures on which the targets differ
 add_one
   A  passed
   B  failed: answer: $.plan_id must be 1

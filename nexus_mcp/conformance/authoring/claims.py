@@ -74,7 +74,7 @@ def claimed_field(schema_file: str, name: str) -> Field | None:
     for way in (tuple(segments), (0, *segments)):
         passed = _walk(starts, way, nothing=False)
         found = [(file, field) for file, field, _ in passed if field in fields_of(file)]
-        # If every segment of the way has a place, the last place is the one of the whole name.
+        # If every segment of the path has a place, the last place is that of the whole name.
         if len(passed) >= len(way) and found and _ends_like(found[-1][1], plain):
             return found[-1]
     return None

@@ -296,7 +296,7 @@ class Session:
 
     @property
     def access(self) -> tuple[str, str]:
-        """Return (the URL of its server, the bearer token); "" for each that it does not have."""
+        """Return the URL of the server and the bearer token, each "" if the session has none."""
         return (self._remote.url, self._remote.token) if self._remote is not None else ("", "")
 
     @property

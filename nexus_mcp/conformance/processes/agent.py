@@ -104,7 +104,7 @@ def _check(bench: dict[str, Any], folder: str) -> int:
 
 
 def _seen(bench: dict[str, Any]) -> dict[str, Any]:
-    """Return what the project looks like now: the status of each task, and the status file."""
+    """Return the state of the project: the status of each task, and the status file."""
     tasks = _json(os.path.join(bench["project"], ".nexus", "state", "tasks.json"))
     rows = tasks.get("tasks", []) if isinstance(tasks, dict) else []
     return {"tasks": [row.get("status") for row in rows], "status": _status(bench)}

@@ -1,8 +1,8 @@
 """Run work that may never end in helper processes, because a thread cannot be stopped.
 
 Matching a regular expression and checking a JSON schema are such work. A helper runs a script of this package that
-reads one JSON request a line from stdin and writes one JSON response a line to stdout. It bounds its own computing time
-and memory.
+reads one JSON request a line from stdin and writes one JSON response a line to stdout. Each helper bounds its own
+computing time and memory.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class ServerProcess:
         return self._stderr.text
 
     def send(self, line: bytes) -> None:
-        """Write a line, including its line end, as soon as the process takes it. After the end it is dropped."""
+        """Write a line, including its line end, as soon as the process takes it. After the end, drop the line."""
         self._allowance.sent()
         self._feed.send(line)
 

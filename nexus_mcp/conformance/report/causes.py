@@ -63,7 +63,7 @@ class Cause:
 
     @property
     def group(self) -> str:
-        """Return core when a fixture of the core shows it, else the group of the first fixture."""
+        """Return core when a fixture of the core has this cause, else the group of the first fixture."""
         return CORE if any(result.group == CORE for result in self.results) else self.example.group
 
     @property

@@ -94,7 +94,7 @@ def show(comparison: Comparison, file: IO[str], width: int | None = None) -> Non
     if comparison.different:
         console.print()
         count = counted(len(comparison.different), "fixture")
-        console.print(Text(f"{count} on which they differ", style="bold"))
+        console.print(Text(f"{count} on which the targets differ", style="bold"))
     for test_id, results in comparison.different.items():
         console.print(Text(one_line(test_id)), soft_wrap=True)
         for index, result in enumerate(results):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import RunResult
 
 HEAD = f"""\
-# Fixtures that fail, by cause. Each may fail until it passes; then remove its entry, or the run fails.
+# Fixtures that fail, by cause. Each may fail. When one passes, remove its entry, or the run fails.
 # Replace "{settings.NOT_LOOKED_AT} ..." by the reason when you know it.
 """
 

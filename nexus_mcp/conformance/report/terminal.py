@@ -70,7 +70,7 @@ INTERVAL_S = 60.0
 
 
 class RaisingConsole(Console):
-    """A console that raises when the reader of its output goes away; rich's own would end the process with code 1."""
+    """A console that raises when the reader of its output goes away; rich's own ends the process with code 1."""
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError

@@ -27,7 +27,7 @@ _PIECE = 1 << 16
 _ALL = 1 << 60
 
 _ADVICE = (
-    "Unmount mounted file systems, or remove the immutable attribute (chattr -i), as a user with these permissions. "
+    "Unmount mounted file systems, or remove the immutable attribute (chattr -i); you may need to be root for this. "
     "Then delete the folder."
 )
 _HALF_NOTE = re.compile(r"…\"?(?: (?:\([0-9,]*(?: [a-z ]*)?)?)?\Z")

@@ -134,7 +134,7 @@ async def _ended(process: ServerProcess, options: TargetOptions) -> int:
 
 
 async def check_left(mark: str, seconds: float) -> None:
-    """Wait until all processes of the fixture have ended; after `seconds`, kill the others and raise TargetFailure.
+    """Wait until all processes of the fixture have ended; after `seconds`, kill the rest and raise TargetFailure.
 
     The last run of a fixture has to end the agents of a run that was killed.
     """

@@ -93,7 +93,7 @@ def _of(entry: Entry) -> Iterator[Finding]:
         if entry.kind == FOLDER or role in places.IN_PLACE:
             yield Finding("unwritable", entry.path, "is not writable for you")
         elif role in places.REPLACED:
-            yield Finding("read-only", entry.path, "is not writable for you, but is replaced as a whole")
+            yield Finding("read-only", entry.path, "is not writable for you, but nexus-mcp replaces it as a whole")
     if _HAS_MODES and entry.mode & stat.S_IWOTH:
         yield Finding("world-writable", entry.path, "is writable for every user of this machine")
 

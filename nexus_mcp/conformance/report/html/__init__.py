@@ -116,13 +116,13 @@ def matrix_section(run: RunResult) -> Html:
         el("h2", "Tools × checks"),
         el(
             "p",
-            "Assertions that hold, of all: ",
+            "Each cell has the number of assertions that hold, of all: ",
             el("span", "✓ all", class_="pass"),
             ", ",
             el("span", "✗ some fail", class_="fail"),
-            ", – none made. An assertion counts for the tool of its step; a fixture for every tool it uses, but "
-            "one that fails at another tool is only mentioned. Failures that were expected are counted here like any "
-            "other.",
+            ", – none made. An assertion counts for the tool of its step. A fixture counts for every tool it uses, "
+            "but if it fails at another tool, the cell only mentions it. Failures that were expected are counted here "
+            "like any other.",
             class_="note",
         ),
         el(
