@@ -116,7 +116,6 @@ def test_modern_call_and_reads_are_reported(tmp_path: Path, monkeypatch: pytest.
     """Calls of 2026-07-28 and read requests with a token are reported too."""
     monkeypatch.setattr(reports, "INTERVAL_S", -1.0)
     (tmp_path / ".nexus").mkdir()
-    (tmp_path / ".nexus" / "history.json").write_text('{"cycles": []}')
     talk = Talk(App(Workspace(str(tmp_path))))
     for id, message in enumerate(
         (
@@ -124,6 +123,8 @@ def test_modern_call_and_reads_are_reported(tmp_path: Path, monkeypatch: pytest.
             modern(1, "resources/read", uri="nexus://history"),
         )
     ):
+        # Another file each time: what was read a while ago is not read again.
+        (tmp_path / ".nexus" / "history.json").write_text(f'{{"cycles": []}}{" " * id}')
         message["params"]["_meta"] = {**message["params"]["_meta"], "progressToken": "t"}
         talk.send(message)
         *before, last = until(talk, lambda one: not is_report(one))
