@@ -18,7 +18,7 @@ _encode = COMPACT.encode
 
 
 class Rendered:
-    """The JSON text of a value, in parts (state.rows.encode_line). A message may hold it in place of the value."""
+    """The JSON text of a value, in parts (state.rows.encode_line). A message may have it instead of the value itself."""
 
     __slots__ = ("parts",)
 
@@ -53,7 +53,7 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
 def values(block: Rendered, structured: Rendered) -> tuple[Any, Any]:
     """Return new copies of the values of both results of `content`."""
     text = b"".join(structured.parts)
-    if b"\\u" in text:  # encode_line escapes a character in only one of the two
+    if b"\\u" in text:  # perhaps an escape by encode_line: then the text block has the character itself
         return block.value(), json.loads(text)
     return [{"type": "text", "text": text.decode()}], json.loads(text)
 

@@ -97,7 +97,7 @@ class _Session:
         return not self._stop.requested
 
     def _load(self) -> None:
-        """Load the modules of every call, while the client reads its first response."""
+        """Load the modules that every call needs, while the client reads the first response."""
         with suppress(Exception):  # the call itself reports a lasting error
             from nexus_mcp.server import call_queue, response_json  # noqa: F401
 
@@ -164,7 +164,7 @@ class _Session:
                     self._prepare(message.method)
         except Fault as fault:
             self._sink.send(fault.response())
-        except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
+        except Exception as error:  # noqa: BLE001 - a defect in handling one line must not stop the rest
             log.error(f"a line could not be handled: {type(error).__name__}: {error}")
             if message is None:
                 self._sink.send(internal_error(recover_id(line) if isinstance(line, bytes) else None).response())

@@ -34,11 +34,11 @@ class Stop:
 
     def __enter__(self) -> Stop:
         try:
-            # The interpreter itself writes to this descriptor the moment a signal comes. Its Python handler
-            # alone would be too late for a poll that began just before.
+            # The interpreter itself writes to this descriptor the moment a signal comes. A Python handler
+            # alone would run too late for a poll that began just before.
             self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         except ValueError:
-            return self  # not the main thread: only it can handle signals
+            return self  # only the main thread can handle signals, and this is another one
         for name in _NAMES:
             number = getattr(signal, name, None)
             # An ignored signal stays ignored, as nohup requires.
@@ -56,7 +56,7 @@ class Stop:
         os.close(self._writer)
 
     def register(self, poller: select.epoll) -> None:
-        """Make `poller` report a stop request, from then on."""
+        """Make `poller` report a stop request, in every poll after the request."""
         poller.register(self._reader, select.EPOLLIN)
 
     def is_due(self) -> bool:
@@ -73,7 +73,7 @@ class Stop:
         try:
             os.write(self._writer, b".")
         except BlockingIOError:
-            return  # full of earlier requests: every poll returns already
+            return  # the pipe is full of earlier requests, so every poll returns at once
 
     def wait_for(
         self, fd: int, *, writing: bool = False, seconds: float | None = None, ignore_stop: bool = False
@@ -118,7 +118,7 @@ class Watch:
     """
 
     def __init__(self, stop: Stop, act: Callable[[], None]) -> None:
-        import threading  # stopping.py itself needs no threads, and is imported first
+        import threading  # this module is imported first, and only this class needs threads
 
         self._stop = stop
         self._act = act

@@ -31,7 +31,7 @@ _HTTP = "http/protobuf"
 
 
 def start(*, is_http: bool) -> Telemetry | None:
-    """Return the Telemetry of the process, None without the variable or the extra. Never raise."""
+    """Return the Telemetry of the process; None if it is disabled or cannot start. Never raise."""
     if not os.environ.get(VARIABLE) or os.environ.get(DISABLED, "").strip().lower() == "true":
         return None
     if (protocol := os.environ.get(PROTOCOL) or _HTTP) != _HTTP:

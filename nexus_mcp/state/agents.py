@@ -111,7 +111,9 @@ class Records:
         return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
 
     def ended(self, before: str, after: str) -> set[str]:
-        """Return the sessions that have no event between these two times, except those with an unreadable time."""
+        """Return the sessions whose last event is not between these two times. A session without a readable time is not
+        returned.
+        """
         last = dict(self.seen)
         for entry in self.entries:  # computed once, because there may be thousands of sessions
             session = self.session_of(entry)
@@ -119,13 +121,13 @@ class Records:
         return {session for session, at in last.items() if at and not before <= at <= after}
 
     def apply(self, event: Event, harness_id: str) -> Records | None:
-        """Return the records after an event of an agent; None if the agent is not in them."""
+        """Return the records after an event of an agent; None if it resumes or completes an agent that they lack."""
         working = _Working(self, harness_id)
         return working.records() if working.apply(event) else None
 
     def apply_all(self, events: Iterable[Event], harness_id: str) -> Records:
-        """Return the records after these events, in linear time. Events of agents that are not in the records are left
-        out.
+        """Return the records after these events, in linear time. An event that resumes or completes an unknown agent is
+        left out.
         """
         working = _Working(self, harness_id)
         for event in events:
@@ -157,7 +159,7 @@ class _Working:
         return Records(self._entries, self._extras, self._seen)
 
     def apply(self, event: Event) -> bool:
-        """Apply the event to the records. For an unknown agent, change nothing and return False."""
+        """Apply the event to the records. If it resumes or completes an unknown agent, only return False."""
         kind, session, at = event["kind"], event.get("session_id", ANONYMOUS), event["at"]
         number = self._own.get((event["agent_id"], session))
         if number is None:
@@ -249,8 +251,8 @@ def is_event(line: Line) -> bool:
 def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
     """Return (the fold line of this tracker, its number in `lines`).
 
-    A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then it is derived from
-    the last fold line.
+    A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then the returned line
+    is derived from the last fold line.
     """
     folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
     exact = [number for number in folds if lines[number]["tracker"] == checksum]

@@ -29,7 +29,8 @@ def segments(filename: str, temporary_prefix: str) -> list[str]:
     """Return `filename` split at `/`. Raise PathRefused, naming the rule, if the name could leave its folder or
     mislead.
 
-    `temporary_prefix` is the prefix of the store's temporary files. Such a name would be deleted as a leftover.
+    `temporary_prefix` is the prefix of the store's temporary files. A file with this prefix would be deleted as a
+    leftover.
     """
     parts = filename.split("/")
     problem = _problem(filename, parts) or next(

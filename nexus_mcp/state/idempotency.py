@@ -66,8 +66,8 @@ def kept_since(records: Sequence[Record], oldest: str) -> list[Record]:
 
 
 def not_after(records: Sequence[Record], now: str) -> list[Record]:
-    """Return the records, with the time `now` for those in the future: otherwise a clock that was a year ahead would
-    keep their room for a year.
+    """Return the records, with the time `now` for those in the future: otherwise a record that was made while the clock
+    was a year ahead would be kept for a year.
     """
     return [record if record["at"] <= now else {**record, "at": now} for record in records]
 

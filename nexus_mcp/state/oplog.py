@@ -104,7 +104,7 @@ def file_change(name: str, before: bytes | None, after: bytes | None, marks: Mar
     """Return a file of an entry with the data to restore it; None as bytes means no file. Old content that is no text
     is not stored.
 
-    `marks` is for session files, which were parsed.
+    Only session files have `marks`: they were parsed, so their bytes are known to be UTF-8.
     """
     known = marks or (None, None)
     was, is_now = known[0] or mark(before), known[1] or mark(after)
@@ -203,10 +203,10 @@ def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
         raise UndoRefused(problem, next_step=f"{LOG_ADVICE} The present content stays.")
     data = None if before is None else apply_delta(now or b"", before)
     if not _matches(before, data):
-        problem = f"The operation log does not tell rightly what {file['name']} was before {describe(by)}"
+        problem = f"The operation log has a wrong record of what {file['name']} was before {describe(by)}"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
     if data is not None and not is_text(data):
-        problem = f"What {file['name']} was before {describe(by)} is no text in UTF-8"
+        problem = f"The content of {file['name']} before {describe(by)} is not UTF-8 text"
         raise UndoRefused(problem, next_step=LOG_ADVICE)
     return data
 
@@ -252,7 +252,7 @@ def _too_few(count: int) -> UndoRefused:
 
 
 def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
-    can = f"nexus-mcp undo {len(found)} is the most that can be taken back." if found else LOG_ADVICE
+    can = f"nexus-mcp undo {len(found)} takes back as much as possible." if found else LOG_ADVICE
     return UndoRefused(problem, next_step=can + advice)
 
 
@@ -295,9 +295,9 @@ def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]
     """Return how many bytes, at most `most`, both have in common: at their beginning ("big") or at their end
     ("little").
 
-    It compares slices, each twice as long as the one before, because it is slow to compare single bytes. The first pair
-    of different slices is read as two numbers in this `order`: their highest different bit lies in the first different
-    byte.
+    It compares slices, each twice as long as the one before up to _SLICE_BYTES, because it is slow to compare single
+    bytes. The first pair of different slices is read as two numbers in this `order`: their highest different bit lies
+    in the first different byte.
     """
     low, step = 0, 256
     while low < most:

@@ -53,7 +53,7 @@ def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
 
 
 def _spell_ids(items: list[dict[str, Any]], schema: str) -> None:
-    # Only where an id belongs: a field of that name elsewhere belongs to another program.
+    # Change only the ids of rows: a field with this name at another place belongs to another program.
     names = _IDS if schema == TASKS else _IDS[:1]
     for item in items:
         for name in names:
@@ -121,8 +121,8 @@ def change_schemas() -> Iterator[schemas.Schema]:
 
 
 def is_cycle(value: object) -> bool:
-    """Return whether nexus-mcp could have written `value` as a cycle: its own fields are valid, those of plan and tasks
-    usable.
+    """Return whether nexus-mcp could have written `value` as a cycle: the fields of the cycle itself are valid, and its
+    plan and tasks are readable.
     """
     if not isinstance(value, dict) or schemas.faults(part(CYCLE), {**value, "plan": None, "tasks": []}):
         return False

@@ -52,7 +52,7 @@ def next_after(text: str) -> str | None:
 
 
 def first_free(text: str, taken: Set[bytes]) -> str:
-    """Return the first stamp from `text` on that is not in `taken` (ASCII texts); `text` itself if there is none.
+    """Return the first stamp from `text` on that is not in `taken` (ASCII texts); `text` itself if all are taken.
 
     A second whose milliseconds are all taken is skipped in one step, so a million taken stamps do not need a million
     steps.

@@ -15,7 +15,7 @@ SCHEMA = "state/agent-tracker"
 RUNNING = "running"
 COMPLETED = "completed"
 _NAMED = 5
-"""Faults that a message names."""
+"""The maximum number of faults that a message lists."""
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _CHARACTERS = _LETTERS | frozenset("0123456789-")
 

@@ -43,8 +43,8 @@ class Agents:
     agents.extension.jsonl. `is_sure` is False if a part of agents.extension.jsonl could not be read: then an agent
     without a known session may belong to any session. `data` is the tracker in bytes, `entries` its entries. `events`
     are the ids of the events in agents.extension.jsonl, `bad` is the number of its malformed lines, `size` its size in
-    bytes. `base` is a new fold line (state/agents.py) of the tracker, made if events wait and the file has no such
-    line.
+    bytes. `base` is a new fold line (state/agents.py) of the tracker, made if there are `events` and the file has no
+    fold line of this tracker.
     """
 
     __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
@@ -88,7 +88,7 @@ def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None,
 
 
 def change(store: Store, harness_id: str, make: Callable[[Records], Records | None]) -> Records | None:
-    """Replace the records by the result of `make`, and return it; write nothing if it returns None.
+    """Replace the records by the result of `make`, and return this result; write nothing if `make` returns None.
 
     `make` may run twice. Raise the errors of `record`.
     """

@@ -2,8 +2,9 @@
 
 Hooks append without the workspace lock; only the lock holder shortens. After appending, a hook checks that the file
 still has its name; if not, it appends again. The lock holder renames the file, begins a new one, and then reads the
-renamed one once more. So the lock holder reads a line, or the hook that wrote it sees the rename. Readers read the
-renamed file first, so the lock holder may die at any time. Nothing here is synced: a power cut ends all sessions.
+renamed one once more. So for each line, either the lock holder reads it, or the hook that wrote it sees the rename.
+Readers read the renamed file first, so the lock holder may die at any time. Nothing here is synced: a power cut ends
+all sessions.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def shorten(event: Event) -> tuple[Event, bool]:
 
 
 def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
-    """Shorten the file to the line `fold`, or remove it for None. Needs the lock, after the tracker has the `events`.
+    """Shorten the file to the line `fold`, or remove it if `fold` is None. Needs the lock. Before the call, the tracker
+    must have the `events`.
 
     Malformed lines are kept, in a file beside it. Raise StateError, PathRefused, StorageError, OSError.
     """

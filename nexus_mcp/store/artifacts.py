@@ -1,4 +1,4 @@
-"""Write artifacts: files that agents leave below `.nexus/state/artifacts`. No link on the way is followed."""
+"""Write artifacts: files that agents leave below `.nexus/state/artifacts`. Links in a path are not followed."""
 
 from __future__ import annotations
 

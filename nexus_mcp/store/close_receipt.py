@@ -1,7 +1,7 @@
 """Keep the receipt of a close until its answer was delivered: the applied journal, renamed to `closed-<id>.json`.
 
 The receipt is removed once the answer was written out. If the process dies before that, the receipt stays. The next
-task_close that finds no open plan or task returns the answer in it, once: so a client that retries gets its answer and
+task_close that finds no open plan or task returns the stored answer, once: so a client that retries gets its answer and
 no second cycle. A living process keeps its receipt locked, so that no other process treats it as abandoned.
 """
 
@@ -161,8 +161,8 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
     """Return (journal, receipt) of each close whose process has ended; the receipts are now held by this process.
     Raise StorageError, PathRefused.
 
-    A file with the name of a receipt that nexus-mcp did not write is skipped and stays. Without `whole` the journal
-    may be None: a large file that begins like a journal is not parsed.
+    A file that has the name of a receipt, but that nexus-mcp did not write, is skipped and stays. Without `whole` the
+    journal may be None: a large file that begins like a journal is not parsed.
     """
     found: list[tuple[Any, Receipt]] = []
     unchecked, room = MAX_UNCHECKED_BYTES, journal.HISTORY_LIMIT
@@ -212,7 +212,7 @@ def journal_in(name: str, data: bytes, shown: str) -> dict[str, Any] | None:
 
 
 def _age(found: tuple[Any, Receipt]) -> float:
-    """Return a key that sorts the oldest close first: the number of cycles after it; unread ones last."""
+    """Return a key that sorts the oldest close first, by the length of the history just after it; unread ones last."""
     total = float("inf") if found[0] is None else found[0]["answer"].get("total_cycles")
     return total if isinstance(total, (int, float)) else 0
 
@@ -231,8 +231,8 @@ def _begins_as_ours(name: str, fd: int) -> bool:
 def _lock_free(state: Folder, name: str) -> int | None:
     """Return a descriptor that locks the receipt; None if a living process has locked it, or no such plain file exists.
 
-    Raise StorageError, and PathRefused for a link. Only a lock error counts as held: an abandoned receipt that is
-    taken for held would let a close happen twice.
+    Raise StorageError, and PathRefused for a link. Only a locked receipt counts as held: if an abandoned receipt
+    counted as held, a close could happen twice.
     """
     try:
         fd = state.open(name, _FLAGS)
@@ -248,7 +248,7 @@ def _lock_free(state: Folder, name: str) -> int | None:
                 _lock_on_windows(fd)
             if state.is_file(name, fd):
                 return fd
-            # Its process delivered the answer and removed it after we had opened it.
+            # Another process delivered the answer, and removed the receipt after this process had opened it.
     except (BlockingIOError, PermissionError):  # PermissionError: Windows
         pass
     except (OSError, NexusError) as error:

@@ -1,5 +1,5 @@
 """Write a change to disk and into the operation log: one file by itself, several through the journal. The record of an
-idempotency key makes a second file.
+idempotency key counts as another file.
 
 This module is separate from transaction.py because the server starts without it: the first change loads it.
 """
@@ -70,7 +70,8 @@ def write_one(
     held: HeldLock | None = None,
     forward: str | None = None,
 ) -> None:
-    """Replace a file in `folder`, or remove it for None, and add the entry. Raise the errors of `Replacement.put`.
+    """Replace a file in `folder` by `after`, or remove it if `after` is None, and add the entry. Raise the errors of
+    `Replacement.put`.
 
     `read` is (the file's name, the file as the change read it); `forward` is that of Replacement.
 

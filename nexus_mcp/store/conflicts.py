@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 PREFIX = "conflict-"
 MOST = 64
-"""Copies of one file in its folder. A change that would need one more is refused."""
+"""The maximum number of copies of one file in its folder. A change that would need one more is refused."""
 WHOLE, END, SAME = "w", "e", "s"
 END_BYTES = 4096
 MOST_FOLDERS = 100
-"""Folders of artifacts that are searched for copies, at most DEPTH levels deep."""
+"""The maximum number of folders of artifacts that are searched for copies, at most DEPTH levels deep."""
 MOST_SWEPT_FOLDERS = 1000
 DEPTH = 16
 NOTES = ("context", "memory", "rules")
 MOST_NOTES = 20_000
-"""Names in a folder of notes that are searched for copies."""
+"""The maximum number of names in a folder of notes that are searched for copies."""
 _CHUNK = 1 << 20
 _LOW = (1 << 32) - 1
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)

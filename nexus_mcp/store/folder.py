@@ -45,7 +45,7 @@ class Folder:
         try:
             if not AT and not os.path.isdir(path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            # When the caller resolved the path, it had no links: a link in it is newer.
+            # The caller has resolved all links in the path, so a link in it was made afterwards.
             return cls(path, "", open_at(path, _FOLDER) if AT else None)
         except OSError as error:
             gone = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -77,7 +77,8 @@ class Folder:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
                 _share(child.descriptor, above, _allowed(above))
-            # Its creator may have died before it synced the name; no process writes into the folder before that sync.
+            # The process that made the folder may have died before it synced the name. No process writes into the
+            # folder before that sync.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
@@ -130,7 +131,7 @@ class Folder:
                 bound = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
                 raise StateError(shown, f"is larger than the {bound} that are read")
             chunks = [os.read(fd, info.st_size + 1)]
-            while chunks[-1] and len(chunks[0]) != info.st_size:  # size bytes: the file ends there
+            while chunks[-1] and len(chunks[0]) != info.st_size:  # a read of st_size bytes reached the end
                 chunks.append(os.read(fd, 1 << 16))
             return b"".join(chunks), fd, info
         except BaseException as error:
@@ -146,7 +147,7 @@ class Folder:
         """Open the file `name` and return a descriptor. Raise PathRefused, StorageError, OSError.
 
         With O_CREAT an absent file is created. `wanted` determines its permissions: the stat of a file with the same
-        ones, or a Copy, which limits them; None means the default. An existing file keeps its permissions.
+        permissions, or a Copy, which limits them; None means the default. An existing file keeps its permissions.
         """
         if not flags & os.O_CREAT:
             return self.open_as(name, flags, 0)
@@ -354,8 +355,8 @@ def bits_for(info: os.stat_result, group: int) -> int:
 class Copy:
     """Limits the permissions of a new file that contains text of other files to the permissions of those files.
 
-    A `private` file can be read only by its owner, and by the folder's group if that may write in the folder: its
-    members need the file to complete an interrupted change.
+    A `private` file can be read only by its owner, and by the folder's group if this group may write in the folder: the
+    members of the group need the file to complete an interrupted change.
     """
 
     __slots__ = ("_sources", "is_private")
@@ -413,7 +414,7 @@ def _group(above: os.stat_result) -> int:
 
 
 def _allowed(above: os.stat_result) -> int:
-    """Return the permissions that the folder `above` gives other users than the owner, for a new file in it."""
+    """Return the permission bits of the folder `above`, as limits for a new file in it."""
     # If the file belongs to another group, that group gets only the permissions that the folder gives to "others".
     return bits_for(above, _group(above))
 
@@ -432,7 +433,7 @@ def _share(fd: int, above: os.stat_result, allowed: int) -> None:
 
 
 def _keep(folder: Folder, fd: int, wanted: os.stat_result) -> None:
-    """Give the new file the bits `wanted`, and its group, unless the folder decides the group. Raise OSError,
+    """Give the new file the bits and the group of `wanted`, unless the folder decides the group. Raise OSError,
     StorageError.
     """
     info = os.fstat(fd)

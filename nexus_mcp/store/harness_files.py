@@ -61,7 +61,7 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
 
 @contextmanager
 def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock]]:
-    """Open the folder of the harness, created if absent, with the lock held. A failed first call removes it again."""
+    """Open the folder of the harness with the lock held. Create an absent folder, and remove it if the block fails."""
     with store.locked_state() as (state, held):
         own, is_new = state.make(harness_id)
         with own:
@@ -77,8 +77,8 @@ def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock
 
 
 TOOL_LOG_MAX_BYTES = 1 << 20
-"""The maximum size of the tool log in bytes. Before it grows beyond that, its older half is dropped; about 4 000 lines
-are left, which cover more than an hour of use.
+"""The maximum size of the tool log in bytes. Before the log grows beyond this size, its older half is dropped; about
+4 000 lines remain, which cover more than an hour of use.
 """
 TOOL_USE_MAX_BYTES = 1 << 16
 """The maximum number of bytes that one tool call may add to the log."""
@@ -87,7 +87,7 @@ TOOL_USE_MAX_BYTES = 1 << 16
 def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
     """Add the lines; return False, and add none, if they are too long for tool calls.
 
-    Takes the lock, so that no line of another writer is lost. It is not synced: the log is advisory, so a power cut may
+    Takes the lock, so that no line of another writer is lost. The log is not synced: it is advisory, so a power cut may
     lose its last lines. Raise StateError, PathRefused and StorageError with nothing added, NotConfirmed.
     """
     data = b"\n".join(encode_utf8(compact(line)) for line in lines)
@@ -138,7 +138,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
     spelt = encode_utf8(compact(path))
     for number in reversed(range(len(lines))):
         line = lines[number]
-        if spelt not in line and b"\\" not in line:  # only with a backslash it may spell the path otherwise
+        if spelt not in line and b"\\" not in line:  # a line without a backslash spells the path only in this way
             continue
         known = jsonl.parse(line, ACCESS) if line.strip() else None
         if known is None or known.get("path") != path or schemas.readable_faults(SCHEMA, known, most=1):
@@ -148,7 +148,7 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
 
 
 # The hook error log is advisory: nothing requires it, syncs it or waits for it. It is written without the lock, because
-# the lock may have failed. One write appends a line, so lines of several processes do not mix. A full log is renamed to
+# the lock may be the cause of the error. One write appends a line, so lines of several processes do not mix. A full log is renamed to
 # ERROR_LOG_OLD, and a new one is begun.
 
 

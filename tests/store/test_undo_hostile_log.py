@@ -74,7 +74,7 @@ def test_delta_to_invalid_text_is_refused(tmp_path: Path, others: list[dict[str,
     mark = {"size": len(after), "crc32": zlib.crc32(after)}
     before = {"size": len(was), "crc32": zlib.crc32(was), "prefix": 2, "suffix": 1, "text": ""}
     plant(tmp_path, [{"name": "artifacts/a.md", "after": mark, "before": before}, *others])
-    with pytest.raises(NexusError, match="is no text in UTF-8; nothing was changed"):
+    with pytest.raises(NexusError, match="is not UTF-8 text; nothing was changed"):
         take_back(tmp_path)
     assert files(tmp_path) == {"artifacts/a.md": after}
 

@@ -48,7 +48,7 @@ SPOILED: dict[str, tuple[Spoil, int, str]] = {
     "wrong text": (
         _edit(LOG, lambda data: data.replace(b'"text":"pending"', b'"text":"completed"')),
         1,
-        "does not tell rightly",
+        "has a wrong record",
     ),
     "another file": (_log_entry(files=[{**NO_FILE[0], "name": "../../x"}]), 1, "cannot be read"),
     "no log": (lambda root: (root / LOG).unlink(), 1, "has no changes that can be taken back"),

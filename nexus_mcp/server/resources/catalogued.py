@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import ReadContext, Values
 
 _UNKNOWN_HARNESS = (
-    "Nothing is known of the harness that you run in. Where the text speaks of starting or resuming an agent, use what "
-    "the harness has for it; where it has nothing, do the work yourself, and start afresh rather than resume."
+    "This server does not know the harness that you run in. Where the text says to start or resume an agent, do it in "
+    "the harness's own way. If the harness cannot resume agents, start a new one. If it cannot start agents, do the "
+    "work yourself."
 )
 
 
 def body(ctx: ReadContext, kind: str, name: str) -> str:
     """Return the rendered body of one of the "agents" or "skills".
 
-    An agent gets exactly this text, so it names the tools as the harness does. Raise UnknownEntry, CatalogError,
-    PathRefused, StorageError.
+    An agent gets exactly this text, so the text has the harness's names of the tools. Raise UnknownEntry,
+    CatalogError, PathRefused, StorageError.
     """
     if kind == "agents":
         return ctx.catalog().resolved_body(kind, name, ctx.workspace.harness_id, ctx.prefix)

@@ -38,7 +38,7 @@ class BadUri(Exception):
 
 
 class Template:
-    """A URI template. `variable` is "" where there is none; `query` names its parameters, all optional."""
+    """A URI template. `variable` is "" if the template has none; `query` names its parameters, all optional."""
 
     __slots__ = ("_prefix", "_suffix", "_with_slashes", "query", "text", "variable")
 
@@ -168,8 +168,8 @@ class Content:
 class Entry:
     """A listed resource. `key` is unique in its kind and gives the order; `size` is in bytes.
 
-    `modified` is in seconds since 1970. Unknown values are None; an empty title or description stands for that of the
-    kind, an empty name for the name of the kind and the key.
+    `modified` is in seconds since 1970. Unknown values are None. An empty title or description is replaced by that of
+    the kind, an empty name by the name of the kind and the key.
     """
 
     __slots__ = ("description", "key", "mime_type", "modified", "name", "size", "title", "values")
@@ -199,9 +199,9 @@ class Entry:
 class Resource:
     """One kind of resource.
 
-    `uri` is a URI or a Template. `mime_type` is that of all its resources, None where they differ.
+    `uri` is a URI or the text of a Template. `mime_type` is the type of all its resources, None if their types differ.
     `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for values that are never valid.
-    `read(ctx, values)` runs after it, returns the contents, and raises Missing and NexusError.
+    `read(ctx, values)` runs after `check`, returns the contents, and raises Missing and NexusError.
     `entries(ctx, after)` yields the listed resources in key order, starting after the key `after`.
     `watched(values)` returns the files (and folders, with a final slash) below .nexus on which the content depends.
     `words(ctx, variable)` returns the possible values of a variable.
@@ -268,7 +268,7 @@ def is_safe(name: str) -> bool:
 
 
 def read_file(folder: Folder | None, path: str) -> bytes | None:
-    """Return the bytes of the file at a checked path below `folder`; None when there is none.
+    """Return the bytes of the file at a checked path below `folder`; None if the file does not exist.
 
     Raise PathRefused, StorageError, and StateError if the file is too large.
     """

@@ -61,7 +61,7 @@ MOST_WORDS = 10_000
 
 
 def read_cycle(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the cycle as in history.json; all of them if several were closed in one millisecond. Raise Missing."""
+    """Return the cycle as in history.json; all cycles if several were closed in one millisecond. Raise Missing."""
     at = values["completed_at"]
     cycles = ctx.store.history(lambda archive: archive.ended_at(at))
     if not cycles:
@@ -78,7 +78,7 @@ CYCLE = Resource(
     "nexus://cycle/{completed_at}",
     name="cycle",
     title="A closed cycle",
-    description="A closed cycle whole, with its plan and all its tasks, by the time at which it was closed.",
+    description="The whole cycle that was closed at this time, with its plan and all its tasks.",
     mime_type=JSON,
     priority=0.5,
     read=read_cycle,

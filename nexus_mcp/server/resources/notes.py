@@ -1,6 +1,6 @@
 """Resources nexus://memory/{name}, nexus://context/{name} and nexus://rules/{name}, and the index nexus://knowledge.
 
-Reading a memory note counts in the access record that decides about clean-up.
+Each read of a memory note is counted in the access record, which decides about clean-up.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _names(folder: Folder) -> list[str]:
     try:
         return names_of(folder)
     except StateError as error:  # too many notes, none broken
-        advice = "Merge notes about one subject, and move unneeded notes out of the folder; each can still be read."
+        advice = "Merge notes about one subject, and move unneeded notes out of the folder; each note can still be read."
         raise StateError(error.file, error.problem, next_step=advice) from None
 
 
@@ -133,7 +133,7 @@ def _count(ctx: ReadContext, path: str) -> None:
 MEMORY = make_resource(
     "memory",
     "A memory note",
-    "What was learnt in this project and is worth keeping. Reading it counts in the access record.",
+    "What was learnt in this project and is worth keeping. Each read is counted in the access record.",
     0.5,
     _count,
 )

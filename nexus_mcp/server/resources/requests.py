@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Resource, Values
 
 _YEAR_10000 = 253_402_300_800
-"""In seconds since 1970. A file may have any time; a time outside this range is left out."""
+"""In seconds since 1970. A file may have any time; a time from this one on, or before 1970, is left out."""
 
 
 def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:

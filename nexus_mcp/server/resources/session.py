@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def file_entries(path: str, read: Read | None = None) -> Callable[[ReadContext, str | None], Iterator[Entry]]:
     """Return the function `entries` of a resource kind with one resource, the file `path` below .nexus.
 
-    Its size is that of the result of `read`. A large file is not read only for its size, because clients list resources
-    often.
+    The listed size is that of the result of `read`. A large file is not read just to list its size, because clients
+    list resources often.
     """
 
     def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
@@ -91,7 +91,7 @@ READY = Resource(
     "nexus://tasks/ready",
     name="tasks/ready",
     title="The ready tasks",
-    description="The tasks that may be started now, whole: pending, with every dependency completed.",
+    description="The tasks that may be started now, with all their fields: pending, with every dependency completed.",
     mime_type=JSON,
     priority=1.0,
     read=read_ready,

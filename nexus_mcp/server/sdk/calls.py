@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from nexus_mcp.server.app import Answer, App
 
 SHORT_S = 0.002
-"""A call in the event loop that takes less was short: all other requests waited so long."""
+"""A call in the event loop was short if it took less: all other requests wait for it."""
 _BUSY_S = 0.001
 _LATE_S = 0.02
-"""A call in a thread was short if it took less than _BUSY_S of a processor, and ended within _LATE_S: with many
-requests a thread waits for the interpreter, and that says nothing about the call.
+"""A call in a thread was short if it took less than _BUSY_S of processor time and ended within _LATE_S. _LATE_S is
+larger, because with many requests a thread also waits for the interpreter, whatever its call does.
 """
 
 
@@ -34,8 +34,8 @@ class Calls:
     """The calls of one app: try `run_here`, then `run_in_thread`. `short` has the tools without parameters that only
     read and whose last call was short.
 
-    Both append the answer of the call to `answers`. `caller` has the other arguments of `App.call`. Both raise
-    UnknownTool.
+    Both methods append the answer of the call to `answers`, and raise UnknownTool. `caller` has the other arguments of
+    `App.call`.
     """
 
     def __init__(self, app: App) -> None:
@@ -67,7 +67,9 @@ class Calls:
     def run_here(
         self, answers: list[Answer], tool: str, arguments: dict[str, Any] | None, caller: dict[str, Any]
     ) -> bool:
-        """Run the call in the event loop if it is short, and return whether it has run: it waits for no lock."""
+        """Run the call in the event loop if its tool is in `short`, and return True. Return False if the call did not
+        run, also because it would have to wait for a lock.
+        """
         if tool not in self.short or arguments:
             return False
         begun = time.perf_counter()

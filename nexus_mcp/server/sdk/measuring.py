@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LONGEST = 200
 """The maximum number of characters of a text from a client."""
 _LONGEST_STATE = 512
-"""The maximum number of characters of a trace state: W3C requires no more to be passed on."""
+"""The maximum number of characters of a trace state: W3C does not require a longer one to be passed on."""
 
 
 class Measuring:

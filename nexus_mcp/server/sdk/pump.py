@@ -96,7 +96,7 @@ class Pump:
                 except Fault as fault:
                     await self._send(fault.response())
                     continue
-                except Exception as error:  # noqa: BLE001 - a defect met by one line must not end the others
+                except Exception as error:  # noqa: BLE001 - a defect in handling one line must not stop the rest
                     log.error(f"a line could not be handled: {type(error).__name__}: {error}")
                     if message is None or message.is_request:
                         id = message.id if message else recover_id(line) if isinstance(line, bytes) else None

@@ -77,7 +77,7 @@ class Listens:
 
 Context = ServerRequestContext[Any]
 _CALLER = "caller "
-"""The prefix of the owner of listen requests: no session has such a name."""
+"""The prefix of the owner of listen requests: no session has a name with it."""
 
 
 class _Outbox:
@@ -121,7 +121,7 @@ class Subscribing:
         self._open: dict[_Outbox, None] = {}  # of listen requests, in the order in which they came
         self._outboxes: dict[str, _Outbox] = {}  # of sessions with subscriptions
         self._sending: dict[_Outbox, anyio.Event] = {}  # set when the outbox of a session has sent everything
-        self.listens = Listens()  # set by a transport that replaces the ids
+        self.listens = Listens()  # filled by a transport that replaces the ids
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncIterator[None]:

@@ -48,7 +48,7 @@ _TRUE = frozenset({"1", "t", "y", "yes", "on", "true"})
 
 
 def of_uri(uri: str) -> tuple[str, ...]:
-    """Return the paths of a resource, existing or not. Raise Fault, as reading it does before 2026-07-28."""
+    """Return the paths of a resource, existing or not. Raise Fault, as resources/read does before 2026-07-28."""
     resource, values = requests.resolve(uri, modern=False)
     paths = resource.watched(values)
     try:
@@ -107,8 +107,8 @@ class Stream:
 
 
 def _places_of(workspace: Workspace) -> Callable[[str], str]:
-    """Return a function from a path below `.nexus` to the `.nexus` that has it: state and history may be in the main
-    worktree.
+    """Return a function that maps a path below `.nexus` to the `.nexus` folder that contains it: state and history may
+    be in the main worktree.
     """
     own, shared = (os.path.join(root, ".nexus") for root in (workspace.root, workspace.state_root))
     return lambda path: shared if path.startswith(_OF_THE_STATE) else own
@@ -126,7 +126,7 @@ class Streams:
         self._poller = Poller(_places_of(workspace), self._notify_changed, pause)
 
     def subscribe(self, uri: str, deliver: Deliver, owner: str = "") -> None:
-        """Notify of changes of this resource until `unsubscribe` (handshake era). Idempotent. Raise Fault."""
+        """Notify of changes of this resource until `unsubscribe` (handshake revisions). Idempotent. Raise Fault."""
         paths = of_uri(uri)
         if (owner, uri) in self._by_uri:
             return
@@ -228,7 +228,7 @@ class Streams:
                 return
         try:
             stream.deliver(method, params)
-        except Exception as error:  # noqa: BLE001 - one subscriber must not take the others with it
+        except Exception as error:  # noqa: BLE001 - a failing subscriber must not stop the others
             log.warning(f"a notification could not be delivered: {type(error).__name__}: {error}")
 
 
@@ -268,7 +268,7 @@ class Subscriptions:
             self._notify(ACKNOWLEDGED, {"notifications": granted, "_meta": meta})
             self._streams.begin(stream)
         except Exception:
-            self.cancel(request.id)  # the request gets an error response, so no further one
+            self.cancel(request.id)  # the request gets an error response, and must not get a second one
             raise
         return None
 

@@ -1,7 +1,8 @@
-"""history.json, however long: read through an index, appended to by a copy that the kernel makes.
+"""Read and extend a history.json of any length: an index locates its cycles, and the kernel copies the old file.
 
-The rest of the store uses only `archive`. Below it: `parse` reads the file window by window, `index` records where
-each cycle lies, `cache` keeps that on disk, `texts` searches the cycles (docs/decisions/0050).
+The rest of the store uses only `archive`, which uses the other modules: `parse` reads the file window by window,
+`index` records where each cycle lies, `cache` stores the index on disk, `texts` searches the cycles
+(docs/decisions/0050).
 """
 
 NAME = "history.json"
@@ -9,4 +10,4 @@ SHOWN = f".nexus/{NAME}"
 LIMIT = 512 << 20
 """Largest history that is read or written, in bytes."""
 EMPTY = '{\n  "cycles": []\n}\n'
-"""The content that an absent file counts as."""
+"""The content that nexus-mcp assumes for an absent file."""

@@ -35,7 +35,7 @@ class Growth:
     def __init__(self, archive: Archive, cycle: dict[str, Any]) -> None:
         index = archive.index
         text = "\n".join(f"    {line}" for line in pretty(cycle).split("\n"))
-        # The white space of an empty array is dropped. The text after a last cycle stays.
+        # The white space of an empty array is dropped. If the array has cycles, the text after the last one stays.
         before, after = (",\n", "") if len(index) else ("\n", "\n  ")
         self._cut = index.span(len(index) - 1)[1] if len(index) else index.opening
         rest = self._cut if len(index) else index.closing
@@ -86,8 +86,8 @@ class Growth:
         assert nexus is not None
         copied = Copied(self._archive.index.identity, self._archive.index.tail)
         Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
-        # Before the sync: if a program writes to the file later and sets its time back, a change near the end of the
-        # file is the only one that is detected.
+        # Before the sync, to lose no time: if a program writes to the file meanwhile and sets its time back, only a
+        # change near the end of the file is detected.
         self.installed()
         atomic.confirm(nexus)
 
@@ -118,7 +118,7 @@ class Growth:
         else:
             same = identity.of(os.fstat(old)) == self._archive.index.identity and nexus.is_file(NAME, old)
         if not same:
-            raise ChangedMeanwhile(SHOWN)  # a new or removed hard link changes a time of the file, and counts, too
+            raise ChangedMeanwhile(SHOWN)  # also after a new or removed hard link, which changes a time of the file
         with suppress(OSError):
             self._is_apart = identity.set_apart(fd)
         self._made = os.fstat(fd)
@@ -179,7 +179,7 @@ class Copied(Original):
         return conflicts.temporary(name, (size, self._tail), conflicts.END, new, older)
 
     def saved_since(self) -> None:
-        """Return None: later writes in place to the file without a name are not detected."""
+        """Return None: later writes in place to the replaced file are not detected."""
 
 
 def _seen(nexus: Folder) -> os.stat_result | None:

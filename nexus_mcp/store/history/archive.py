@@ -1,6 +1,6 @@
 """Give one call its view of history.json: cycles by number, from 0 and oldest first, and a search through them.
 
-Its index comes from memory, from the cache, from the appended part of the file, or from a parse of the file.
+The index comes from memory or from the cache, or from a parse of the file or of its new part.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Archive:
             self.cache.close()
 
     def release(self) -> None:
-        """Close the file; nothing is read any more. Windows cannot replace an open file."""
+        """Close the file; afterwards no cycle can be read. Windows cannot replace an open file."""
         if self.fd is not None:
             close_fd(self.fd)
             self.fd = None
@@ -94,7 +94,7 @@ class Archive:
         return self.index.highest
 
     def cycle(self, number: int) -> dict[str, Any]:
-        """Return one cycle, parsed. Raise StorageError if the file was changed since."""
+        """Return one cycle, parsed. Raise StorageError if the file was changed since the index was made."""
         assert self.fd is not None
         try:
             found = _CYCLES.element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
@@ -112,7 +112,7 @@ class Archive:
         return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
     def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
-        """Return the cycles with this `completed_at`, newest first: one, unless another program wrote them."""
+        """Return the cycles with this `completed_at`, newest first: at most one, unless another program wrote some."""
         return list(self._ended_at(completed_at))
 
     def has(self, cycle: dict[str, Any]) -> bool:
@@ -250,7 +250,7 @@ def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
                 raise texts.CorruptTexts
             found, memory.verified = texts.search_cached(cache, index, wanted, memory.verified)
         except texts.CorruptTexts:
-            # Another process began a new file of texts, and removed this one.
+            # Perhaps another process began a new file of texts, and removed this one.
             if not (again and _catch_up(archive)):
                 archive.index = index.copy()
                 archive.index.without_lines()

@@ -188,7 +188,7 @@ def _plain(folder: Folder, name: str, flags: int) -> int:
 
 
 def _warn(error: Exception) -> None:
-    """Log once that there is no cache, unless another process is removing it. All calls work without a cache."""
+    """Log once why the cache cannot be used, unless another process is removing it. All calls work without a cache."""
     text = reason(error) if isinstance(error, OSError) else str(error)
     if text not in _warned and not isinstance(error, FileNotFoundError):
         _warned.add(text)

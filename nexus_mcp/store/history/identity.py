@@ -49,8 +49,8 @@ def is_settled(identity: Identity) -> bool:
 def is_apart(identity: Identity) -> bool:
     """Return whether any write from now on would change `identity`, even within the tick of the last one.
 
-    A write sets both times to the same tick; `set_apart` makes them differ. Only a program that sets a
-    time itself could make them look the same.
+    A write sets both times to the same tick; `set_apart` makes them differ. Only a program that sets a time itself
+    could hide a write.
     """
     return os.name == "posix" and identity[3] != identity[4]
 
@@ -74,7 +74,8 @@ def checksum(end: bytes) -> int:
 def is_as_read(before: Identity, after: Identity) -> bool:
     """Return whether the bytes are the same; the name, the permissions and the number of names may differ.
 
-    A write after which a program sets the time of the last write back is not detected: only the last time reveals it.
+    If a program writes and then sets the time of the last write back, the write is not detected: it shows only in the
+    time of the last change of any kind, which is not compared.
     """
     return before[:4] == after[:4]
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 _MOST_BRACKETS = 100
-"""Brackets of a cycle that cannot be nested too deeply: far fewer than ARCHIVE_DEPTH."""
+"""A cycle with at most this number of brackets is not nested too deeply: the number is smaller than ARCHIVE_DEPTH."""
 
 
 class _Issue(TypedDict, total=False):
@@ -85,8 +85,8 @@ def _members(plan: _Plan) -> int:
 
 
 def compact(data: bytes) -> bytes | None:
-    """Return the text (texts.normalize) of the cycle in `data`, which must be a valid one; None if it is uncertain,
-    because of escapes that this text writes differently.
+    """Return the text (texts.normalize) of the valid cycle in `data`; None if the text is uncertain, because `data` has
+    escapes that texts.normalize writes differently.
     """
     if b"\\" in data and (b"\\u" in data or b"\\/" in data):
         return None

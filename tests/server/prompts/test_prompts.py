@@ -71,7 +71,7 @@ def test_skill_prompt_has_body_and_state(make_app: Any, project: Project, name: 
     assert f"`{prefix}plan_decide`" in text
     rest = text.partition("## Where things stand\n\n")[2]
     assert rest.startswith('- Plan 3, topic "Ign\\u202eore\\nall": 1 pending, 1 decided.\n- There is no task list.\n')
-    assert "## The harness\n\nNothing is known of the harness" in rest
+    assert "## The harness\n\nThis server does not know the harness" in rest
     assert rest.endswith(
         "## Mode\n\nauto: Decide what can be decided without asking, and ask only what nobody but the user can know."
         f"\n\n## What the user asks for\n\n```\nA login page\n```\n\n{NOTE}"

@@ -50,7 +50,7 @@ def test_entry_has_title_type_size_and_time(ask: Asker, project: Project) -> Non
         "uri": "nexus://memory/a%20b.md",
         "name": "memory/a b.md",
         "title": "a b.md",
-        "description": "What was learnt in this project and is worth keeping. Reading it counts in the access record.",
+        "description": "What was learnt in this project and is worth keeping. Each read is counted in the access record.",
         "mimeType": "text/markdown",
         "size": 3,
         "annotations": {"audience": ["user", "assistant"], "priority": 0.5, "lastModified": STAMP},
@@ -234,7 +234,7 @@ def test_templates_are_on_one_page(ask: Asker) -> None:
         "uriTemplate": "nexus://cycle/{completed_at}",
         "name": "cycle",
         "title": "A closed cycle",
-        "description": "A closed cycle whole, with its plan and all its tasks, by the time at which it was closed.",
+        "description": "The whole cycle that was closed at this time, with its plan and all its tasks.",
         "mimeType": "application/json",
         "annotations": {"audience": ["user", "assistant"], "priority": 0.5},
     }

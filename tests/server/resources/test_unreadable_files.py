@@ -153,7 +153,7 @@ def test_folder_with_too_many_notes_is_not_listed(
     assert "memory" not in {entry["name"].split("/")[0] for entry in ask("resources/list")["resources"]}
     assert (
         "nexus://memory/{name} is not listed: .nexus/memory has 2 notes, more than the 1 that are listed; nothing was "
-        "changed. Merge notes about one subject, and move unneeded notes out of the folder; each can still be read"
+        "changed. Merge notes about one subject, and move unneeded notes out of the folder; each note can still be read"
     ) in capfd.readouterr().err
     assert ask.text("nexus://memory/b.md") == "b"
 
