@@ -18,7 +18,7 @@ _encode = COMPACT.encode
 
 
 class Rendered:
-    """The JSON text of a value, in parts (state.rows.encode_line). A message may have it instead of the value itself."""
+    """The JSON text of a value, in parts (state.rows.encode_line). A message may have it in place of the value."""
 
     __slots__ = ("parts",)
 

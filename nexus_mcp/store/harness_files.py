@@ -61,7 +61,7 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
 
 @contextmanager
 def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock]]:
-    """Open the folder of the harness with the lock held. Create an absent folder, and remove it if the block fails."""
+    """Open the folder of the harness with the lock held. A missing one is created, and removed if the block fails."""
     with store.locked_state() as (state, held):
         own, is_new = state.make(harness_id)
         with own:
@@ -148,8 +148,8 @@ def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[
 
 
 # The hook error log is advisory: nothing requires it, syncs it or waits for it. It is written without the lock, because
-# the lock may be the cause of the error. One write appends a line, so lines of several processes do not mix. A full log is renamed to
-# ERROR_LOG_OLD, and a new one is begun.
+# the lock may be the cause of the error. One write appends a line, so lines of several processes do not mix. A full log
+# is renamed to ERROR_LOG_OLD, and a new one is begun.
 
 
 try:

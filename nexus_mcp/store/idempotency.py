@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILES = 64
 LIMIT = 1 << 20
-"""The maximum size of one file in bytes. A holder gets half of it, so that it cannot take the room of others."""
+"""The maximum size of one file in bytes. One holder may use half of it, so that other holders have room, too."""
 _VERSION = 1
 _BEGIN, _BETWEEN, _END = f'{{"version":{_VERSION},"calls":[\n', ",\n", "\n]}\n"
 _ADVICE = "Call again without a key, or later."
@@ -51,7 +51,8 @@ def keep(change: Transaction, call: KeyedCall, earlier: list[Record], answer: di
     data = f"{_BEGIN}{_BETWEEN.join(lines)}{_END}".encode()
     if own > LIMIT // 2 or len(data) > LIMIT:
         is_large = len(lines[-1].encode()) > LIMIT // 2
-        problem = f"the answer is larger than {LIMIT >> 11} KiB" if is_large else "too many calls of 24 hours have one"
+        many = "too many calls of the last 24 hours have a key"
+        problem = f"the answer is larger than {LIMIT >> 11} KiB" if is_large else many
         raise NexusError(
             f"{rules.META_NAME} cannot be kept: {problem}",
             effect=UNCHANGED,

@@ -5,8 +5,8 @@ next lock holder rolls it forward. It holds the new cycle with its final time, a
 each file it holds a digest of the bytes before and after, and the new bytes. Applying it twice does no harm.
 
 Version 1 has a cycle and session files. Version 2 has neither cycle nor answer, and may have artifacts. Version 3 also
-has the record of an idempotency key, and no answer. A journal gets the lowest version that can hold it, so that an
-older nexus-mcp can complete the closes of a newer one.
+has the record of an idempotency key, and no answer. A journal gets the lowest version that can describe its change, so
+that an older nexus-mcp can complete the closes of a newer one.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ HISTORY, SHOWN_HISTORY, HISTORY_LIMIT = history.NAME, history.SHOWN, history.LIM
 SESSION_LIMIT = 64 << 20
 _LONGEST_ID = 32  # part of file names, together with an artifact's name of up to 200 bytes
 DAMAGED_ADVICE = (
-    "Some of the change may have been made, and what is missing of it (a cycle, the files of an undo) may be lost. See "
-    "whether history.json, plan.json and tasks.json are as they should be; then move this file away yourself."
+    "Some of the change may have been made, and the rest (a cycle, the files of an undo) may be lost. Check that "
+    "history.json, plan.json and tasks.json are as they should be; then move this file away yourself."
 )
 
 
@@ -96,7 +96,7 @@ def read_pending(state: Folder) -> dict[str, Any] | None:
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITH_RECORD:
-        problem = "holds a change that was begun and is of a version that this nexus-mcp does not know"
+        problem = "holds an unfinished change in a version that this nexus-mcp does not know"
         raise NewerJournal(SHOWN, problem, next_step="Complete it with the newer nexus-mcp that began it.")
     raise _damaged("is not a journal, or was changed after it was written")
 
@@ -221,8 +221,8 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
 def _apply_prepared(
     folder: Folder, name: str, file: dict[str, Any], id_: str, prepared: tuple[str, Original | None] | None
 ) -> list[str]:
-    """Call `_apply_file`; call it again while the file appears or disappears meanwhile. Raise ChangedMeanwhile if that
-    does not end.
+    """Install the prepared file. Without one, or if the file appeared or disappeared meanwhile, call `_apply_file`, at
+    most TRIES times. Raise ChangedMeanwhile if the last try fails, too.
     """
     if prepared is not None and prepared[1] is not None:
         try:
@@ -287,15 +287,15 @@ class JournalGone(NotAppliedYet):
     """
 
     LOOK = (
-        "Look before you repeat it: history_search shows whether the cycle is there, plan_status and task_list show "
-        "what is open. Find out what removes files below .nexus (git clean, a script)."
+        "Check the state before you repeat the call: history_search shows whether the cycle was added, plan_status and "
+        "task_list show what is open. Find out what removes files below .nexus (git clean, a script)."
     )
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
         self.fault = self.message = (
-            f"The change was recorded in {path}, but something removed that file while it was carried out: {reason}. "
-            "Some of the change may be made, the rest may be lost."
+            f"The change was recorded in {path}, but something removed that file before the change was complete: "
+            f"{reason}. Some of the change may be made, the rest may be lost."
         )
         self.next_step = self.LOOK
 

@@ -1,7 +1,7 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
 Where the platform has flock, locking takes 2 µs, and the kernel wakes a waiting process at once. The file stays after
-the release. If the first write in a project fails, it removes the file again before the release. After taking a lock, a
+the release. If the first write in a project fails, the file is removed again before the release. After taking a lock, a
 process checks that its file is still the one that other processes open, so a removed file (git clean) never lets two
 holders in. Without flock, `filelock` polls.
 
@@ -62,9 +62,9 @@ class Unlockable(StorageError):
 class HeldLock:
     """The held lock: a context manager that releases it. `created`: this process created its file.
 
-    `orderly` is False until the folders above it are synced and leftovers of a dead holder are deleted. Until then the
-    release restores the earlier mark of the file, for the next holder. `afterwards` is called once: after the release
-    and before the folder is closed, unless `end` was called before.
+    `orderly` is False until the folders above the file are synced and leftovers of a dead holder are deleted. Until
+    then the release restores the earlier mark of the file, for the next holder. `afterwards` is called once: after the
+    release and before the folder is closed, unless `end` was called before.
     """
 
     __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly")
@@ -238,9 +238,9 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
 
 
 def clean_mark(file: os.stat_result) -> bytes:
-    """Return the mark of a clean release: the folders on the way to the lock file are on disk, and no holder died.
+    """Return the mark of a clean release: the folders above the lock file are on disk, and no holder died.
 
-    It names the file itself, so that a copied mark, or one from a repository, is not trusted.
+    The mark names the lock file, so that a copied mark, or one from a repository, is not trusted.
     """
     return (_CLEAN + b"%x %x" % (file.st_dev, file.st_ino)).ljust(_SIZE - 1) + b"\n"
 

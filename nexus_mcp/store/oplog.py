@@ -1,8 +1,8 @@
 """Append to and read the operation log, `state/oplog.jsonl`: an aid for people, and the source of undo.
 
-An entry is added once its change is on disk, under the same lock, and without an fsync of its own. Only undo misses an
-entry that a crash took: it finds files that differ from the log, and refuses. The entry of a change with a cycle is
-synced, because undo must not go past it: either it is in the log, or there is no log.
+An entry is added once its change is on disk, under the same lock, and without an fsync of its own. If a crash loses an
+entry, only undo is affected: it finds files that differ from the log, and refuses. The entry of a change with a cycle
+is synced, because undo must not go past it: either the log has this entry, or the log is set aside.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ LIMIT = 1 << 20
 LINE_LIMIT = LIMIT // 4
 READ_LIMIT = 2 * LIMIT
 SHORTEST = 100
-"""The fewest bytes of an entry. Shorter lines are not parsed: a file with nothing but bad lines, which may come with a
-clone, would hold the lock for long.
+"""The fewest bytes of an entry. Shorter lines are not parsed: to parse a file with nothing but bad lines, which may
+come with a clone, would take too long under the lock.
 """
 _SHORTENED = "The next recorded change shortens it or sets it aside. If you move it away, that change begins a new log."
 _warned: set[str] = set()
@@ -92,7 +92,7 @@ def _entry_in(line: bytes) -> Entry | None:
 
 
 def _is_ours(value: object) -> TypeGuard[Entry]:
-    # Open folder by folder: a log from a clone must not lead elsewhere.
+    # A log from a clone must not name files outside of the paths that a change may touch.
     return oplog.is_entry(value) and all(paths.is_place(file["name"]) for file in value["files"])
 
 
@@ -106,7 +106,9 @@ def _append(state: Folder, made: bytes) -> None:
 
 
 def _set_aside(state: Folder) -> None:
-    """Set a log aside that lacks the entry of a cycle. A file that is no log of ours stays: it has no entries."""
+    """Set a log aside that lacks the entry of a cycle. A link, a folder or a file with hard links stays: no entry
+    was appended to it.
+    """
     with suppress(OSError, NexusError):
         info = state.look(NAME)
         if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink == 1:

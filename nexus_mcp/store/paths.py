@@ -47,7 +47,7 @@ def is_record(name: str) -> bool:
 
 
 def mode_of_new(folder: str) -> Copy | None:
-    """Return the limit on the permissions of a new file in the folder at the path `folder`, None for none.
+    """Return the limit on the permissions of a new file in the folder at the path `folder`; None without a limit.
 
     Records of idempotency keys have answers, with text of files that others may not be allowed to read.
     """

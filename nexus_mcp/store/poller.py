@@ -1,6 +1,6 @@
 """Poll files for changes by any program, on one thread that runs only while there are paths to poll.
 
-It compares a file's stat (inode, size, times), never its content.
+The poller compares a file's stat (inode, size, times), never its content.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ MOST_NAMES = 10_000
 change when a name is added or removed.
 """
 NAMES = "//"
-"""A folder path with this suffix stands for all names below the folder. A single slash stands for the folder's own
+"""A folder path with this suffix means all names below the folder. A path with a single slash means the folder's own
 entries.
 """
 
 FILES = "///"
-"""A folder path with this suffix stands for all files below the folder, also if they are written in place."""
+"""A folder path with this suffix means all files below the folder, also if they are written in place."""
 MOST_FILES = 1000
 """The maximum number of files below a folder that are polled, because each costs a call of stat."""
 
 EACH = "////"
-"""Suffix of a file path that stands for the file of this name in each folder beside it: runs/status.json//// for
+"""A file path with this suffix means the file of this name in each folder beside it: runs/status.json//// means
 runs/*/status.json.
 """
 

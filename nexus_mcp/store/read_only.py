@@ -33,7 +33,8 @@ WAITING = "holds a change that was interrupted"
 class ReadOnlyStore(Store):
     """The files of one workspace, only for reading. Every call that would write raises StorageError.
 
-    `cache` is a folder outside of the project for data derived from a long history; "" for none. Its owner removes it.
+    `cache` is a folder outside of the project for data derived from a long history; "" for none. The caller removes
+    this folder.
     """
 
     __slots__ = ("_cache",)
@@ -87,7 +88,7 @@ class ReadOnlyAccess(Access):
 
     def locked(self) -> Never:
         """Raise StorageError: this store only reads."""
-        raise StorageError(".nexus", "change", "it was opened to be read")
+        raise StorageError(".nexus", "change", "it was opened only for reading")
 
     def writing(self, rehearse: Rehearse | None = None) -> Never:  # noqa: ARG002
         """Raise StorageError, as `locked` does."""

@@ -5,8 +5,8 @@ all: a file that is written again in place, within a tick of the clock, may have
 
 The file is checked right before it is replaced: if another program saved it, the change runs again on the saved file.
 Then the names of both files are exchanged in one step. The old file, even one saved after that check, now has a
-temporary name, and is checked again under it. A saved file gets its own name back, and the change runs again. If the
-change can only go forward, the saved file is kept beside the new one (docs/decisions/0070). An editor that is still
+temporary name, and is checked again under this name. A saved file gets its own name back, and the change runs again. If
+the change can only go forward, the saved file is kept beside the new one (docs/decisions/0070). An editor that is still
 writing continues in the kept file.
 """
 
@@ -54,8 +54,8 @@ class Original:
     the end of the file is compared. `info` is its stat from before the read.
 
     The file stays open until no object refers to it. To free the disk space of a replaced file takes 20 % of the time
-    of a short change, so that happens after the response was sent. `checksum` is the CRC-32 of the bytes, if it is
-    known.
+    of a short change, so the space is freed after the response was sent. `checksum` is the CRC-32 of the bytes, if it
+    is known.
     """
 
     __slots__ = ("_end", "_fd", "_limit", "_seen", "checksum", "data", "info", "is_foreign")
@@ -267,7 +267,7 @@ class Replacement:
         self.copy = ""
 
     def put(self, data: bytes | None, check: Callable[[], None] | None = None) -> None:
-        """Replace the file by `data`, or remove it for None.
+        """Replace the file by `data`, or remove it if `data` is None.
 
         Raise ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
         """
@@ -393,12 +393,12 @@ class Replacement:
             raise atomic.Unsynced(error) from error
 
     def _rename(self, temporary: str, new: New) -> None:
-        """Replace the file if names cannot be exchanged: check as late as possible, rename, and keep later writes in
-        place.
+        """Replace the file if names cannot be exchanged: check as late as possible, rename, and keep what another
+        program then writes in place.
 
         The old file first gets a second name, so that a save in place is not lost, even if a later step fails or the
-        process dies. A file that another program renames to that name right before our rename is lost. Raise the errors
-        of `install`.
+        process dies. A file that another program renames to `name` right before our rename is lost. Raise the errors of
+        `install`.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""

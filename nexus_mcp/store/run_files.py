@@ -35,7 +35,7 @@ _HELD = 4096
 
 
 class Holder:
-    """The process that holds the lock, as far as it wrote it down."""
+    """The process that holds the lock, with the data that it wrote into the lock file."""
 
     __slots__ = ("create_time", "host", "pid", "run", "since")
 
@@ -72,7 +72,7 @@ def holder(state: Folder) -> Holder | None:
 
 
 def read_holder(fd: int) -> Holder | None:
-    """Return the holder that is written into the open lock file, None if it is none."""
+    """Return the holder that is written into the open lock file, None if the content is malformed."""
     try:
         value = json.loads(os.pread(fd, _HELD, 0))
         return Holder(
@@ -99,8 +99,8 @@ def run_ids(state: Folder) -> list[str]:
 def read_status(state: Folder, run: str) -> dict[str, Any] | None:
     """Return the valid status.json of a run, None if the run or the file is absent.
 
-    Its status is `crashed` if it says `running` and no process works on the run. Raise StateError if it is malformed,
-    StorageError, PathRefused.
+    The returned status is `crashed` if the file says `running` and no process works on the run. Raise StateError if the
+    file is malformed, StorageError, PathRefused.
     """
     from nexus_mcp import schemas
     from nexus_mcp.store.codec import decode
@@ -120,7 +120,7 @@ def read_status(state: Folder, run: str) -> dict[str, Any] | None:
 
 
 def _next_step() -> str:
-    return f"{command('run status')} shows the run by its log."
+    return f"{command('run status')} shows the run from its log."
 
 
 def _status_file(state: Folder, run: str) -> tuple[bytes | None, str]:

@@ -40,7 +40,7 @@ _FIRST = b"\n    "  # before the first row
 _LAST = b"\n  "  # after the last row
 _ROW_BEGIN, _ROW_END = b"{\n", b"\n    }"
 # These bytes occur only between two rows, because no string holds a newline, and deeper values have a wider margin. For
-# the same reasons the field with the rows is the only place of its name with the margin that `compose` writes.
+# the same reasons `compose` finds only the field with the rows when it searches for the name with its margin.
 _BETWEEN = b",\n    "
 _CUT = _ROW_END + _BETWEEN + _ROW_BEGIN
 
@@ -97,7 +97,7 @@ class SessionCache:
         return self.parse(name, _read_bytes(state, name))
 
     def parse(self, name: str, data: bytes | None) -> Document | None:
-        """Return the document of the file `name` with the bytes `data`; None for None. Raise StateError."""
+        """Return the document of the file `name` with the bytes `data`; None if `data` is None. Raise StateError."""
         if data is None:
             self._documents.pop(name, None)
             return None
@@ -108,7 +108,7 @@ class SessionCache:
         return found
 
     def compose(self, name: str, value: dict[str, Any]) -> Document:
-        """Return the result of `compose`. The cache knows the document before it is written, even if it never is."""
+        """Return the result of the function `compose`, and cache it already, even if it is never written."""
         made = compose(name, value)
         self._put(made)
         return made

@@ -86,7 +86,7 @@ class Store:
         self._session = SessionCache()
         self._access = Access(workspace.state_root, wait, self._session.prepare, in_all=in_all)
         self.deadline = self._access.deadline
-        # The folders that git tracks are always the project's own, also where a worktree shares the state of another.
+        # The folders that git tracks are always the project's own, even if it shares the state of another worktree.
         is_shared = workspace.state_root != workspace.root
         self._notes = Access(workspace.root, wait) if is_shared else self._access
         self._notes.deadline = self.deadline
@@ -182,8 +182,8 @@ class Store:
     def change(self, make: Make, by: By) -> dict[str, Any]:
         """Run `make` under the lock, write the requested changes, and return its answer. `by` is for the operation log.
 
-        `make` may run several times, because another program saved a file that it read. So it must only read the
-        transaction and request writes. If it raises, nothing is written. A change with a cycle, or of several files,
+        `make` runs again if another program saved a file that `make` has read. So it must only read the transaction and
+        request writes. If it raises, nothing is written. A change with a cycle, or of several files,
         uses the journal. Raise StorageError if nothing was changed, NotAppliedYet and NotConfirmed if it was.
         """
         return self._change(make, by)[0]

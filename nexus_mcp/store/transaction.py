@@ -170,7 +170,7 @@ class Transaction:
         return oplog.read(self._state)
 
     def current(self, name: str) -> bytes | None:
-        """Return the bytes of the file at the path `name` (paths.py), whatever they are; None if absent."""
+        """Return the bytes of the file at the path `name` (paths.py), unchecked; None if absent."""
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
@@ -189,7 +189,7 @@ class Transaction:
         return (None if data is ... else data), True  # session files and artifacts are read whole
 
     def restore(self, name: str, data: bytes | None) -> None:
-        """Request the old content `data` for the file at the path `name`, or its removal for None.
+        """Request the old content `data` for the file at the path `name`, or its removal if `data` is None.
 
         Raise NewerVersion, StateError if the content does not belong there, and StorageError if its folder is missing.
         """
@@ -249,7 +249,7 @@ class Transaction:
 
 
 def value_of(document: Document | None) -> dict[str, Any] | None:
-    """Return the value of the document; None for none."""
+    """Return the value of the document; None without a document."""
     return None if document is None else document.value
 
 

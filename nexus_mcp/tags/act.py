@@ -79,7 +79,7 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12], issue=issue)]
     found += [f"  also similar: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
     found += [
-        f"  gone: {shown('.nexus/' + note['path'])}; back with: {shown(note['restore'])}"
+        f"  deleted: {shown('.nexus/' + note['path'])}; restore with: {shown(note['restore'])}"
         for note in step.get("deleted", ())
     ]
     found += [_proposal(one, shown) for one in step.get("deletes", ())]

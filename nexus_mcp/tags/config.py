@@ -19,7 +19,7 @@ _SCHEMA = "catalog/config"
 LIMIT = YAML_BYTES
 _LONGEST = 40
 _NEXT_STEP = (
-    "Correct it, then call again. "
+    "Correct the file, then call again. "
     "Its settings are gates:, worktrees:, context_limit:, models:, tags:, memory: and run:."
 )
 

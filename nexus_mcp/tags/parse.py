@@ -72,7 +72,7 @@ class Message:
 
         rest = self.text[until:].partition("\n")[0].rstrip()
         return (
-            f"The text ends before the next tag; not in it is {quoted(rest, _LONGEST)}. To keep that too, write \\ "
+            f"The text ends before the next tag, so it lacks {quoted(rest, _LONGEST)}. To keep that too, write \\ "
             "before the tag's bracket and send the whole text again."
         )
 

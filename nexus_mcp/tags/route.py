@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SKILL, ACTION, NOTHING = "skill", "action", "nothing"
 _CLOSE = (
-    "Nothing is left to run. Close the cycle: see the whole once more, bring the notes in line with [sync], keep what "
-    "closing drops (the goal and the decisions beside the tasks: in a note, or with plan_decide), then call task_close."
+    "Close the cycle: check the whole result once more, and update the notes with [sync]. Closing drops the goal and "
+    "the decisions of tasks.json: keep them in a note or with plan_decide. Then call task_close."
 )
 """A short form of the last step of nx-run."""
 _RUN, _PLAN = "nx-run", "nx-plan"
@@ -43,7 +43,7 @@ def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any
         return {**spec, **known[variant]}, ""
     name, shown = tag["tag"], quoted_name(variant)
     names = [f"[{name}:{one}]" for one in near(variant, known) or known]
-    instead = f"Did you mean {' or '.join(names)}?" if names else f"Write [{name}], and what belongs to it behind it."
+    instead = f"Did you mean {' or '.join(names)}?" if names else f"Write [{name}] and the text behind it."
     return spec, f"There is no [{name}:{shown}]. {instead}"
 
 

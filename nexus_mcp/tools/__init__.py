@@ -1,4 +1,4 @@
-"""The tools of the contract: one file each, and this table. All lists of their names derive from it."""
+"""The tools of the contract: one file each, and the table TOOLS. All lists of tool names derive from this table."""
 
 from __future__ import annotations
 

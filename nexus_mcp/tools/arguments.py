@@ -123,8 +123,8 @@ def _number_in(text: str) -> Any:
     if not (text[:1] in tuple("-0123456789") and text[-1:].isdigit()):
         return None
     try:
-        # Python refuses to parse so many digits. Return infinity instead, which is refused as too large, like such a
-        # number without quotes.
+        # Python refuses to parse more than MAX_DIGITS digits. Return infinity instead, which is refused as too large,
+        # like such a number without quotes.
         return strict_decoder(float, _int_or_infinity).decode(text)
     except ValueError:
         return None

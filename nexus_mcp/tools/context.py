@@ -59,7 +59,7 @@ TOOL = Tool(
             },
             "decisions": {
                 **NAMES,
-                "description": "Decisions of task_add; plan_status has a plan's.",
+                "description": "Decisions recorded with task_add; plan_status shows the decisions of a plan.",
             },
         },
         {

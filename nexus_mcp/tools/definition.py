@@ -60,9 +60,9 @@ class Tool:
     `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
     use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
     the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other
-    errors come first. Before `run` only their types are checked. `read_only` is whether it changes nothing. The hints
-    are MCP's tool annotations; openWorldHint is false everywhere, because no tool reaches beyond the project. `run(ctx,
-    arguments)` gets valid arguments and returns the answer.
+    errors come first. Before `run` only their types are checked. `read_only` is True if the tool changes nothing. The
+    hints are MCP's tool annotations; openWorldHint is false everywhere, because no tool reaches beyond the project.
+    `run(ctx, arguments)` gets valid arguments and returns the answer.
     """
 
     def __init__(
@@ -210,13 +210,13 @@ TASK: dict[str, Any] = {
         "id": ID,
         "title": {"type": "string"},
         "context": {"type": "string"},
-        "approach": {"description": "How to go about it (string)."},
-        "acceptance": {"description": "How to tell that it is done (string)."},
+        "approach": {"description": "How to do the task (string)."},
+        "acceptance": {"description": "How to tell that the task is done (string)."},
         "risk": {"description": "What may go wrong (string)."},
         "status": {"type": "string", "enum": ["pending", "in_progress", "completed"]},
-        "deps": {"type": "array", "items": {"type": "number"}, "description": "Ids of the tasks it waits for."},
-        "plan_issue": {"description": "Id of the plan issue it carries out (integer)."},
-        "owner": {"description": "Agent that does it (string)."},
+        "deps": {"type": "array", "items": {"type": "number"}, "description": "Ids of tasks to complete first."},
+        "plan_issue": {"description": "Id of the plan issue that the task carries out (integer)."},
+        "owner": {"description": "Agent that does the task (string)."},
         "owner_agent_id": {"description": "The harness's id of that agent (string)."},
         "owner_reuse_policy": {"description": "fresh, resume_if_same_artifact or resume."},
         "created_at": {"type": "string"},

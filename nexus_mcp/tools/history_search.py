@@ -57,11 +57,11 @@ TOOL = Tool(
                     {
                         "completed_at": {"type": "string"},
                         "branch": {"type": "string"},
-                        "topic": {"type": "string", "description": "Only where a plan was archived."},
+                        "topic": {"type": "string", "description": "Only if the cycle has a plan."},
                         "decisions": {
                             "type": "array",
                             "items": answer({}, {"title": {"type": "string"}, "decision": {"type": "string"}}),
-                            "description": "Only where a plan was archived.",
+                            "description": "Only if the cycle has a plan.",
                         },
                         "task_count": COUNT,
                     },

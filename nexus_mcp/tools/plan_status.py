@@ -43,7 +43,7 @@ TOOL = Tool(
     parameters={},
     required=(),
     output=answer(
-        {"active": {"type": "boolean", "description": "Whether a plan is open; the rest is there only then."}},
+        {"active": {"type": "boolean", "description": "Whether a plan is open. If not, this is the only field."}},
         {
             "plan_id": {**ID, "description": "Number of the plan."},
             "topic": {"type": "string", "description": "What the plan is about."},

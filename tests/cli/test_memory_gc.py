@@ -55,7 +55,7 @@ def test_ctrl_c_does_not_stop_a_begun_deletion(old: Project, tmp_path: Path, ste
         start_new_session=True,
     )
     assert (done.returncode, done.stderr, (tmp_path / "pressed").exists()) == (0, "", True)
-    assert done.stdout.splitlines()[1].startswith("  gone: .nexus/memory/old.md; back with: git checkout ")
+    assert done.stdout.splitlines()[1].startswith("  deleted: .nexus/memory/old.md; restore with: git checkout ")
     assert (there(old), git(old.root, "status", "--porcelain")) == ([], "")
 
 

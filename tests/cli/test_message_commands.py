@@ -45,7 +45,7 @@ def test_shown_texts_are_printable(project: Project) -> None:
     assert ran.out.split("\n") == [
         '[d]  would record the decision on issue 1 "Wh\\x1b[31mere\\n?"',
         '  with "a\\x1b[2J\\u202e\\nb"',
-        '  > The text ends before the next tag; not in it is "[d:\\x07x]". To keep that too, write \\ before the '
+        '  > The text ends before the next tag, so it lacks "[d:\\x07x]". To keep that too, write \\ before the '
         "tag's bracket and send the whole text again.",
         '[d:"\\x07x"]  does nothing now',
         '  > There is no [d:"\\x07x"]. Write [d], or [d:2] with the id of the question, and the decision behind it.',

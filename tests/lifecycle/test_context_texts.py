@@ -153,7 +153,7 @@ def test_repeated_message_stores_a_note_once(
     [
         (
             "[m] On shares locks are slow",
-            'The user\'s tag [m] stored nothing yet. It belongs to "memory/locks-slow.md", so',
+            'The user\'s tag [m] stored nothing yet. The text belongs to "memory/locks-slow.md", so',
         ),
         ("[m]", "The user's tag [m] did nothing: Nothing is written behind [m]"),
         ("[m:gx] x", "The user's tag [m:gx] did nothing: There is no [m:gx]. Did you mean [m:gc]?"),

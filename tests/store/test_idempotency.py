@@ -277,7 +277,7 @@ def test_keys_are_bounded_for_each_holder(tmp_path: Path, monkeypatch: pytest.Mo
     results = [keyed(app, "task_add", TASK, f"k{number}", "a") for number in range(10)]
     done = [result for result in results if not result["isError"]]
     assert 2 < len(done) < 10
-    assert "too many calls of 24 hours have one; nothing was changed" in error_of(results[-1])
+    assert "too many calls of the last 24 hours have a key; nothing was changed" in error_of(results[-1])
     assert keyed(app, "task_add", TASK, "k0", "a") == done[0]
     assert keyed(app, "task_add", TASK, "k0", "b")["isError"] is False
     assert app.call("task_add", TASK).result["isError"] is False

@@ -47,8 +47,8 @@ def test_similar_note_is_offered_before_a_new_one(project: Project) -> None:
     assert short(asked) == (
         "would_extend",
         "memory/locks.md",
-        'It belongs to "memory/locks.md", so no new note is begun. To add it there, write "[m] locks.md:" and the '
-        'text; for a note of its own, "[m] nfs-shares-locks-slow.md:" and the text.',
+        'The text belongs to "memory/locks.md", so no new note is begun. To add it there, write "[m] locks.md:" and '
+        'the text; for a note of its own, "[m] nfs-shares-locks-slow.md:" and the text.',
     )
     (yes,) = acted(project, "[m] locks.md: On NFS shares locks are very slow")
     assert short(yes) == ("extended", "memory/locks.md", "")
@@ -176,12 +176,12 @@ def test_broken_config_is_reported_on_one_line(project: Project) -> None:
         "failed",
         "",
         '.nexus/config.yml:2:13: days_unread must be at least 1; .nexus/config.yml:3:3: "x" is not a known field. '
-        "Correct it, then call again. "
+        "Correct the file, then call again. "
         "Its settings are gates:, worktrees:, context_limit:, models:, tags:, memory: and run:.",
     )
 
 
-CUT = "The text ends before the next tag; not in it is "
+CUT = "The text ends before the next tag, so it lacks "
 WHOLE = ". To keep that too, write \\ before the tag's bracket and send the whole text again."
 
 
@@ -213,7 +213,7 @@ def test_other_warnings_come_after_the_cut_sentence(project: Project) -> None:
     """The warning about a truncated sentence comes first; actions without a stored text, and failed ones, have none."""
     acted(project, "[m] locks.md: Locks are slow on NFS shares.")
     (asked, _) = acted(project, "[m] On NFS shares locks are slow, so [m:gc]")
-    assert asked["next_step"].startswith('It belongs to "memory/locks.md", so no new note is begun.')
+    assert asked["next_step"].startswith('The text belongs to "memory/locks.md", so no new note is begun.')
     assert asked["next_step"].endswith(f'{CUT}"[m:gc]"{WHOLE}')
     failed, *others = acted(project, "[rule:../x] a [d] b [m:gc] c [d]")
     assert CUT not in failed["next_step"]

@@ -61,7 +61,7 @@ def test_faults_have_a_place(project: Project, text: str, faults: list[str]) -> 
     for said, start in zip(told, sorted(faults), strict=True):
         assert said.startswith(f".nexus/config.yml{start}")
     assert (
-        raised.value.next_step == "Correct it, then call again. "
+        raised.value.next_step == "Correct the file, then call again. "
         "Its settings are gates:, worktrees:, context_limit:, models:, tags:, memory: and run:."
     )
 

@@ -91,7 +91,7 @@ def test_faulty_config_leaves_decisions_to_the_agent(planned: Project) -> None:
     result, advice = step(planned, "[d:2] Now.")
     assert result == "for_the_agent"
     assert advice.startswith(".nexus/config.yml:1:8: decide must be one of record, model. ")
-    assert advice.endswith("Call plan_decide for the question that it decides, with the text behind the tag.")
+    assert advice.endswith("Call plan_decide with the text behind the tag, for the question that this text answers.")
     assert routed(planned, "[d:2] Now.")[0]["advice"].startswith(".nexus/config.yml:1:8: decide ")
     assert issues(planned)[1]["status"] == "pending"
 
@@ -132,7 +132,7 @@ def test_repeated_message_records_a_decision_once(planned: Project) -> None:
 def test_decided_question_is_replaced_by_its_id(planned: Project) -> None:
     """The old decision is named, before and after, with the way back."""
     acted(planned, "[d:2] Now.")
-    told = 'It replaces the decision "Now."; nexus-mcp undo restores that.'
+    told = 'It replaces the decision "Now."; nexus-mcp undo restores the old one.'
     (tag,) = routed(planned, "[d:2] Later.")
     assert (tag["would"]["result"], tag["advice"]) == ("replaces", told)
     assert step(planned, "[d:2] Later.") == ("replaced", f'{told} Pending: issue 1 "Where?".')
@@ -143,7 +143,7 @@ def test_finished_cycle_is_named(planned: Project, call: Client) -> None:
     """The decision may belong to something new; tasks that cannot be read do not matter."""
     call("task_add", title="Do it", context="Because")
     call("task_update", id=1, status="completed")
-    told = "The only task is completed, but the cycle is not closed. If this belongs to something new, call task_close"
+    told = "The only task is completed, but the cycle is not closed. If the decision is about new work, call task_close"
     assert step(planned, "[d:1] Here.")[1].startswith(told)
     planned.put("state/tasks.json", "{")
     assert step(planned, "[d] Now.") == ("recorded", NEXT)

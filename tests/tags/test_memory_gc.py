@@ -17,7 +17,7 @@ from tests.support import Project, stamp
 from tests.tags.support import DAY, NOW, acted, aged, routed, store_of
 
 UNASKED = "memory:\n  delete_unasked: {days_unread: 100, max_access_count: 0, min_age_days: 100}\n"
-APPLY = "nexus-mcp memory gc --apply deletes them as a git commit, from which each can be restored."
+APPLY = "nexus-mcp memory gc --apply deletes these notes in a git commit; each can be restored."
 OLD = ["no read of it is on record", "not changed for 200 days"]
 
 
@@ -131,7 +131,7 @@ def test_applied_deletion_is_one_commit_that_restores_each_note(real_repository:
     assert git(project.root, "log", "-1", "--format=%B").strip().split("\n") == [
         "Delete 2 notes that were not read",
         "",
-        "To get one back, at the top of the repository:",
+        "To restore a note, run its command at the top of the repository:",
         "",
         "- old.md: no read of it is on record, not changed for 200 days",
         f"    {back[0]}",
@@ -168,8 +168,8 @@ def test_preview_names_notes_deleted_without_a_question(real_repository: Project
     (tag,) = routed(project, "[m:gc]")
     reasons = ["not read for 150 days", "read once in all", "not changed for 200 days"]
     advice = (
-        "[m:gc] and nexus-mcp memory gc delete at once, as a git commit, because of delete_unasked in "
-        '.nexus/config.yml: "memory/old.md". nexus-mcp memory gc --apply deletes the others, too.'
+        "Because of delete_unasked in .nexus/config.yml, [m:gc] and nexus-mcp memory gc delete these notes at once, "
+        'in a git commit: "memory/old.md". nexus-mcp memory gc --apply deletes the others, too.'
     )
     assert (tag["advice"], tag["would"]) == (
         advice,

@@ -60,7 +60,7 @@ def test_index_locked_at_the_end_is_reported_with_the_commands(
     assert (there(project), [one["path"] for one in done["deleted"]]) == ([], ["memory/old.md"])
     before, _, advice = done["next_step"].rpartition(": ")
     assert before.startswith("Git's index still has the deleted notes (\"fatal: ")
-    assert advice == "at the top of the repository git reset -q -- .nexus/memory/ puts that right."
+    assert advice == "at the top of the repository git reset -q -- .nexus/memory/ removes them from it."
     git(project.root, "reset", "-q", "--", ".nexus/memory/")
     assert git(project.root, "status", "--porcelain") == ""
 
@@ -84,7 +84,7 @@ def test_index_command_has_the_whole_path(
     told = clean(project)["next_step"]
     (top.root / ".git" / "index.lock").unlink()
     command = f"git {option}reset -q -- '{part}/.nexus/memory/'"
-    assert told.endswith(f": at the top of the repository {command} puts that right.")
+    assert told.endswith(f": at the top of the repository {command} removes them from it.")
     subprocess.run(["sh", "-c", command], cwd=top.root, check=True)
     assert git(top.root, "status", "--porcelain") == ""
 

@@ -107,7 +107,7 @@ def test_second_deletion_finds_the_note_gone(
     else:
         monkeypatch.setattr(notes_git.Git, "check", later)
     with pytest.raises(
-        NexusError, match=r"^Some of the notes are gone meanwhile, perhaps by another clean-up; nothing"
+        NexusError, match=r"^Some of the notes were deleted meanwhile, perhaps by another clean-up; nothing"
     ):
         clean(project)
     assert there(project) == ["other"]

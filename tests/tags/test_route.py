@@ -13,8 +13,8 @@ from tests.support import Client, Project
 from tests.tags.support import check, routed, store_of
 
 CLOSE = (
-    "Nothing is left to run. Close the cycle: see the whole once more, bring the notes in line with [sync], keep what "
-    "closing drops (the goal and the decisions beside the tasks: in a note, or with plan_decide), then call task_close."
+    "Close the cycle: check the whole result once more, and update the notes with [sync]. Closing drops the goal and "
+    "the decisions of tasks.json: keep them in a note or with plan_decide. Then call task_close."
 )
 FINISHED = "The only task is completed, but the cycle is not closed."
 
@@ -144,7 +144,7 @@ def test_unclosed_finished_cycle_is_named_first(project: Project, call: Client) 
     assert outcome(project, "[plan]") == ("skill", f"{FINISHED} Call task_close first; then plan.")
     assert outcome(project, "[d] Here.") == (
         "action",
-        f"{FINISHED} If this belongs to something new, call task_close first.",
+        f"{FINISHED} If the decision is about new work, call task_close first.",
     )
     assert outcome(project, "[m] Something") == ("action", "")
     call("task_add", title="More", context="Because")
@@ -159,7 +159,7 @@ def test_unclosed_finished_cycle_is_named_first(project: Project, call: Client) 
     [
         ("[plan:aut]", "There is no [plan:aut]. Did you mean [plan:auto]?"),
         ("[m:x]", "There is no [m:x]. Did you mean [m:gc]?"),
-        ("[run:fast]", "There is no [run:fast]. Write [run], and what belongs to it behind it."),
+        ("[run:fast]", "There is no [run:fast]. Write [run] and the text behind it."),
         ("[d:\x1b[2J]", None),
         (
             "[d:\u202ex]",

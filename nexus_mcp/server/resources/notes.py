@@ -86,7 +86,9 @@ def _names(folder: Folder) -> list[str]:
     try:
         return names_of(folder)
     except StateError as error:  # too many notes, none broken
-        advice = "Merge notes about one subject, and move unneeded notes out of the folder; each note can still be read."
+        advice = (
+            "Merge notes about one subject, and move unneeded notes out of the folder; each note can still be read."
+        )
         raise StateError(error.file, error.problem, next_step=advice) from None
 
 

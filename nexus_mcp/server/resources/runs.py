@@ -30,7 +30,7 @@ def _check(values: Values) -> None:
 
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the status of the run `id`, or of the newest run without an id. Raise Missing, and the errors of reading."""
+    """Return the status of the run `id`, or of the newest run without an id. Raise Missing, and errors of reading."""
     with ctx.store.state() as state:
         ids = [] if state is None else run_ids(state)
         if state is None or not ids:
@@ -40,7 +40,7 @@ def read(ctx: ReadContext, values: Values) -> list[Content]:
             raise Missing(f"there is no run {name}; the newest one is {ids[-1]}")
         found = read_status(state, name)
     if found is None:
-        raise Missing(f"{name} has no status yet; {command('run status')} shows the run by its log")
+        raise Missing(f"{name} has no status yet; {command('run status')} shows the run from its log")
     return as_json(found)
 
 

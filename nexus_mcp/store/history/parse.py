@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Window:
     """Reads the file `fd`, of `size` bytes. Raise OSError.
 
-    `data` are its bytes from the offset `begin` on. `at` is the current position in them.
+    `data` are its bytes from the offset `begin` on. `at` is the offset of the current position.
     """
 
     __slots__ = ("_fd", "_text", "_text_at", "at", "begin", "data", "size")
@@ -47,7 +47,7 @@ class Window:
         return self.begin + len(self.data) >= self.size
 
     def more(self) -> None:
-        """Drop the bytes before the current position, and read on: as many bytes as remain, but at least a chunk."""
+        """Drop the bytes before the current position. Read as many new bytes as remain of the old, at least a chunk."""
         progress.note(progress.READING)
         rest = self.data[self.at - self.begin :]
         end = self.at + len(rest)
@@ -62,7 +62,7 @@ class Window:
         self.more()
 
     def bytes(self, begin: int, end: int) -> bytes:
-        """Return the bytes of the file from `begin` to `end`, which it must have."""
+        """Return the bytes of the file from `begin` to `end`, which must be in the window."""
         return self.data[begin - self.begin : end - self.begin]
 
     def text(self) -> tuple[str, int]:
@@ -117,7 +117,7 @@ def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> I
     """Return the index of the file `fd` with its `size` bytes; with digests only if `digests` is true.
 
     `known` is the index of the cycles with which the file is known to begin; it is extended. Raise Unreadable when the
-    file is no history, and OSError (atomic.Shrunk when it is shorter than that).
+    file is no history, and OSError (atomic.Shrunk when it is shorter than `size`).
     """
     window = Window(fd, size)
     try:
@@ -241,8 +241,8 @@ class _FastParser:
 
 
 WHOLE = 16 << 20
-"""The maximum size in bytes of a malformed file that is read again as a whole to find the exact place; that takes five
-times as much memory. For a larger one the error names the line after which the fault is.
+"""The maximum size in bytes of a malformed file that is read again as a whole to find the exact place; the read takes
+five times this size in memory. For a larger file the error names the line after which the fault is.
 """
 _MARKERS = (b"\n<<<<<<< ", b"\n>>>>>>> ")
 _LONGEST = 8

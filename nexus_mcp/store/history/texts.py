@@ -193,8 +193,8 @@ except ImportError:  # Windows
 class TextWriter:
     """Writes the lines of the cycles of `index` that have none yet. Close it.
 
-    `fd` is the file of texts `name`, with exactly the lines that `index` knows, and `checksum` is theirs. After a
-    failed write it drops all further lines.
+    `fd` is the file of texts `name`, with exactly the lines that `index` knows; `checksum` is that of these lines.
+    After a failed write all further lines are dropped.
     """
 
     __slots__ = ("_bytes", "_cache", "_checksum", "_failed", "_fd", "_index", "_is_new", "_name", "_sizes", "_waiting")
@@ -266,8 +266,9 @@ class TextWriter:
 def open_writer(cache: Cache, index: Index) -> TextWriter | None:
     """Return a writer for the lines that `index` lacks; None if they cannot be stored. Raise one of cache.UNUSABLE.
 
-    It appends to the file that `index` names. If that file has more (another process appends to it, or died doing so),
-    or has lines of removed cycles, it is copied: bytes to which an index refers are never overwritten.
+    The writer appends to the file that `index` names. If that file has more lines (another process appends to it, or
+    died doing so), or has lines of removed cycles, the file is copied: bytes to which an index refers are never
+    overwritten.
     """
     size = index.lines_end
     if size and index.checked == size and fcntl is not None:

@@ -1,4 +1,4 @@
-"""plan_decide: record the text after `[d]` as a decision, if it is certain which question it answers.
+"""plan_decide: record the text after `[d]` as a decision, if it is certain which question the text answers.
 
 `[d] text` answers the only pending question of the plan, `[d:2] text` the question with that id. With several pending
 questions and no id the agent calls the tool plan_decide, because only the agent knows which question was discussed. The
@@ -34,7 +34,7 @@ MAX_BYTES = 1 << 20
 """Maximum bytes of a decision."""
 _CLIENT = "tag [d]"
 _MOST_SHOWN, _LONGEST = 20, 160
-_CALL = "Call plan_decide for the question that it decides, with the text behind the tag."
+_CALL = "Call plan_decide with the text behind the tag, for the question that this text answers."
 _NO_PLAN = "No plan is open, so there is no question to decide. Start one first: [plan] and the topic."
 _NO_QUESTION = "The plan has no question to decide. Add one with plan_update first."
 _ALL_DECIDED = "Every question of the plan is decided. Reopen one or add one with plan_update first."
@@ -109,7 +109,7 @@ def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any
 
 
 def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
-    """Record the decision if it is certain which question it answers. Raise NexusError."""
+    """Record the decision if it is certain which question the text answers. Raise NexusError."""
     target = find_target(ctx.store.plan(), variant, text)  # first without the lock, because usually nothing is written
     if target.problem:
         return {"result": FAILED, "next_step": target.problem}
@@ -144,8 +144,8 @@ def _tasks(now: Transaction) -> dict[str, Any] | None:
 
 
 def _result(issue: dict[str, Any], text: str) -> str:
-    """Return the result of recording the text; UNCHANGED if the issue has it already, because a harness sent the
-    message twice.
+    """Return the result of recording the text; UNCHANGED if the issue has this decision already, for example because a
+    harness sent the message twice.
     """
     if issue["status"] != plans.DECIDED:
         return "recorded"
@@ -156,13 +156,13 @@ def _advice(issue: dict[str, Any], text: str, tasks: dict[str, Any] | None) -> s
     """Return the warnings about recording the text: a replaced decision, a finished cycle."""
     old = quoted(str(issue.get("decision", "")), _LONGEST)
     is_new = _result(issue, text) == "replaced"
-    replaced = f"It replaces the decision {old}; {command('undo')} restores that." if is_new else ""
+    replaced = f"It replaces the decision {old}; {command('undo')} restores the old one." if is_new else ""
     return " ".join(filter(None, (replaced, _warning(tasks))))
 
 
 def _warning(tasks: dict[str, Any] | None) -> str:
     finished = finished_text(tasks)
-    return f"{finished} If this belongs to something new, call task_close first." if finished else ""
+    return f"{finished} If the decision is about new work, call task_close first." if finished else ""
 
 
 def _rest(plan: dict[str, Any]) -> str:
@@ -193,7 +193,7 @@ def _text_fault(text: str) -> str:
     if size > MAX_BYTES:
         return (
             f"The text behind [d] has {size} bytes, more than the {MAX_BYTES >> 20} MiB that a decision may have. Say "
-            "it in a few sentences; an artifact can hold the whole."
+            "it in a few sentences; an artifact can hold the whole text."
         )
     return ""
 

@@ -91,7 +91,7 @@ def storable_text(text: str, tag: str) -> str:
                 f"The text behind [{tag}] has {size} bytes, more than the "
                 f"{MAX_WRITE_BYTES >> 20} MiB that a note may have",
                 effect=UNCHANGED,
-                next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
+                next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole text.",
             )
     if problem:
         raise NexusError(

@@ -1,7 +1,7 @@
 """memory_gc, `[m:gc]`: propose notes of .nexus/memory/ for deletion, with the reasons.
 
 A note is deleted only by `nexus-mcp memory gc --apply`, or if .nexus/config.yml allows deletion without a question and
-the access log proves all three of its thresholds (contract §5). A deletion is always a git commit.
+the access log proves that the note meets all three limits set there (contract §5). A deletion is always a git commit.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def _result(
 ) -> dict[str, Any]:
     """Return the fields of a step: proposals, deleted notes and how to restore them. `trouble` is a warning."""
     shown = found.proposed[:MOST_SHOWN]
-    advice = [f"{command(_APPLY)} deletes them as a git commit, from which each can be restored."] if shown else []
+    advice = [f"{command(_APPLY)} deletes these notes in a git commit; each can be restored."] if shown else []
     if changed:
         names = ", ".join(quoted(name, _LONGEST) for name in changed)
-        advice.insert(0, f"Left there, because another program changed or holds them: {names}.")
+        advice.insert(0, f"Not deleted, because another program changed or holds them: {names}.")
     if trouble:
         advice.insert(0, trouble)
     return {
@@ -116,8 +116,8 @@ def _preview_result(found: Candidates) -> dict[str, Any]:
     rest = _result(Candidates([one for one in found.proposed if one.path not in names], []), {})
     notes = join_first(sure, _NAMED, lambda one: quoted(f"{KIND}/{one.path}", _LONGEST))
     advice = (
-        f"[m:gc] and {command('memory gc')} delete at once, as a git commit, because of delete_unasked in "
-        f".nexus/config.yml: {notes}."
+        f"Because of delete_unasked in .nexus/config.yml, [m:gc] and {command('memory gc')} delete these notes at "
+        f"once, in a git commit: {notes}."
     )
     others = f" {command(_APPLY)} deletes the others, too." if rest["proposals"] else ""
     return {

@@ -115,8 +115,8 @@ def _result(result: str, placement: Placement) -> dict[str, Any]:
 def _choice(placement: Placement) -> dict[str, Any]:
     best = _name(placement.similar[0])
     advice = (
-        f"It belongs to {quoted(placement.similar[0], _LONGEST)}, so no new note is begun. To add it there, write "
-        f"{quoted(f'[m] {best}:', _LONGEST)} and the text; for a note of its own, "
+        f"The text belongs to {quoted(placement.similar[0], _LONGEST)}, so no new note is begun. To add it there, "
+        f"write {quoted(f'[m] {best}:', _LONGEST)} and the text; for a note of its own, "
         f"{quoted(f'[m] {placement.own}:', _LONGEST)} and the text."
     )
     return {

@@ -92,7 +92,7 @@ class Deletion:
     def _check_there(self, folder: Folder) -> None:
         """Raise NexusError if one of the notes is gone."""
         if any(folder.look(name) is None for name in self.contents):
-            problem = "Some of the notes are gone meanwhile, perhaps by another clean-up"
+            problem = "Some of the notes were deleted meanwhile, perhaps by another clean-up"
             raise NexusError(problem, effect=UNCHANGED, next_step="Call again to see the remaining notes.")
 
     def carry_out(self, folder: Folder, held: HeldLock) -> tuple[list[str], list[str], str]:
@@ -132,7 +132,7 @@ def _removed(folder: Folder, name: str, data: bytes | None) -> bool:
 def _message(chosen: list[Signals], restore: dict[str, str]) -> str:
     number = len(chosen)
     what = f"Delete {number} note{'s' * (number > 1)} that were not read"
-    lines = [what, "", "To get one back, at the top of the repository:", ""]
+    lines = [what, "", "To restore a note, run its command at the top of the repository:", ""]
     for one in chosen:
         lines += [f"- {one.path}: {', '.join(one.reasons())}", f"    {restore[one.path]}"]
     return "\n".join([*lines, ""])
@@ -154,7 +154,7 @@ class Git:
         code, answer, complaint = self._ask("rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
         found, _, inside = os.fsdecode(answer).rstrip("\n").rpartition("\n")
         if code or inside != "true":
-            problem = "The notes are in no git repository, and what is deleted could not be restored"
+            problem = "The notes are in no git repository, so deleted notes could not be restored"
             why = quoted(complaint, 3 * _LONGEST) if complaint else "no working tree"
             raise NexusError(f"{problem} ({why})", effect=UNCHANGED, next_step=_BY_HAND)
         self._lock = os.path.join(found, "index.lock")
@@ -175,13 +175,13 @@ class Git:
             )
         if code:
             raise NexusError(
-                "The git repository has no commit, and what is deleted could not be restored",
+                "The git repository has no commit, so deleted notes could not be restored",
                 effect=UNCHANGED,
                 next_step="Commit the notes first, then call again.",
             )
         if self._ask("symbolic-ref", "--quiet", "HEAD")[0]:
             raise NexusError(
-                "No branch is checked out in the git repository, and a commit on none may be lost",
+                "No branch is checked out in the git repository, and a commit on no branch may be lost",
                 effect=UNCHANGED,
                 next_step="Check out the branch for the commit, then call again.",
             )
@@ -264,7 +264,7 @@ class Git:
             code, complaint = 1, error.fault
         if not code:
             return ""
-        advice = f"at the top of the repository {_shell_command('reset -q -- ', self.prefix)} puts that right"
+        advice = f"at the top of the repository {_shell_command('reset -q -- ', self.prefix)} removes them from it"
         return f"Git's index still has the deleted notes ({quoted(complaint, 3 * _LONGEST)}): {advice}."
 
     def _ask(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> tuple[int, bytes, str]:

@@ -50,7 +50,9 @@ def test_entry_has_title_type_size_and_time(ask: Asker, project: Project) -> Non
         "uri": "nexus://memory/a%20b.md",
         "name": "memory/a b.md",
         "title": "a b.md",
-        "description": "What was learnt in this project and is worth keeping. Each read is counted in the access record.",
+        "description": (
+            "What was learnt in this project and is worth keeping. Each read is counted in the access record."
+        ),
         "mimeType": "text/markdown",
         "size": 3,
         "annotations": {"audience": ["user", "assistant"], "priority": 0.5, "lastModified": STAMP},

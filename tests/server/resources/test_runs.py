@@ -87,7 +87,7 @@ def test_a_malformed_status_file_is_named_not_shown(ask: Asker, project: Project
     code, message = ask.refused("resources/read", uri="nexus://run")
     assert code == -32603
     assert f".nexus/state/runs/{NEW}/status.json" in message
-    assert "run status shows the run by its log." in message
+    assert "run status shows the run from its log." in message
 
 
 def test_a_link_is_not_followed(ask: Asker, project: Project, tmp_path: Path) -> None:
