@@ -159,7 +159,7 @@ class _Working:
         return Records(self._entries, self._extras, self._seen)
 
     def apply(self, event: Event) -> bool:
-        """Apply the event to the records. If it resumes or completes an unknown agent, only return False."""
+        """Apply the event and return True; if it resumes or completes an unknown agent, do nothing and return False."""
         kind, session, at = event["kind"], event.get("session_id", ANONYMOUS), event["at"]
         number = self._own.get((event["agent_id"], session))
         if number is None:

@@ -221,8 +221,8 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
 def _apply_prepared(
     folder: Folder, name: str, file: dict[str, Any], id_: str, prepared: tuple[str, Original | None] | None
 ) -> list[str]:
-    """Install the prepared file. Without one, or if the file appeared or disappeared meanwhile, call `_apply_file`, at
-    most TRIES times. Raise ChangedMeanwhile if the last try fails, too.
+    """Install the prepared file. Without one, or if the file appeared or disappeared meanwhile, call `_apply_file`
+    until it succeeds, as `retry` does. Raise ChangedMeanwhile if the last try fails, too.
     """
     if prepared is not None and prepared[1] is not None:
         try:

@@ -21,9 +21,9 @@ TOOL = Tool(
     title="Write an artifact",
     summary="Stores a file that belongs to the work but not to the code.",
     description=(
-        "Write a text file for other agents of this project: a report, notes, a test log. It goes below "
-        ".nexus/state/artifacts/, not tracked by git; an older one of the same name is overwritten. Returns the "
-        "absolute path; hand that on, or on other machines nexus://artifacts/FILENAME."
+        "Write a text file for other agents of this project: a report, notes, a test log. It is stored below "
+        ".nexus/state/artifacts/, not tracked by git; a file with the same name is overwritten. Returns the "
+        "absolute path: hand on this path, or nexus://artifacts/FILENAME to other machines."
     ),
     parameters={
         "filename": {"type": "string", "minLength": 1, "description": "Plain relative path, e.g. review/findings.md."},

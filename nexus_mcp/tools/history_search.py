@@ -30,9 +30,9 @@ TOOL = Tool(
     title="Search the history",
     summary="Finds earlier plans, decisions and tasks.",
     description=(
-        "Search the closed cycles for a text, case aside: topics, decisions, tasks, field names and values "
-        '("status":"decided"). Call it before planning what may have been decided before. Without query it gives the '
-        "latest cycles. Returns the last_n newest matches, oldest first, and total, the number of all. If the history "
+        "Search the closed cycles for a text, ignoring case: topics, decisions, tasks, field names and values "
+        '("status":"decided"). Call it before you plan what may be decided already. Without query it gives the '
+        "latest cycles. Returns the last_n newest matches, oldest first, and total, how many match. If the history "
         "is unreadable, mend what the error names; do not recreate it."
     ),
     parameters={

@@ -67,8 +67,8 @@ class Calls:
     def run_here(
         self, answers: list[Answer], tool: str, arguments: dict[str, Any] | None, caller: dict[str, Any]
     ) -> bool:
-        """Run the call in the event loop if its tool is in `short`, and return True. Return False if the call did not
-        run, also because it would have to wait for a lock.
+        """Run the call in the event loop if its tool is in `short`; return whether it ran. A call that needs a lock or
+        has arguments does not run here.
         """
         if tool not in self.short or arguments:
             return False

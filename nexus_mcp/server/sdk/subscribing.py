@@ -77,7 +77,7 @@ class Listens:
 
 Context = ServerRequestContext[Any]
 _CALLER = "caller "
-"""The prefix of the owner of listen requests: no session has a name with it."""
+"""The prefix of the owner of listen requests: the name of a session never begins with it."""
 
 
 class _Outbox:

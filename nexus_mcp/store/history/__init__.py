@@ -1,7 +1,7 @@
 """Read and extend a history.json of any length: an index locates its cycles, and the kernel copies the old file.
 
-The rest of the store uses only `archive`, which uses the other modules: `parse` reads the file window by window,
-`index` records where each cycle lies, `cache` stores the index on disk, `texts` searches the cycles
+`archive` reads the history, and `append` writes it. They use the other modules: `parse` reads the file window by
+window, `index` records where each cycle lies, `cache` stores the index on disk, `texts` searches the cycles
 (docs/decisions/0050).
 """
 
