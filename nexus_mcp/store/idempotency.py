@@ -51,8 +51,11 @@ def keep(change: Transaction, call: KeyedCall, earlier: list[Record], answer: di
     data = f"{_BEGIN}{_BETWEEN.join(lines)}{_END}".encode()
     if own > LIMIT // 2 or len(data) > LIMIT:
         is_large = len(lines[-1].encode()) > LIMIT // 2
-        many = "too many calls of the last 24 hours have a key"
-        problem = f"the answer is larger than {LIMIT >> 11} KiB" if is_large else many
+        problem = (
+            f"the answer is larger than {LIMIT >> 11} KiB"
+            if is_large
+            else "too many calls of the last 24 hours have a key"
+        )
         raise NexusError(
             f"{rules.META_NAME} cannot be kept: {problem}",
             effect=UNCHANGED,

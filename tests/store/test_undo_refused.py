@@ -130,7 +130,7 @@ def test_a_cycle_is_never_crossed(tmp_path: Path, barrier: str) -> None:
         UndoRefused, match=f"{barrier} of {at} put a cycle into the history, which only grows"
     ) as refused:
         take_back(tmp_path, 2)
-    assert "nexus-mcp undo 1 is the most" in str(refused.value)
+    assert "nexus-mcp undo 1 takes back as much as possible" in str(refused.value)
     take_back(tmp_path, 1)
     with pytest.raises(UndoRefused, match="only grows"):
         take_back(tmp_path, 1)

@@ -152,7 +152,7 @@ def test_finished_cycle_is_named(planned: Project, call: Client) -> None:
 def test_cut_decision_has_a_warning(planned: Project) -> None:
     """The text ends at the next tag, and the answer names the omitted part."""
     steps = acted(planned, "[d:2] Never type [run] before")
-    assert steps[0]["next_step"].startswith('Pending: issue 1 "Where?". The text ends before the next tag; not in it')
+    assert steps[0]["next_step"].startswith('Pending: issue 1 "Where?". The text ends before the next tag, so it')
 
 
 def test_question_decided_meanwhile_is_not_decided_again(planned: Project, call: Client, monkeypatch: Any) -> None:

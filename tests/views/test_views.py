@@ -353,7 +353,7 @@ def test_a_read_only_store_never_writes(call: Client, clock: Clock, project: Pro
         still.initialise,
         lambda: tracker.begin(still, "claude-code", "s", reset=True),
     ):
-        with pytest.raises(StorageError, match="opened to be read"):
+        with pytest.raises(StorageError, match="opened only for reading"):
             write()
     assert project.snapshot() == before
 

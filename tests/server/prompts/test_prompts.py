@@ -131,7 +131,7 @@ def test_clean_up_prompt_deletes_nothing(ask: Asker, project: Project) -> None:
     os.utime(path, (1_700_000_000, 1_700_000_000))
     before = project.snapshot()
     text = ask.prompt("m", name="gc")
-    assert "Delete nothing yourself. nexus-mcp memory gc --apply deletes them as a git commit" in text
+    assert "Delete nothing yourself. nexus-mcp memory gc --apply deletes these notes in a git" in text
     assert '- ".nexus/memory/old.md": no read of it is on record, not changed for' in text
     assert project.snapshot() == before
     project.put("config.yml", "memory:\n  propose:\n    min_age_days: 20000\n")
@@ -147,7 +147,8 @@ def test_note_deleted_without_a_question_is_proposed_too(ask: Asker, project: Pr
     figures = "{days_unread: 1, max_access_count: 0, min_age_days: 1}"
     project.put("config.yml", f"memory:\n  propose: {{min_age_days: 20000}}\n  delete_unasked: {figures}\n")
     text = ask.prompt("m", name="gc")
-    assert 'because of delete_unasked in .nexus/config.yml: "memory/old.md".' in text
+    assert "Because of delete_unasked in .nexus/config.yml, [m:gc]" in text
+    assert 'delete these notes at once, in a git commit: "memory/old.md".' in text
     assert '- ".nexus/memory/old.md": no read of it is on record, not changed for' in text
 
 
