@@ -126,7 +126,7 @@ def without_text(full: Entry) -> Entry:
 
 
 def mark(data: bytes | None) -> Mark | None:
-    """Return a checksum of the bytes of a file, which protects only against accidents; None for no file."""
+    """Return a checksum of the bytes of a file, which protects only against accidents; None if `data` is None."""
     import zlib  # imported late: it loads a shared library
 
     return None if data is None else {"size": len(data), "crc32": zlib.crc32(data)}

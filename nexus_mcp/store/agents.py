@@ -242,8 +242,9 @@ def touch(store: Store, harness_id: str, session: str, records: Records) -> None
 def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
     """Create all folders; with `reset` remove the agents of the session and of all sessions that are over.
 
-    Return the new path, from the project root, to which an unreadable tracker was renamed; "" if there was none. Raise
-    StateError, PathRefused and StorageError with nothing written, NotConfirmed.
+    Return the new path, from the project root, to which an unreadable tracker was renamed, or else an unreadable
+    agents.extension.jsonl; "" if both were readable. Raise StateError, PathRefused and StorageError with nothing
+    written, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
         if not reset:
@@ -260,7 +261,7 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
 def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[str], str]:
     """Remove the session's agents, and after the last session the tracker; create memory-access.jsonl if absent.
 
-    Return (the created files, the removed files, the new path of an unreadable tracker or ""), as paths from the
+    Return (the created files, the removed files, the new path of an unreadable file as from `begin`), as paths from the
     project root. Raise the errors of `begin`.
     """
     with own_folder(store, harness_id) as (own, held):
@@ -290,8 +291,8 @@ def _is_due(store: Store, last: str) -> bool:
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
-    """Return (the agents, the new path of an unreadable tracker, or ""). Rename an unreadable agents.extension.jsonl,
-    too.
+    """Rename an unreadable tracker, and an unreadable agents.extension.jsonl; return (the agents, the new path as from
+    `begin`).
 
     Raise PathRefused, StorageError, NotConfirmed.
     """

@@ -226,7 +226,9 @@ def replace(
 
 
 def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None] | None = None) -> None:
-    """Replace the file `name` by `data`; remove it if that is None. Raise StorageError, NotConfirmed, PathRefused."""
+    """Replace the file `name` by `data`; remove the file if `data` is None. Raise StorageError, NotConfirmed,
+    PathRefused.
+    """
     try:
         if data is None:
             if check is not None:

@@ -179,12 +179,12 @@ def receipt_name(id_: str) -> str:
 
 
 def content_of(file: dict[str, Any]) -> bytes | None:
-    """Return the new content of a file of a journal, None for no file."""
+    """Return the new content of a file of a journal, None if the change removes the file."""
     return None if file["content"] is None else encode_utf8(file["content"])
 
 
 def digest(data: bytes | None) -> str | None:
-    """Return `sha256:` and the hexadecimal digest of `data`; None for None."""
+    """Return `sha256:` and the hexadecimal digest of `data`; None if `data` is None."""
     if data is None:
         return None
     import hashlib
