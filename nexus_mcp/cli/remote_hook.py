@@ -107,7 +107,9 @@ class Server:
         try:
             status, data = self._connection.send("POST", self.address.hook_path, body, self._token, seconds)
         except Unreachable as error:
-            raise _NoAnswer(f"{shown} {error}.", error.next_step or "Check that it runs, and the URL.") from error
+            raise _NoAnswer(
+                f"{shown} {error}.", error.next_step or "Check that it runs and that the URL is right."
+            ) from error
         if status != 200:
             problem, step = _STATUS.get(status, ("", "Update nexus-mcp there and here, and check the URL."))
             if status == 403 and _LACKS in data:

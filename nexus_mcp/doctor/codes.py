@@ -116,7 +116,7 @@ CODES = {
     "install-record": Code(
         WARNING,
         "`generated.json`, the record of `nexus-mcp install`, cannot be used.",
-        "Restore it from git, or move it away: the installed files then count as yours.",
+        "Restore it from git, or move it away: all installed entries and files then count as yours.",
     ),
     "command-missing": Code(
         WARNING,

@@ -40,7 +40,8 @@ _GIVING = ("SessionStart", "UserPromptSubmit", DECIDING, "PostToolUse", "PostToo
 _SILENT = ("SessionEnd", "PreCompact", "PostCompact")
 """Events for which nothing is printed: the harness drops the answer, or expects it in another form."""
 # Reports and notices of the harnesses begin with an element whose name has a hyphen or an underscore, such as
-# <system-reminder>; a message from a channel begins with <channel>. Invisible characters before it do not count.
+# <system-reminder>, or with <tick>; a message from a channel begins with <channel>. Invisible characters before the
+# element are ignored.
 _NOTICE = r"[\s\ufeff\u200b-\u200f\u2060]*<(?:[a-z]+(?:[-_][a-z0-9]+)+|channel|tick)[\s>/]"
 # The report of a subagent, anywhere in a message: the harness may put words before it.
 _REPORT = r"<task[-_]notification\b"
@@ -101,7 +102,7 @@ EVENTS: dict[str, tuple[str, Callable[[Payload], Params | None]]] = {
     "SubagentStop": ("subagent_complete", _stopped),
     _STOPPING: ("turn_end", _turn),
     # A context printed for these events would reach only the summary, not the model, but would count as sent.
-    # SessionStart with "compact" sends it.
+    # SessionStart with "compact" sends the context.
     "PreCompact": ("context_compact", _nothing),
     "PostCompact": ("context_compact", _nothing),
     "SessionEnd": ("session_end", _session),
@@ -126,7 +127,7 @@ def host_fields(harness: str) -> dict[str, Any]:
 def origin_of(payload: Payload) -> str:
     """Return the origin of a message: agent, system or user.
 
-    Claude Code sends a subagent's report as a message of the session; Codex sends a subagent's task as one.
+    Claude Code sends a subagent's report, and Codex a subagent's task, as a message of the session.
     """
     if payload.get("agent_id"):
         return "agent"

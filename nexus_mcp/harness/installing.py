@@ -28,8 +28,9 @@ _TRIES = 4
 
 
 class Outcome(NamedTuple):
-    """The result of an installation or removal: the plan, the copies of edited files, and those of files that a killed
-    installation left. `kept` are copies of earlier installations.
+    """The result of an installation or removal: the plan, the copies of edited files, and the copies of temporary files
+    that a killed installation left. `kept` are the copies that earlier commands made and that an uninstall did not
+    delete.
     """
 
     plan: Plan
@@ -146,8 +147,8 @@ def forget(site: Site, harness: Harness) -> None:
 def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:
     """Return the change that records the new entries, files and folders before they are written; [] without new ones.
 
-    So an uninstall after a kill between two files removes what was written. The old hashes stay beside the new ones, so
-    that an entry which the kill left unchanged does not look edited by hand.
+    So if a kill comes between two files, an uninstall still removes what was written. The old hashes stay beside the
+    new ones, so that an entry which the kill left unchanged does not look edited by hand.
     """
     found = files.look(os.path.join(site.record_folder, records.NAME), site.within)
     record, own = records.decode(found.data, site.shown(found.path)), plan.record
@@ -228,15 +229,15 @@ def _initialise(site: Site) -> None:
 
 
 def _locked(site: Site, attempt: Callable[[], Outcome]) -> Outcome:
-    """Return the result of `attempt`, one installation at a time; repeat it when a file changed meanwhile."""
+    """Call `attempt` under the lock and return its result; call it again when a file changed meanwhile."""
     with _lock(site):
         for number in range(_TRIES):
             try:
                 return attempt()
             except Interference as error:
                 if number == _TRIES - 1:
-                    fault = f"{site.shown(error.path)} keeps changing. End the program that writes it, then run again."
-                    raise InstallRefused([fault]) from error
+                    step = "End the program that writes it, then run the command again."
+                    raise InstallRefused([f"{site.shown(error.path)} keeps changing. {step}"]) from error
     raise AssertionError("unreachable")
 
 

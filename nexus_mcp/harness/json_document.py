@@ -103,7 +103,9 @@ class JsonDocument:
         del self.get(path[:-1])[path[-1]]
 
     def has_comment(self, path: Path, index: int = -1) -> bool:
-        """Return whether the value at the path, or with `index` this item of that array, contains a comment."""
+        """Return whether the value at the path, or item `index` of the array there, contains a comment or a trailing
+        comma.
+        """
         container = self._container(path if index >= 0 else path[:-1])
         item = container.items[index] if index >= 0 else container.item(path[-1])
         if item is None:

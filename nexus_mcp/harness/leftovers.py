@@ -1,7 +1,7 @@
 """Remove the temporary files that a killed installation left in the folders of the user.
 
-Such a file may hold credentials, and no harness would ever remove it. A kill can also leave in it the bytes that
-another program saved at that moment: bytes that are stored nowhere else are moved to the vault.
+Such a file may hold credentials, and no harness would ever remove it. It may also hold bytes that another program saved
+at the moment of the kill: bytes that are stored nowhere else are moved to the vault.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _remove(path: str) -> None:
 
 
 def _is_ours(site: Site, folder: str) -> bool:
-    """Return whether to look into the folder: links of a project may lead to any other."""
+    """Return whether to look into the folder: a link in a project may lead to a folder outside of it."""
     return not site.within or os.path.commonpath((site.within, folder)) == site.within
 
 

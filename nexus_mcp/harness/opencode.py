@@ -146,8 +146,8 @@ def _denied(request: Request, agent: str) -> list[str]:
 
 
 def _skills(site: Site, request: Request, record: Record) -> list[Row]:
-    """Return the rows of the skills: in a folder of another harness that OpenCode reads, if ours are there, else in
-    OpenCode's own folder.
+    """Return the rows of the skills: in the folder of another harness if our skills are in it, because OpenCode reads
+    that folder, too; else in OpenCode's own folder.
     """
     for folder in SHARED_FOLDERS:
         base = os.path.join(site.root if site.scope == PROJECT else site.home, *folder.split("/"))

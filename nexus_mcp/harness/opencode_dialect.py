@@ -4,10 +4,10 @@ The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each e
 no decision itself.
 
 A report: {"id": N, "event": ONE OF EVENTS, "session": ID, "parent": ID, "agent": NAME, …its fields}. `parent` is the
-session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has it, because
-this process may have started after the session, and OpenCode reports the start of a session only once. The answer:
-{"id": N} with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (text with which
-the turn continues).
+session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has `parent`,
+because this process may have started after the session, and OpenCode reports the start of a session only once. The
+answer: {"id": N} with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (text with
+which the turn continues).
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Sessions:
         return {}
 
     def after(self, report: Json) -> Json:
-        """Handle a tool call after the tool has run or failed (`status`). OpenCode adds no text to the result, so the
-        context waits for the next request.
+        """Handle a tool call after the tool has run, or has failed (then the report has a `status`). OpenCode adds no
+        text to the result of a failed call, so the context waits for the next request.
         """
         session, status = _text(report, "session"), _text(report, "status")
         answer = self._ask("post_tool_use", {**self._tool(report), "status": status or "ok"})

@@ -1,7 +1,7 @@
-"""Read a configuration file of another program, and refuse what is no plain file instead of waiting for it.
+"""Read a configuration file of another program; refuse a special file, whose read could block or never end.
 
-A path may name a FIFO without a writer, or a link to a device that never ends. A hook imports this module, so it
-imports nothing else.
+A path may name a FIFO without a writer, or a link to a device with endless data. A hook imports this module, so the
+module imports only `os` and `stat`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import os
 import stat
 
 LIMIT = 64 << 20
-"""Bytes of a file, at most."""
+"""Maximum bytes of a file."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_plain(path: str, limit: int = LIMIT) -> bytes:
     """Return the bytes of a plain file, `limit` at most; links are followed.
 
-    Raise OSError for everything else that is there, and for a missing file; ValueError for a path that has a NUL.
+    Raise OSError for a missing file and for anything but a plain file; ValueError for a path that has a NUL.
     """
     fd = os.open(path, _FLAGS)
     try:

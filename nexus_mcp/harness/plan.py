@@ -113,7 +113,7 @@ def plan_install(
 
 
 def plan_removal(site: Site, harness: Harness, record: Record, befores: Befores, *, force: bool) -> Plan:
-    """Return the plan that takes out everything of a harness. `record` is changed to its future content.
+    """Return the plan that removes all entries and files of a harness. `record` is changed to its future content.
 
     `befores`: absolute path → (hashes of the file as we left it, the bytes that it had before), from the vault. Raise
     InstallRefused, EditedByHand with all faults.
@@ -158,7 +158,7 @@ class _Work:
             raise InstallRefused(self._faults, lines=self._lines)
         if self._edited:
             raise EditedByHand(
-                self._edited, next_step="Take your edits back, or add --force: it replaces them, and keeps a copy."
+                self._edited, next_step="Undo your edits, or add --force: it replaces them, and keeps a copy."
             )
         return Plan(self._states, self._changes, self._record, self._befores, self._copies, [*self._adopted])
 
@@ -211,7 +211,7 @@ class _Work:
             self._record.add_made(key, ["/".join(("", *row.pointer[:count])) for count in whole])
 
     def _adopt_file(self, path: str) -> None:
-        """Record a file with our mark that no record had, and its folders, to remove when they are empty."""
+        """Record a file with our mark that no record had, and its folders: uninstall removes the empty ones."""
         self._adopted[self._site.key(path)] = None
         self._record.folders += map(self._site.key, self._site.folders_above(path))
 
@@ -345,7 +345,7 @@ class _Work:
     def _take(self, document: Document, path: str, pointer: str, found: Found, former: Any = None) -> None:
         """Remove a recorded entry from the document. An edited entry is a fault without --force.
 
-        `former`: the user's entry that it replaced, which is restored.
+        `former`: the user's entry that ours replaced; it is restored.
         """
         known = self._record.entries[self._site.key(path)][pointer]
         parts, is_item = pointer_of(pointer)
@@ -388,7 +388,7 @@ class _Work:
     ) -> None:
         """Remove our entry, if it is present, from `document`, the text of the file before our installation.
 
-        `former`: the entry of the user that it replaced, which comes back.
+        `former`: the user's entry that ours replaced; it is restored.
         """
         if document is None:
             return
@@ -428,7 +428,7 @@ class _Work:
             files.check_replaceable(found)
 
     def _refuses(self, state: str, what: str, step: str = states.OF_ENTRY) -> bool:
-        """Return whether a row of this state stops the installation; then record the reason and the next step."""
+        """Return whether a row of this state stops the installation; if so, record the fault."""
         if state == EDITED and not self._force:
             self._edited.append(f"{what} was edited by hand.")
             return True

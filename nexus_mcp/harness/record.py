@@ -37,10 +37,10 @@ class Record:
     """The record of one scope. Paths are relative to the project, absolute in user scope.
 
     files: path → {hash, part, owners}. entries: path → pointer → {hash, part, owner}. During an update a row also has
-    `next`, the hash after it, so that no row looks edited after a kill between two files; several kills leave several
-    hashes, separated by a space. made: path → pointers of the objects and arrays that were made for the entries,
-    WHOLE_FILE for the file itself. installed: harness id → {nexus_mcp: version, options}. folders: those that
-    installations made.
+    `next`, the hash after the update, so that no row looks edited after a kill between two files; several kills leave
+    several hashes, separated by a space. made: path → pointers of the objects and arrays that were made for the
+    entries, WHOLE_FILE for the file itself. installed: harness id → {nexus_mcp: version, options}. folders: the folders
+    that installations made.
     """
 
     __slots__ = ("entries", "files", "folders", "installed", "made")
@@ -81,7 +81,7 @@ class Record:
         return list(dict.fromkeys(parts))
 
     def forget_entry(self, path: str, pointer: str) -> None:
-        """Remove an entry, and its file with the last one."""
+        """Remove an entry from the record; after the last entry of a file, remove the file from the record, too."""
         self.entries.get(path, {}).pop(pointer, None)
         if not self.entries.get(path, True):
             del self.entries[path]
@@ -93,7 +93,7 @@ class Record:
             self.made[path] = sorted({*self.made.get(path, ()), *pointers})
 
     def disown(self, path: str, harness: str) -> None:
-        """Remove an owner of a generated file, and the file with the last one."""
+        """Remove an owner of a generated file from the record; after the last owner, remove the file from it, too."""
         row = self.files[path]
         row["owners"] = [owner for owner in row["owners"] if owner != harness]
         if not row["owners"]:
@@ -125,7 +125,7 @@ def decode(data: bytes | None, shown: str) -> Record:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         problem = f"{printable(shown)} is not a record of installations"
         raise InstallRefused(
-            [f"{problem}. Restore it from git, or move it away: the installed files then count as yours."]
+            [f"{problem}. Restore it from git, or move it away: all installed entries and files then count as yours."]
         ) from None
     if value["version"] > VERSION:
         raise InstallRefused([f"{printable(shown)} was written by a newer nexus-mcp. Update nexus-mcp."])

@@ -73,7 +73,9 @@ def fault_of(mount: RemoteMount) -> str:
     try:
         status, _ = connection.send("POST", address.hook_path, b"", "", _WAIT_S)
     except Unreachable as error:
-        return f"The server {address.text} {error}. {error.next_step or 'Check that it runs, and the URL.'}"
+        return (
+            f"The server {address.text} {error}. {error.next_step or 'Check that it runs and that the URL is right.'}"
+        )
     finally:
         connection.close()
     if status == _UNAUTHORIZED:

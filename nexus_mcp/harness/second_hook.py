@@ -26,7 +26,10 @@ _LIMIT = 4 << 20  # bytes
 
 
 def is_answered(harness: str, event: str, root: str, environ: Environ) -> bool:
-    """Return whether a hook that `install` wrote answers `event`, the harness's name of it. `root` is the project."""
+    """Return whether a hook that `install` wrote answers the event that the harness calls `event`.
+
+    `root` is the project folder.
+    """
     row = HARNESSES.get(harness)
     if row is None:
         return False
@@ -87,18 +90,18 @@ HARNESSES: dict[str, tuple[Files, Runs | None]] = {
     "codex": (_codex_files, _is_trusted),
 }
 """Harness → (a function that returns its files with hooks, a function that returns whether the harness runs the hook
-`group:number` of an event in a file). None means that it always does.
+`group:number` of an event in a file). None: the harness always runs the hook.
 """
 
 
 def _hooks(path: str, event: str, sign: str) -> list[tuple[int, int, str]]:
-    """Return (group, number, command line) of our hooks for the event in a file that have no matcher; [] if it has
-    none.
+    """Return (group, number, command line) of our hooks for the event in the file, without the hooks whose matcher
+    selects certain tools.
     """
     found: list[tuple[int, int, str]] = []
     with suppress(OSError, ValueError, RecursionError):
         data = read_plain(path, _LIMIT)
-        if sign.encode() not in data:  # usually the file has none: this needs no parsing
+        if sign.encode() not in data:  # usually the file has none of our hooks, and need not be parsed
             return []
         settings = json.loads(data)
         for group, entry in enumerate(_list(_member(_member(settings, "hooks"), event))):

@@ -1,6 +1,7 @@
-"""Judge an entry or a generated file: whether it is there, whether it is ours, and whether a user edited it.
+"""Judge an entry or a generated file: whether it exists, whether it is ours, and whether a user edited it.
 
-An entry or file is `absent`, `same`, `outdated` (ours, as we wrote it), `edited` (ours, edited by hand) or `foreign`.
+An entry or file is `absent`, `same` (as it would be written now), `outdated` (ours, as an earlier installation wrote
+it), `edited` (ours, edited by hand) or `foreign`. An entry can also be `others`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ OTHERS = "others"
 OBSOLETE = "obsolete"
 """The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
 OF_ENTRY = (
-    "is there already and is not ours. Rename it, or leave this part out with --with, or add --force to replace it; "
-    "uninstall brings it back."
+    "already exists and does not belong to nexus-mcp. Rename it, or leave this part out with --with, or add --force to "
+    "replace it; uninstall brings it back."
 )
 OF_STATUS_LINE = "is another program's. Remove it first, or add --force to replace it; uninstall brings it back."
 
@@ -60,7 +61,7 @@ def file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
 
 
 def is_made(found: Found, rows: Sequence[Spliced], values: Sequence[Any], recognizes: Callable[[Any], bool]) -> bool:
-    """Return whether an installation made the whole file, which no record names: it has nothing but our entries.
+    """Return whether an installation made the whole file although no record names it: the file has only our entries.
 
     `values` are the present values of the rows.
     """

@@ -63,7 +63,8 @@ def status(harness: Harness, site: Site) -> dict[str, Any]:
     for one in harness.doubles(site):
         plugins.setdefault(one.place, []).append(one.part)
         if one.part in set.union(*sets):
-            doubles.append(f"{one.part} here and in {one.place}. Run nexus-mcp uninstall {harness.id}, or remove it.")
+            step = f"Run nexus-mcp uninstall {harness.id}, or remove {one.place}."
+            doubles.append(f"{one.part} by nexus-mcp install and by {one.place}. {step}")
     found = find_versions(harness, site.environ.get("PATH", ""))
     if len(found) > 1:
         doubles.append("the program: " + ", ".join(f"{version} in {printable(path)}" for path, version in found))
@@ -78,7 +79,7 @@ def status(harness: Harness, site: Site) -> dict[str, Any]:
 
 
 def find_version(harness: Harness, path: str) -> str:
-    """Return the version of the program on the PATH, "" without one."""
+    """Return the version of the harness's program on the PATH, a phrase if it is unknown, "" without a program."""
     program = shutil.which(harness.program, path=path)
     if program is None:
         return ""
@@ -95,7 +96,7 @@ def find_version(harness: Harness, path: str) -> str:
 
 
 def find_versions(harness: Harness, path: str) -> list[tuple[str, str]]:
-    """Return (path, version) of each different nexus-mcp on the PATH; the shell starts the first one."""
+    """Return (path, version) of each different program of the harness on the PATH; the shell starts the first one."""
     found: dict[str, tuple[str, str]] = {}
     for folder in path.split(os.pathsep):
         program = shutil.which(harness.program, path=folder) if folder else None
@@ -199,7 +200,8 @@ def _scope(harness: Harness, site: Site) -> dict[str, Any]:
         return {"parts": parts, "notices": notices, "answers": not fault}
     words = _server_words(site, record, harness.id) if SERVER in parts else []
     if words and not _may_start(words, site):
-        notices.append(f"The server was not started: {printable(words[0])} is no nexus-mcp outside of the project.")
+        problem = f"{printable(words[0])} is not a nexus-mcp that is installed outside of the project"
+        notices.append(f"The server was not started: {problem}.")
         words = []
     return {"parts": parts, "notices": notices, "answers": _answers(words, site.root) if words else None}
 

@@ -27,8 +27,8 @@ _TITLES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode
 
 
 class Mounts(NamedTuple):
-    """How the notes of a harness name our tools (`noted`), and the name that replaces it (`written`); `*` stands for
-    the tool.
+    """The form of our tools' names in the notes of a harness (`noted`), and the form that replaces it (`written`); `*`
+    is the place of the tool's name.
     """
 
     noted: str
@@ -44,8 +44,8 @@ SAME = Mounts("", "")
 
 
 class Naming(NamedTuple):
-    """The names in a text: `tools` for our tools (`*` stands for the tool), `harness` in commands, and `command`, which
-    starts nexus-mcp.
+    """The names in a text: `tools` for our tools (with `*` for the tool's name), `harness` in commands, and `command`,
+    which starts nexus-mcp.
     """
 
     tools: str
@@ -113,7 +113,7 @@ def skill_file(catalog: Catalog, skill: str, naming: Naming, readers: Sequence[s
         parts.append("\n\n".join([head, *chapters]))
     if SOME_HARNESS in text:
         names = " or ".join([", ".join(f"`{name}`" for name in readers[:-1]), f"`{readers[-1]}`"])
-        parts.append(f"In commands write for `{SOME_HARNESS}` the harness that you run in: {names}.")
+        parts.append(f"In commands, replace `{SOME_HARNESS}` with the harness that you run in: {names}.")
     fields = {"name": skill, "description": entry["description"]}
     front = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
     if entry["manual_only"]:
@@ -146,7 +146,7 @@ def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list
 
 
 def reading_tools(catalog: Catalog, naming: str = ANY) -> list[str]:
-    """Return the names of our tools that change nothing; in `naming`, `*` stands for the name."""
+    """Return the names of our tools that change nothing; in `naming`, `*` is the place of the name."""
     return [own_name(naming, name) for name in own_tools(catalog.vocabulary, "reading")]
 
 

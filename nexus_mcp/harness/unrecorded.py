@@ -82,7 +82,7 @@ def _has_entry(row: Spliced, harness: Harness) -> bool:
 
 
 def _generated(rows: list[Row]) -> Iterator[tuple[str, list[str]]]:
-    """Yield (folder, the files in it that may be generated), also those of agents and skills that are gone."""
+    """Yield (folder, the files in it that may be generated), also those of agents and skills that the catalog lacks."""
     seen: set[str] = set()
     for row in rows:
         if isinstance(row, Spliced):

@@ -87,7 +87,7 @@ class Vault:
                     left.append(path)
                 else:
                     os.unlink(path)
-            except OSError:  # what cannot be read may be stored nowhere else
+            except OSError:  # the bytes of an unreadable copy may be stored nowhere else
                 left.append(path)
         with suppress(OSError):
             os.rmdir(folder)

@@ -94,7 +94,7 @@ class _Additions:
         prefix = f"{draft.kind}-" if draft.kind else ""
         stem = draft.name or notes.make_name(draft.text, ()).removesuffix(SUFFIX)
         if "-" not in f"{prefix}{stem}":
-            stem = f"note-{stem}"  # one word may be the name of a device
+            stem = f"note-{stem}"  # one word may be the name of a device on Windows
         number, name = 1, f"{prefix}{stem}{SUFFIX}"
         while name in self._taken:
             number += 1

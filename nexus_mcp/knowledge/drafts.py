@@ -142,7 +142,7 @@ def _indent(line: str) -> int:
 
 
 def _markdown_files(path: str, below: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield the paths of the Markdown files below a folder, with /, by name. Raise StorageError."""
+    """Yield the paths of the Markdown files below a folder, with / as the separator, sorted. Raise StorageError."""
     try:
         with os.scandir(os.path.join(path, below)) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -163,7 +163,7 @@ def _why_left_out(name: str, names: set[str]) -> str:
     if name.split("/", maxsplit=1)[0] == _SKILLS and "/" in name:
         return "is a skill and no note"
     if os.path.basename(name) == _RAW and names & {_INDEX, "memory_summary.md"}:
-        return f"is what {_INDEX} was made from"
+        return f"is the source of {_INDEX}"
     return ""
 
 
@@ -190,4 +190,4 @@ def _read(path: str) -> tuple[str, str]:
         text = data.decode()
     except UnicodeDecodeError:
         return "", "is not UTF-8"
-    return ("", "holds NUL") if "\0" in text else (text, "")
+    return ("", "contains a NUL character") if "\0" in text else (text, "")

@@ -120,7 +120,9 @@ def read(nexus: Folder | None, kind: str, name: str) -> str | None:
 
 @contextmanager
 def locked(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, HeldLock]]:
-    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). If the block fails, remove a new folder."""
+    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). If the block fails, remove the folder if it is new,
+    except after NotConfirmed.
+    """
     with store.locked_nexus() as (nexus, held):
         folder, is_new = nexus.make(kind)
         with folder:
@@ -161,7 +163,7 @@ def _put(folder: Folder, name: str, text: str, tags: list[str], held: HeldLock) 
         raise StateError(
             folder.show(name),
             f"would have {len(data)} bytes, more than the {MAX_WRITE_BYTES >> 20} MiB that a note may have",
-            next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole.",
+            next_step="Keep what is worth remembering in a few sentences; an artifact can hold the whole text.",
         )
     Replacement(folder, name, original).put(data, held.check)
     return result
@@ -170,7 +172,7 @@ def _put(folder: Folder, name: str, text: str, tags: list[str], held: HeldLock) 
 def contains(note: str, text: str) -> bool:
     """Return whether the note contains the text as whole consecutive paragraphs; its tag line is ignored.
 
-    A part of a paragraph does not count: "use eval" is in "Never use eval".
+    A part of a paragraph does not count: a note with "Never use eval" does not contain the text "use eval".
     """
     head, _, rest = note.removeprefix(_BOM).partition("\n")
     own_paragraphs = _paragraphs(rest if index.read_tags(head.encode()) else note.removeprefix(_BOM))

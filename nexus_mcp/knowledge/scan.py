@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from nexus_mcp.store.folder import Folder
 
 CACHED_BYTES = 1 << 15
-"""Bytes of a note in the cache; nearly all notes are smaller."""
-_ALL = 1 << 25  # bytes of all notes in the cache; beyond that only their beginnings
-_SEARCHED = 1 << 26  # bytes read per text from notes that are not cached whole
+"""Maximum bytes of a note in the cache; nearly all notes are smaller."""
+_ALL = 1 << 25  # bytes of all notes in the cache; beyond that, only the beginnings of further notes
+_SEARCHED = 1 << 26  # maximum bytes read per text from notes that are not cached whole
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO does not block
 _BOM = b"\xef\xbb\xbf"
 

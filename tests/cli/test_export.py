@@ -154,7 +154,7 @@ def test_a_folder_with_other_files_is_refused(example: Project, capsys: Capture,
     (folder / "README.md").write_text("mine", encoding="utf-8")
     code, out, err = _export(example, capsys, folder)
     assert (code, out) == (1, "")
-    assert "is not empty, and no export of nexus-mcp. Name a folder that is empty or new." in err
+    assert "is not empty, and is no export of nexus-mcp. Name a folder that is empty or new." in err
     assert _files(folder) == {"README.md": b"mine"}
 
 

@@ -214,7 +214,7 @@ def test_a_server_of_the_same_name_is_not_replaced(at: Path, capsys: pytest.Capt
     put(at, {".mcp.json": text})
     before = tree(at)
     assert run("install", "claude-code") == 1
-    assert "is not ours" in capsys.readouterr().err
+    assert "does not belong to nexus-mcp" in capsys.readouterr().err
     assert tree(at) == before
     assert run("install", "claude-code", "--force") == 0
     assert run("uninstall", "claude-code") == 0

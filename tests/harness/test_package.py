@@ -262,8 +262,8 @@ def _working_folder(path: Path) -> None:
     [
         (lambda path: path.write_text("x"), "is no folder"),
         (os.mkfifo, "is no folder"),
-        (_folder_with_file, "is not empty, and no package of nexus-mcp"),
-        (_folder_with_record, "is not empty, and no package of nexus-mcp"),
+        (_folder_with_file, "is not empty, and is no package of nexus-mcp"),
+        (_folder_with_record, "is not empty, and is no package of nexus-mcp"),
         (_other_package, "has the package codex"),
         (_read_only, "is read-only"),
         (_working_folder, "is the folder you are in"),

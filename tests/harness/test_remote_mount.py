@@ -258,7 +258,7 @@ def test_list_asks_the_server_without_a_token(
     out = capsys.readouterr().out
     assert "server; the server does not answer" in out
     assert f"The server http://127.0.0.1:{listener.port}/mcp " in out
-    assert "Check that it runs, and the URL." in out
+    assert "Check that it runs and that the URL is right." in out
     assert "NEXUS_TOKEN is not set here" in out
     assert TOKEN.encode() not in b"".join(listener.heard)
 

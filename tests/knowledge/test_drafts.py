@@ -82,7 +82,7 @@ def test_import_of_a_claude_folder_omits_the_index(tmp_path: Path) -> None:
         ("empty.md", "has no text"),
         ("latin.md", "is not UTF-8"),
         ("markers.md", "has git conflict markers"),
-        ("nul.md", "holds NUL"),
+        ("nul.md", "contains a NUL character"),
         ("pipe.md", "is no file"),
     ]
 
@@ -94,7 +94,7 @@ def test_import_of_a_codex_folder_omits_sources_and_skills(tmp_path: Path) -> No
     found, left = drafts.read_folder(str(tmp_path))
     assert [draft.source for draft in found] == ["MEMORY.md", "memory_summary.md", "rollout_summaries/a.md"]
     assert left == [
-        ("raw_memories.md", "is what MEMORY.md was made from"),
+        ("raw_memories.md", "is the source of MEMORY.md"),
         ("skills/x/SKILL.md", "is a skill and no note"),
     ]
 

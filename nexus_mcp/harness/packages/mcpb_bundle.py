@@ -36,7 +36,7 @@ ENTRY = "server/main.py"
 _LIB = "server/lib"
 _DATA = ("assets", "schemas")
 _DATED = (1980, 1, 1, 0, 0, 0)
-"""The date of each entry: the earliest of a zip archive. Real dates would give other bytes each time."""
+"""The date of each entry: the earliest that a zip archive allows. Real dates would give other bytes each time."""
 _MODE = 0o100644
 _UNIX = 3
 _MAIN = f'''"""Start the server of this bundle."""

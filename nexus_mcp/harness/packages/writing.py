@@ -112,7 +112,7 @@ def _recorded(kind: Kind, path: str, shown: str) -> dict[str, Any]:
         files = value.get("files") if isinstance(value, dict) else None
         if isinstance(files, dict) and isinstance(value.get(kind.noun), str):
             return value
-    what = f"{shown} is not empty, and no {kind.noun} of nexus-mcp"
+    what = f"{shown} is not empty, and is no {kind.noun} of nexus-mcp"
     raise InstallRefused([f"{what}. Name a folder that is empty or new."])
 
 
@@ -134,7 +134,7 @@ def _hashes(path: str) -> dict[str, str]:
 def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str, str]) -> None:
     """Write the files into a new folder, and replace the folder `path`, whose files are `known`, by it.
 
-    Raise InstallRefused; then the old folder is in its place.
+    Raise InstallRefused if that fails; the old folder then stays in its place.
     """
     above, name = os.path.split(path)
     _sweep(above)
@@ -184,7 +184,8 @@ def _fill(folder: str, files: Mapping[str, bytes]) -> None:
 def _exchange(folder: Folder, new: str, name: str, aside: str) -> None:
     """Give the folder `new` the name `name`, and the folder that has this name the name `aside`.
 
-    Both renames are one step if the system has a call for that. Raise OSError; then the old folder is in its place.
+    Both renames are one step if the system has a call for that. Raise OSError if a rename fails; the old folder then
+    stays in its place.
     """
     if atomic.exchange(folder, new, name):
         try:
