@@ -157,7 +157,7 @@ def _line(level: int, message: str, fields: Fields, most: int) -> bytes:
     length = len(message)
     while len(line := _json({**begin, "message": _without_middle(message, length), **end})) > most:
         if not length:
-            return line  # not atomic beside other writers, but whole
+            return line  # complete, but other writers may write into the middle of it
         length = min(length - 1, length * most // (len(line) + most))
     return line
 

@@ -43,7 +43,7 @@ def leads_to(program: str, path: str) -> bool:
 
 
 def is_own_program(word: str, root: str) -> bool:
-    """Return whether `word` names this installation, or a nexus-mcp outside of the project folder `root`.
+    """Return whether `word` names this installation, a nexus-mcp outside of the project folder `root`, or no program.
 
     A cloned project may name any program, and may contain a program with this name.
     """

@@ -1,4 +1,4 @@
-"""Quote stored and foreign text for a model, so that it stays data: the one place for that.
+"""Quote stored and foreign text for a model, so that it stays data. No other module does this.
 
 Text for a model is placed in tags of a harness (`<system-reminder>`), in Markdown, and between our own words. Quoted
 text cannot end any of these. A `<` where a tag could begin is written `&lt;`. Control, format and invisible characters
@@ -32,7 +32,7 @@ MARK = "> "
 def inert(text: str) -> str:
     """Return `text` on one line, with nothing in it that begins a tag or cannot be seen.
 
-    Applied again it changes nothing, so a text that was quoted may pass through it.
+    A second call changes nothing, so a text that is inert already may be passed, too.
     """
     shown = printable(text)
     if not any(char in shown for char in _OPENING):

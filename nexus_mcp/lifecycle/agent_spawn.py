@@ -40,7 +40,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         entry = None if records is None else records.own(agent_id, session)
         resumed = entry is not None and "last_resumed_at" in entry
     except StateError as error:
-        if not error.file.endswith(f"/{TRACKER}"):  # such an error blocks all changes
+        if not error.file.endswith(f"/{TRACKER}"):  # a fault of another file blocks all changes
             raise
         ctx.warn(f"The agent was not recorded: {error.fault}. {error.next_step}".rstrip())
     return {"agent_id": agent_id, "resumed": resumed}

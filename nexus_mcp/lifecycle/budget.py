@@ -16,7 +16,7 @@ OUTCOME, SKILL, STATE, NOTES = range(4)
 REST = {
     OUTCOME: "plan_status and task_list have the state",
     SKILL: "the resource nexus://skills/{name} has the whole text: read it now, before you begin",
-    STATE: "plan_status and task_list have the whole",
+    STATE: "plan_status and task_list have the whole state",
     NOTES: "the folders memory, context and rules below .nexus/ have the notes",
 }
 _SHORTEST = 400

@@ -1,9 +1,9 @@
 """Translate paths of a client's machine into paths of the server's project.
 
-A client over HTTP has its own checkout. A path below its project folder means the file of the same name in the project.
-Any other path gets a prefix that no project has, so that it never means a file of the server by chance. The server
-cannot follow links of the client, so it judges paths by their text. If both have the project at the same path, client
-and server count as one machine, and paths stay as they are.
+A client over HTTP has its own checkout. A path below the client's project folder means the file with the same path
+below the server's project folder. Any other path gets a prefix that no project has, so that it never means a file of
+the server by chance. The server cannot follow links of the client, so it judges paths by their text. If both have the
+project at the same path, client and server count as one machine, and paths stay as they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ELSEWHERE = "client:"
 class ClientPaths:
     """The folders of a client: `root` is its project, `folder` its working folder, `home` its home folder or "".
 
-    All paths are absolute. `is_here` if the server has the project at the same path.
+    All paths are absolute. `is_here`: the server has the project at the same path.
     """
 
     __slots__ = ("folder", "home", "is_here", "root")

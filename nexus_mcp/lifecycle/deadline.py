@@ -38,7 +38,7 @@ _SWITCH_S = 0.0005
 """The thread switch interval in seconds after the deadline. It is short, so that the event's thread delays the answer
 less.
 """
-NOT_IN_TIME = "It could not be handled in time, so the answer uses only what was known by then."
+NOT_IN_TIME = "The event could not be handled in time, so the answer uses only what was known by then."
 
 _begun: Deadline | None = None
 

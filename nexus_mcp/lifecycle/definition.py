@@ -54,7 +54,7 @@ CONTINUE = "continue"
 DECISIONS = (ALLOW, DENY, BLOCK, CONTINUE)
 DECIDING = "pre_tool_use"
 """The event whose answer can stop a tool."""
-MEND = "Fix the hook that sends it."
+MEND = "Fix the hook that sends the event."
 AGAIN = "Use the tool again; if this repeats, tell the lead."
 UNREADABLE = f"The restrictions of the agents cannot be read now. {AGAIN}"
 """The reason of a denial when the restrictions are unknown."""
@@ -79,9 +79,9 @@ class EventContext:
         self.limit = host.limit
         self.harness_id = workspace.harness_id
         self.settings: dict[str, Any] | None = None  # read at most once: lifecycle/settings.py
-        self.catalog: Catalog | None = None  # both read once for an event: lifecycle/sources.py
+        self.catalog: Catalog | None = None  # read at most once, as is the snapshot: lifecycle/sources.py
         self.snapshot: SessionSnapshot | None = None
-        self.agents: Agents | None = None  # of this harness, since the event's agent was identified
+        self.agents: Agents | None = None  # the agents of this harness, None until the event's agent is identified
         self.decision = CONTINUE
         self.reason = ""
         self.context: list[Part] = []

@@ -29,7 +29,7 @@ LEASE_S = 1800
 _RUNNING = "running"
 _PATH = 200
 _HARNESSES = 5
-"""Other harnesses whose trackers are read, at most."""
+"""The maximum number of other harnesses whose trackers are read."""
 
 
 def lease_mode(ctx: EventContext) -> str:
@@ -39,8 +39,8 @@ def lease_mode(ctx: EventContext) -> str:
 
 
 def logged_name(ctx: EventContext, path: str) -> str:
-    """Return the file's name in the tool log: its path from the folder that has the state; if it is not below that
-    folder, its absolute path, or the path as in the call.
+    """Return the file's name in the tool log: its path from the folder that has the state. For a file outside of that
+    folder, return the path as in the call, in a linked worktree the absolute path.
 
     So worktrees that share one log have different names for their copies of one file.
     """
@@ -59,7 +59,7 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
     if not names:
         return ""
     wanted = {logged_name(ctx, path): path for path in paths}
-    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # future times: the clock was set back
+    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # future times count: clocks are set back
     for line in reversed(_log(ctx)):
         agent, file = line.get("agent_id"), line.get("file")
         if isinstance(agent, str) and agent in names and isinstance(file, str) and file in wanted:

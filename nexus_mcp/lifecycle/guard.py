@@ -65,7 +65,7 @@ def harness_of(value: object, workspace: Workspace) -> str:
     except UsageError as error:
         # The text of the error is not logged, because it quotes the value.
         taken = "artifacts, cache or lock"
-        problem = f"harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not {taken}"
+        problem = f"harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and not be {taken}"
         raise InvalidArguments([problem]) from error
 
 
@@ -102,7 +102,7 @@ def answer_failure(
 ) -> dict[str, Any]:
     """Log the failure of an event and return its answer. Without a workspace nothing is logged.
 
-    `params` are the readable ones; `is_whole` says that none is missing, `is_valid` that the payload is well-formed.
+    `params` has the readable params; `is_whole` says that none is missing, `is_valid` that the payload is well-formed.
     """
     own = None if workspace is None else _own(workspace, params)
     if own is not None:

@@ -14,7 +14,8 @@ BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
 
 
 class Host:
-    """`gate` is the edit gate for projects that set none. `limit` is the maximum of characters of a context, or 0.
+    """`gate` is the edit gate for projects that set none. `limit` is the maximum number of characters of a context, 0
+    for none.
 
     `has_skills`: the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
     subagent_complete, so a later event delivers its warnings. `hides_resumes`: the harness sends no event when an agent

@@ -35,10 +35,10 @@ NAMES = ("harness_id", "tool", "agent_id", "agent_name", "session_id", "tool_inp
 _WHO = ("agent_id", "agent_name")
 _SHOWN, _NAMED = 200, 3
 UNUSABLE = False
-"""Stands for a value that is no text, or that occurs twice with different values."""
+"""The result for a field whose value is no text, or that occurs twice with different values."""
 MOST_TOKENS = 300_000
 """Maximum tokens to read; a run of tokens below the first level counts as one."""
-_NAME = 64  # bytes of a field name that may be one of ours, without escapes
+_NAME = 64  # maximum bytes of a field name of ours, without escapes
 # Quantifiers are possessive, as in store/codec.py. A run of brackets is one token, because there may be millions.
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 # The expression skips blanks itself, because there may be millions.
@@ -50,7 +50,7 @@ _DEEPER = re.compile(rb"((?:%b)++)|[\[{]++|[\]}]++|\"" % _SHALLOW, re.DOTALL)
 
 
 def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], bool]:
-    """Return (the fields `names` of the object in `data`, whether it was read to its end).
+    """Return (the fields `names` of the object in `data`, whether it was read to its end and no data follows).
 
     The value of a field is its text or UNUSABLE; nulls are left out.
     """
@@ -65,9 +65,9 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
 
 
 def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, is_valid: bool) -> None:
-    """Deny or block a tool as far as the readable fields of the payload allow.
+    """Deny or block a tool if the readable fields of the payload require that.
 
-    `fields` has values of any type for NAMES; `is_whole` says that it has no other fields. `is_valid` says that the
+    `fields` has values of any type for NAMES; `is_whole` says that no field could be missing. `is_valid` says that the
     payload is well-formed, so that the restrictions alone decide. An unknown agent may be any agent, so it is denied
     each tool that some agent may not use. An unreadable input may name any file.
     """
@@ -95,13 +95,17 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, i
         if ctx.decision != DENY and os.environ.get(LIMIT_VARIABLE):
             ctx.decide(DENY, "The payload does not say which tool would run, and this session may not edit all files.")
         if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # an installed hook
-            ask_gate(ctx, "There is no task list, and the payload does not say which tool would run. Use it again.")
+            ask_gate(
+                ctx, "There is no task list, and the payload does not say which tool would run. Use the tool again."
+            )
     if ctx.decision not in (DENY, BLOCK):  # the fields are not reliable enough to allow the tool
         ctx.decide(CONTINUE)
 
 
 def _members(data: bytes) -> Iterator[tuple[str, object]]:
-    """Yield name and value of each top-level field; "" at the end of the object, with None if no data follows."""
+    """Yield (name, value) of each top-level field; at the end of the object ("", None), or ("", UNUSABLE) if more data
+    follows.
+    """
     depth, at, name, is_value, seen = 0, 0, "", False, 0
     while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
         at = found.end()
@@ -173,7 +177,7 @@ def _deny_if_limited(
         head = (
             f"Whether {agent} may use {quoted_name(tool, _SHOWN)} is not certain: the payload is malformed."
             if tool
-            else f"Which tool {quoted_name(limited[0])} wants to use is unknown, and it may not use all of them."
+            else f"Which tool {quoted_name(limited[0])} wants to use is unknown, and this agent may not use every tool."
             if is_one
             else "The payload names neither the tool nor the agent, and some agents may not use every tool."
         )
@@ -181,7 +185,7 @@ def _deny_if_limited(
 
 
 def _is_agent_readable(fields: Mapping[str, object]) -> bool:
-    """Return whether the fields about the agent are usable, or absent or empty: then it is the main session."""
+    """Return whether the fields about the agent are readable; absent or empty fields mean the main session."""
     return all(fields.get(name) in (None, "") or _word(fields[name]) for name in _WHO)
 
 

@@ -23,9 +23,9 @@ _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 _SIGNATURE = b"DIRC"
 _HEADER, _FIXED = 12, 62
 _NAME = 1 << 14
-"""Bytes of a name in an index, at most: git takes no path of more than 4096."""
+"""Maximum bytes of a name in an index: git takes no path of more than 4096."""
 _MARKED = 1 << 20
-"""Bytes at the beginning of a file in which conflict markers are searched."""
+"""Bytes at the beginning of a file that are searched for conflict markers."""
 
 
 class Conflicts:

@@ -25,13 +25,15 @@ def warn_missing(ctx: EventContext, name: str, began: str, message: str) -> None
     if agent is None or agent["category"] != _CHECKING or _has_verdict(message) or _is_stored(ctx, began):
         return
     ctx.warn(
-        f"{quoted_name(name)} has ended without a verdict, so what it checked is not judged. Ask it for its verdict, "
-        f"or let another one check; {command('verdict TASK FILE')} stores it."
+        f"{quoted_name(name)} has ended without a verdict, so its check has no result. Ask it for its verdict, "
+        f"or let another agent check; {command('verdict TASK FILE')} stores it."
     )
 
 
 def _has_verdict(message: str) -> bool:
-    """Return whether a line of the message begins with the word verdict: the form in the texts of our agents."""
+    """Return whether a line of the message begins with the word verdict, as in the texts of our agents, or the message
+    has the JSON text `"approved"`.
+    """
     heads = (line.lstrip("*#_` \t{\"'").casefold() for line in message.splitlines())
     return any(head.startswith(_WORD) and ":" in head for head in heads) or '"approved"' in message
 

@@ -91,8 +91,8 @@ def _kind_below(names: list[str]) -> int:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name stands for itself on all file systems; `..` does not, nor `.. `, which Windows reads as
-    `..`.
+    """Return whether all file systems read a name as it is written; `..` is not plain, nor is `.. `, which Windows
+    reads as `..`.
     """
     return bool(name.strip(". ")) and _folded(name) == name.casefold()
 
@@ -123,7 +123,8 @@ TRIMMED += "\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
 class Kinds:
-    """The kinds of `paths` in the project at `root`: `of` maps each path, `is_whole` says that all were resolved.
+    """The kinds of `paths` in the project at `root`: `of` maps each path to its kind, `is_whole` says that all were
+    resolved.
 
     `state_root` is the folder with the state and the history: `root`, or for a linked worktree the main worktree.
     """
@@ -187,7 +188,7 @@ class Kinds:
             if os.name == "nt" or os.path.islink(place):
                 yield os.path.realpath(place)
         plain = os.path.normpath(path)
-        if plain != path and ".." in parts(path):  # on Windows with both slashes; elsewhere a backslash is unchanged
+        if plain != path and ".." in parts(path):  # normpath splits at backslashes only on Windows
             yield from self._places(plain)
 
     def _at(self, place: str) -> int:
@@ -212,7 +213,7 @@ class Kinds:
         return "/".join(names[number:]) if is_below else None
 
     def _known(self, place: str, top: str) -> int:
-        """Return the kind of a place by the inodes of its parent folders, up to `top`."""
+        """Return the kind of a place by its inode and those of its parent folders, up to `top`."""
         rest: list[str] = []
         while self._inodes and len(place) > len(top):
             known = self._inodes.get(_inode(place))
@@ -364,4 +365,6 @@ def _plainer(known: Mapping[str, Any], tool: str) -> str:
         )
     if editing:
         return f"Use it again with the path in {' and '.join(editing.split())}, in plain characters."
-    return "Use another tool; the lead can name the parameter with the path under editing in .nexus/capability-map.yml."
+    return (
+        "Use another tool. In .nexus/capability-map.yml the lead can name, under editing, the parameter with the path."
+    )

@@ -49,7 +49,8 @@ def decide(
     """Allow tools that only read, deny tools that the agent may not use, then check the files that the call edits.
 
     Without a capability map the classes of the tools are unknown, so nothing is denied. With `may_be_agent` a call
-    without an agent may come from an agent. With `is_input_lost` a call without an input had one.
+    without an agent may come from an agent. If `is_input_lost` is false, a call without an input had none, and
+    its files are judged as those of the main session.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
@@ -63,7 +64,7 @@ def decide(
     ctx.decide(ALLOW)
     if known is not None and only_reads(known, tool):
         return
-    # A name that is spelled oddly may stand for a tool of the map: the harness decides which one runs.
+    # A name that is spelled oddly may mean a tool of the map: the harness decides which tool runs.
     meant = [] if known is None else meant_names(known, tool)
     writer = tool if known is None else next((name for name in meant if is_edit(known, name)), tool)
     edit = None if known is None else written_paths(known, writer, params.get("tool_input"), params.get("file", ""))
@@ -119,12 +120,12 @@ def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
     run = quoted(str(lease.get("run")), _PATH)
     if is_at_work:
         ctx.warn(
-            f"The run {run} works on task {task} now. If you complete it, the run throws its own work on it away; to "
-            f"take it over, first type {command(f'run skip {task}')}."
+            f"The run {run} works on task {task} now. If you complete the task, the run discards its own work on it. "
+            f"To take the task over, first type {command(f'run skip {task}')}."
         )
     else:
         ctx.warn(
-            f"The run {run} was at work on task {task} and died; {command('run')} goes on with it. To take the task "
+            f"The run {run} was at work on task {task} and died; {command('run')} continues the task. To take it "
             f"over, first type {command('run unlock')}, which frees it."
         )
 
@@ -201,11 +202,11 @@ def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -
     from nexus_mcp.lifecycle import file_leases
 
     found = file_leases.find_holder(ctx, params["agent_id"], files)
-    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # costs more than find_holder
+    mode = file_leases.lease_mode(ctx) if found else file_leases.OFF  # costs more than find_holder, so it is read last
     if mode == file_leases.OFF:
         return
     if mode == file_leases.BLOCK:
-        ctx.decide(BLOCK, f"{found} Leave the file alone, and tell the lead: one of you edits it after the other.")
+        ctx.decide(BLOCK, f"{found} Leave the file alone, and tell the lead: only one of you may edit it at a time.")
     else:
         ctx.warn(f"{found} Read the file again before you edit it, and tell the lead that two agents edit it.")
 
@@ -263,8 +264,8 @@ def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str
             "context and acceptance. Notes below .nexus/ need none."
         )
     return head + (
-        "First add one with task_add, with title, context and acceptance, then use the tool again; where it is open "
-        "what to do, begin with plan_start. Notes below .nexus/ need none."
+        "First add one with task_add, with title, context and acceptance, then use the tool again; if it is not "
+        "decided yet what to do, begin with plan_start. Notes below .nexus/ need none."
     )
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def give(ctx: EventContext, session: str, *, by: str) -> None:
-    """Add the parts to the context, fresh from disk, except those that the other event of this compaction has sent."""
+    """Add the working context, fresh from disk, except the parts that the other event of this compaction has sent."""
     memory = SessionMemory(ctx, session)
     plan, tasks = both_of(ctx)
     memory.end_skill(has_work=not (plan is None and tasks is None))
@@ -71,7 +71,7 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
     if skill and digests[key] != before.get(key):
         if ctx.host.has_skills:
             # Claude Code may keep the text of a skill through a compaction.
-            ctx.give(f"The skill {active} is active. Without its text, start it again.", kind=SKILL_KIND)
+            ctx.give(f"The skill {active} is active. If you do not have its text, start it again.", kind=SKILL_KIND)
         else:
             ctx.instruct(active, skill)
     if new:

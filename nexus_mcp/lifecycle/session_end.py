@@ -18,8 +18,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     left = select_unfinished(tasks)
     if left:
         ctx.warn(
-            f"The session ends with unfinished work, {list_ids(left)}. They stay for the next session, and task_list "
-            "shows them; task_close archives them as they are, when they are not to be done."
+            f"The session ends with unfinished work, {list_ids(left)}. The tasks stay for the next session, and "
+            "task_list shows them; if they are not to be done, task_close archives them as they are."
         )
     elif tasks:
         ctx.warn(f"All {len(tasks)} tasks are completed, but the cycle is not closed. Call task_close to archive it.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PATH = 200
-_END = "Leave it; if it has to change, say so at the end of your session."
+_END = "Leave the file alone; if it has to change, say so at the end of your session."
 
 
 def refusal(root: str, limit: Limit, paths: Sequence[str], *, is_certain: bool) -> str:
@@ -29,5 +29,5 @@ def refusal(root: str, limit: Limit, paths: Sequence[str], *, is_certain: bool) 
         plain = os.path.relpath(os.path.normpath(os.path.join(root, path)), root).replace(os.sep, "/")
         names = {plain, inside(root, path) or plain}
         if not all(limit.allows(name) for name in names):
-            return f"{head} {quoted(path, _PATH)} is not among those that it may change. {_END}"
+            return f"{head} {quoted(path, _PATH)} is not among the files that this session may change. {_END}"
     return ""

@@ -4,10 +4,10 @@ The record is in `remembered.extension.json` of the harness, with one entry for 
 process. If the file is lost, the model only gets more text than needed. An entry has some of these keys:
 
 - skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
-  at its start;
+  at the start of the skill;
 - HINTED: the first message of the session has passed, so no more hints of skills are sent;
-- DIGESTS: digests of the texts that the model has, since a compaction or the start; by: the event that sent them after
-a compaction;
+- DIGESTS: digests of the texts that the model got since the last compaction or the start; by: the event that sent them
+  after a compaction;
 - CARRIED: warnings of events whose answer the harness drops, for the next event that reaches the model;
 - STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
 

@@ -47,8 +47,8 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     if ctx.workspace.state_root != ctx.workspace.root:
         main = quoted(ctx.workspace.state_root, _PATH)
         ctx.give(
-            f"This is a worktree of {main}, and shares plan, tasks, artifacts and history with it: .nexus/state/ is "
-            "there. Notes, rules, agents and skills are this worktree's own."
+            f"This is a worktree of {main}, whose .nexus/state/ both use: they share plan, tasks, artifacts and "
+            "history. Notes, rules, agents and skills are this worktree's own."
         )
     tell_copies(ctx)
     if not ctx.host.is_elsewhere:  # git knows the files of this machine
@@ -88,8 +88,8 @@ def _report_conflicts(ctx: EventContext) -> None:
     if names:
         shown = join_first(names, _FILES, lambda name: quoted(name, _TITLE))
         ctx.give(
-            f"Files with unresolved merge conflicts: {shown}. Tell the user. They are resolved for a task that names "
-            "them."
+            f"Files with unresolved merge conflicts: {shown}. Tell the user. Resolve the conflicts of a file only "
+            "for a task that names the file."
         )
 
 
@@ -124,13 +124,15 @@ def _plan_text(plan: dict[str, Any], tasks: dict[str, Any] | None) -> str:
     )
     if pending:
         then = (
-            "Go on with it: plan_status shows it, plan_decide records a decision; plan_start archives it for another."
+            "Go on with it: plan_status shows it, plan_decide records a decision; plan_start archives it and starts "
+            "another."
         )
     elif tasks and tasks["tasks"]:  # the warning about tasks.json has the next step
-        then = "All of it is decided, and has tasks."
+        then = "All issues are decided, and the plan has tasks."
     else:
         then = (
-            "All of it is decided: derive the tasks with task_add, or archive it with task_close when there are none."
+            "All issues are decided: derive the tasks with task_add, or close the plan with task_close if it needs "
+            "none."
         )
     return f"{head}{then}"
 
@@ -139,7 +141,7 @@ def _tasks_text(tasks: dict[str, Any]) -> str:
     rows = tasks["tasks"]
     left = select_unfinished(rows)
     if left:
-        return f"not done are {list_ids(left)}. Go on with them: task_list shows them, and which are ready."
+        return f"it has the unfinished {list_ids(left)}. Go on with them: task_list shows them, and which are ready."
     if rows:
         return f"all {len(rows)} tasks are completed, but the cycle is not closed. Call task_close to archive it."
     return "it has no tasks. Add them with task_add, or call task_close to begin anew."

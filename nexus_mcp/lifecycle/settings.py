@@ -26,7 +26,7 @@ def settings_of(ctx: EventContext) -> dict[str, Any]:
             with ctx.store.nexus() as nexus:
                 ctx.settings = read(nexus)
         except NexusError as error:
-            ctx.warn(f"The settings of this project cannot be read, so the strictest hold: {error}")
+            ctx.warn(f"The settings of this project cannot be read, so the strictest settings apply: {error}")
             ctx.settings = _STRICT
     return ctx.settings
 
@@ -38,7 +38,9 @@ def gate_of(ctx: EventContext) -> str:
 
 
 def limit_of(ctx: EventContext) -> int:
-    """Return the maximum of characters of a context: the project's for this harness, else the host's; 0 for none."""
+    """Return the maximum number of characters of a context: the project's for this harness, else the host's; 0 for
+    none.
+    """
     if not (ctx.host.limit and ctx.context):
         return ctx.host.limit
     limit: int = settings_of(ctx).get("context_limit", {}).get(ctx.harness_id, ctx.host.limit)

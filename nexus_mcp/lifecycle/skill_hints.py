@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 MOST = 3
 """Maximum hints of one message."""
 SEARCHED = 1 << 16
-"""Characters at the beginning of a message in which triggers are searched."""
+"""Characters at the beginning of a message that are searched for triggers."""
 _WIDE = "\u2e80"  # from this code point on, scripts have no blanks between words
 
 
 def give_hints(ctx: EventContext, memory: SessionMemory, prompt: str) -> None:
     """Add the hints of the matching skills to the context, if this is the first message of the session.
 
-    The session memory records that; the caller saves the memory.
+    The session memory records that the first message has passed; the caller saves the memory.
     """
     if HINTED in memory.fields or not memory.has_place:
         return
@@ -52,7 +52,7 @@ def find_skills(skills: dict[str, dict[str, Any]], prompt: str) -> list[dict[str
 def has_words(text: str, words: str) -> bool:
     """Return whether `text` contains `words` without a letter, digit or underscore directly before or after them.
 
-    Scripts without blanks between words have no such boundaries, so there any place counts.
+    Scripts without blanks between words have no such boundaries, so each occurrence counts in them.
     """
     at = text.find(words) if words else -1
     while at >= 0:

@@ -55,7 +55,7 @@ def fault_advice(agent: dict[str, Any]) -> str:
     from nexus_mcp.program import command
 
     return (
-        f" {quoted_name(agent[MEND])} has a fault, and until it is fixed {quoted_name(agent['id'])} may do nothing "
+        f" {quoted_name(agent[MEND])} has a fault, and until it is fixed {quoted_name(agent['id'])} may use no tool "
         f"that can be forbidden. Tell the lead: {command('catalog check')} shows what is wrong."
     )
 

@@ -1,7 +1,7 @@
 """turn_end: let the model stop, or ask the model once to finish its work.
 
-A model often completes all tasks and forgets to close the cycle. This event asks the model once for each state of the
-work to go on, and never twice in a row, so that the model can always stop.
+A model often completes all tasks and forgets to close the cycle. This event asks the model to go on: once for each
+state of the work, and never twice in a row, so that the model can always stop.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def _reason(ctx: EventContext, memory: SessionMemory, tasks: list[dict[str, Any]
         )
     is_running = memory.fields.get("skill") == _RUN
     if is_running and settings_of(ctx).get("gates", {}).get("nonstop", False):
-        return f"Left are {list_ids(left)}. Go on with nx-run until no task is ready, or tell the user what you need."
+        return (
+            f"Unfinished: {list_ids(left)}. Go on with nx-run until no task is ready, or tell the user what you need."
+        )
     return ""
 
 

@@ -137,10 +137,10 @@ def _describe_result(name: str, step: dict[str, Any]) -> str:
     if step["result"] == "would_extend":
         from nexus_mcp.program import command
 
-        question = f"Ask the user which, and give that to the command {command('act')} on stdin."
+        question = f"Ask the user which of the two, and pass that message to the command {command('act')} on stdin."
         return f"{name} stored nothing yet. {advice} {question}"
     what, *more = lines(step, quoting=True)
-    question = " Run that only if the user says so." if step.get("proposals") else ""
+    question = " Run that command only if the user says so." if step.get("proposals") else ""
     return "\n".join([f"{name} is carried out already: {what}.", *more, f"Tell the user. {advice}{question}".rstrip()])
 
 

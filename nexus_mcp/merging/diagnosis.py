@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Committed = Callable[[str], bytes | None]
 
 _COMPARE = (
-    f"See what the sides hold (git show :2:./{SHOWN_HISTORY} is ours, :3: theirs), and git add {SHOWN_HISTORY} when it "
-    "has all cycles."
+    f"See what the sides hold (git show :2:./{SHOWN_HISTORY} is ours, :3: theirs), and run git add {SHOWN_HISTORY} "
+    "when the file has all cycles."
 )
 
 
@@ -174,7 +174,7 @@ def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosi
         sides = unmerged()
         found = None if sides is None else combine(data, *sides)
     except Undecided as undecided:
-        fault = f"{SHOWN_HISTORY} is readable, but git may have a conflict for it, with cycles that it lacks"
+        fault = f"{SHOWN_HISTORY} is readable, but git may have a conflict for it, with cycles that the file lacks"
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
         return Healthy(cycles, is_unmerged=found is not None)
@@ -226,7 +226,8 @@ def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Co
         sides = None
     if sides is not None:
         raise Undecided(
-            "git has a conflict for it, but it has no conflict markers, so it is one of two sides", _COMPARE
+            "git has a conflict for it, but the file has no conflict markers, so it is only one of the two sides",
+            _COMPARE,
         )
     try:
         head = committed(HEAD)

@@ -220,7 +220,8 @@ def _read_version(path: str) -> bytes:
             return file.read()
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be read: {error.strerror}.", next_step="git names the files itself."
+            f"{path} cannot be read: {error.strerror}.",
+            next_step="git passes the files to this command; do not run it yourself.",
         ) from error
 
 

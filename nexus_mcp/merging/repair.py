@@ -170,7 +170,7 @@ def repair(
             try:
                 Replacement(nexus, HISTORY, original).put(repaired, at.held.check)
             except ChangedMeanwhile as error:  # git does not take our lock: its write would not be in the result
-                step = f"Run it again.{_backup_note(backup)}"
+                step = f"Run the command again.{_backup_note(backup)}"
                 raise StateError(SHOWN_HISTORY, "was changed meanwhile", next_step=step) from error
             except (NotConfirmed, StateError, StorageError) as error:
                 error.next_step += _backup_note(backup)

@@ -214,7 +214,7 @@ def _slips(pieces: Pieces) -> Iterator[str]:
 def _closing(pieces: Pieces, lead: str) -> tuple[str, str, bool]:
     """Return (white space before the closing bracket, text from the bracket on, whether some of it was missing).
 
-    Adds a gap for text that is lost there.
+    Add a gap to `pieces` for text after the bracket that is left out.
     """
     text = pieces.text
     inner = lead.rpartition("\n")[2]

@@ -201,7 +201,7 @@ def _left(until: float) -> float:
 
 
 def _has_ended(made: socket.socket) -> bool:
-    """Return whether the server has closed an idle connection: it is readable then."""
+    """Return whether the server has closed an idle connection: a closed connection is readable."""
     import select
 
     try:

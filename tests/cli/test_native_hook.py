@@ -181,7 +181,7 @@ def test_denial_says_that_the_settings_are_faulty(project: Project) -> None:
     (denied,) = serve(project, {"id": 1, "event": "before", "session": "r", "parent": "", **WRITE}, options=GATE_OFF)
     for text in (reason, denied["deny"]):
         assert text.startswith("There is no task list")
-        assert "so the strictest hold: .nexus/config.yml" in text
+        assert "so the strictest settings apply: .nexus/config.yml" in text
 
 
 def test_agent_is_denied_by_its_restrictions(project: Project) -> None:

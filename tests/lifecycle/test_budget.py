@@ -61,4 +61,4 @@ def test_installed_skill_is_named(project: Project) -> None:
     assert 'Start the skill nx-plan now, mode auto, with: "a login page".' in context
     assert "Work by its text" not in context
     again = tell("session_start", session_id="s", source="compact")["context"]
-    assert again == "The skill nx-plan is active. Without its text, start it again."
+    assert again == "The skill nx-plan is active. If you do not have its text, start it again."

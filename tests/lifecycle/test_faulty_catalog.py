@@ -50,7 +50,7 @@ def test_faulty_agent_gets_the_reason_of_its_denial(tell: Teller, project: Proje
     answer = tell("pre_tool_use", **EDIT, agent_name=agent)
     assert answer["decision"] == "deny"
     assert answer["reason"].endswith(
-        f" .nexus/agents/{agent}/meta.yml has a fault, and until it is fixed {agent} may do nothing that can be "
+        f" .nexus/agents/{agent}/meta.yml has a fault, and until it is fixed {agent} may use no tool that can be "
         "forbidden. Tell the lead: nexus-mcp catalog check shows what is wrong."
     )
     read = tell("pre_tool_use", **CLAUDE, tool="Read", tool_input={"file_path": "a"}, agent_name=agent)

@@ -56,7 +56,7 @@ def test_faulty_config_relaxes_no_gate(project: Project) -> None:
     put(project, CONFIG, "gates:\n  edit: never\n")
     answer = edit(project, "off")
     assert answer["decision"] == "block"
-    assert "the strictest hold" in answer["warnings"][0]
+    assert "the strictest settings apply" in answer["warnings"][0]
 
 
 @pytest.mark.parametrize("gate", GATES)

@@ -14,7 +14,7 @@ from tests.lifecycle.hooks import LOG, answer_of, hook, logged, not_dealt_with
 from tests.lifecycle.support import TRACKER
 from tests.support import Project, compact, without_lock
 
-MEND = "Fix the hook that sends it."
+MEND = "Fix the hook that sends the event."
 TOO_LARGE = (
     "The params on stdin are larger than the 16 MiB that are read. "
     "Have the hook leave out what the event does not take, such as the answer of a tool."
@@ -56,8 +56,8 @@ TOO_LARGE = (
         (
             "session_end",
             b'{"harness_id": "../SECRET"}',
-            "harness_id is not usable: it starts with a-z, goes on with a-z, 0-9 and -, and is not artifacts, cache or "
-            "lock. " + MEND,
+            "harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and not be artifacts, cache "
+            "or lock. " + MEND,
         ),
         ("user_message", b'{"prompt": "' + b"SECRET" * 3_000_000 + b'"}', TOO_LARGE),
         ("session_end", b" " * (LIMIT + 1), TOO_LARGE),

@@ -18,8 +18,8 @@ TASKS = ".nexus/state/tasks.json"
 TRACKER = ".nexus/state/claude-code/agent-tracker.json"
 GATE = 'There is no task list, and "Edit" would change "src/a.py": files are edited for a task. '
 FIRST = GATE + (
-    "First add one with task_add, with title, context and acceptance, then use the tool again; where it is open "
-    "what to do, begin with plan_start. Notes below .nexus/ need none."
+    "First add one with task_add, with title, context and acceptance, then use the tool again; if it is not "
+    "decided yet what to do, begin with plan_start. Notes below .nexus/ need none."
 )
 HAND_OVER = GATE + (
     "You add no tasks yourself: end here, and tell the lead which task is missing, with title, context "

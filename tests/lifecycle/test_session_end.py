@@ -9,8 +9,8 @@ from tests.support import Json, Project, cycle, plan, task, tasks, without_lock
 
 UNFINISHED = (
     "The session ends with unfinished work, tasks 1 (pending), 3 (in_progress). "
-    "They stay for the next session, and task_list shows them; task_close archives them as they are, when they are not "
-    "to be done."
+    "The tasks stay for the next session, and task_list shows them; if they are not to be done, task_close archives "
+    "them as they are."
 )
 UNCLOSED = "All 2 tasks are completed, but the cycle is not closed. Call task_close to archive it."
 DONE = task(2, status="completed")

@@ -12,16 +12,16 @@ from tests.support import Json, Project, issue, plan, task, tasks, without_lock
 OLD = ".nexus/state/agent-tracker.json"
 PLAN_LEFT = (
     'plan.json is left from an earlier session: plan 1, topic "Topic", 1 of 2 issues pending. Go on with it: '
-    "plan_status shows it, plan_decide records a decision; plan_start archives it for another."
+    "plan_status shows it, plan_decide records a decision; plan_start archives it and starts another."
 )
 PLAN_DECIDED = (
-    'plan.json is left from an earlier session: plan 1, topic "Topic", 0 of 1 issues pending. All of it is decided: '
-    "derive the tasks with task_add, or archive it with task_close when there are none."
+    'plan.json is left from an earlier session: plan 1, topic "Topic", 0 of 1 issues pending. All issues are decided: '
+    "derive the tasks with task_add, or close the plan with task_close if it needs none."
 )
-PLAN_DERIVED = f"{PLAN_DECIDED.partition(': derive')[0]}, and has tasks."
+PLAN_DERIVED = f"{PLAN_DECIDED.partition(': derive')[0]}, and the plan has tasks."
 TASKS_LEFT = (
-    "tasks.json is left from an earlier session: not done are tasks 1 (pending), 3 (in_progress). Go on with them: "
-    "task_list shows them, and which are ready."
+    "tasks.json is left from an earlier session: it has the unfinished tasks 1 (pending), 3 (in_progress). "
+    "Go on with them: task_list shows them, and which are ready."
 )
 TASKS_DONE = (
     "tasks.json is left from an earlier session: all 1 tasks are completed, but the cycle is not closed. Call "
