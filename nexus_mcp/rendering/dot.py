@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LINE, _LINES = 30, 3
-"""Columns of a line of a title, and lines of a title, at most."""
+"""The maximum columns of a line of a label, and the maximum lines of its title and of its notes."""
 _STYLES = {
     DONE: 'shape=box, style="filled", fillcolor="#e5e7eb", color="#9ca3af", fontcolor="#4b5563"',
     RUNNING: 'shape=cds, style="filled,bold", fillcolor="#fde68a", color="#b45309"',
@@ -58,5 +58,5 @@ def _label(node: Mapping[str, Any]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return `text` for a label. Graphviz reads backslash escapes and entities of HTML in it."""
+    """Return `text` for a label, in which Graphviz reads backslash escapes and entities of HTML."""
     return text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

@@ -5,7 +5,7 @@ Markdown, or an extension of it that is in use (tables, attributes, mathematics,
 
 Addresses, names behind an @ and numbers behind a # become inline code. A git host makes links of them, notifies people
 and adds references to issues. It looks for them in the finished text, so a backslash does not stop it, but it leaves
-code alone. An invisible character would stop it, too, and would be in everything that is copied from the page.
+code alone. An invisible character would stop it, too, but would be in everything that is copied from the page.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SPECIAL = re.compile(r"[^A-Za-z0-9 .,!?()/+=\u0080-\U0010ffff-]")
-"""Each other character of ASCII becomes a character code."""
+"""The characters of ASCII that become character codes."""
 _WIDEST, _WIDEST_OWNER = 70, 30
 """The maximum width in columns of a title and of an owner in a label."""
 _SHAPES = {

@@ -2,5 +2,5 @@
 
 The lower modules are pure rules: configuration, events, verdicts, projection, readiness and `decide`. The upper modules
 have effects: the event log, worktrees, processes, drivers and the engine. The state of a run is computed from its event
-log alone, so a killed run goes on from any point.
+log alone, so a run that is killed at any point can continue.
 """

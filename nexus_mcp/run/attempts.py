@@ -148,7 +148,7 @@ class Attempts:
         self._emit(ev.WorktreeMade(path=path, branch=repository.branch(self.id, number), fence=fence))
 
     async def _interrupted(self, record: AttemptRecord) -> None:
-        """End the session of a dead executor, commit its work, and log that the attempt goes on."""
+        """End the session of a dead executor, commit its work, and log that the attempt continues."""
         session = record.sessions[-1]
         if await end_orphan(session.pid, session.create_time, self.run.state.run):
             self._emit(ev.OrphanEnded(pid=session.pid))
@@ -198,7 +198,7 @@ class Attempts:
         return result
 
     def _judge_of_tools(self, request: SessionRequest) -> Callable[[str], bool]:
-        """Return the function that returns whether the agent of a session may not use a tool."""
+        """Return a function that returns whether a tool is forbidden to the agent of a session."""
         catalog, harness = self.run.catalog, self._harness(self.record, request.role)
         if request.agent not in catalog.agents:
             return lambda _: False

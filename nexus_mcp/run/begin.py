@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 VERSION = 1
 _PROGRAM = "nexus"
 _CLOCK_ERROR_S = 1.0
-_NEXT = "Go on with it by nexus-mcp run; nexus-mcp run --new begins another one."
+_NEXT = "Continue it with nexus-mcp run; nexus-mcp run --new begins another run."
 
 
 def unfinished(state: Folder) -> str:
     """Return the id of the newest run if it is unfinished, else "".
 
     A run that was completed or failed is finished, unless a request such as `run retry` waits for it; one that was
-    interrupted, paused or stalled goes on. Raise PathRefused, StorageError.
+    interrupted, paused or stalled is unfinished. Raise PathRefused, StorageError.
     """
     for run in reversed(run_ids(state)):
         with run_folder(state, run) as folder:
@@ -117,7 +117,7 @@ async def begun(
 def _check_dead(state: Folder, run: str) -> None:
     """Raise RunBusy if the last executor of a run is alive: its lock file was removed, and ours is another one.
 
-    A process that has got its id by now is younger than its start in the log.
+    If another process has the executor's id by now, it is younger than the start of the executor in the log.
     """
     with run_folder(state, run) as folder:
         record = RunRecord() if folder is None else project(read_log(folder)[0])
@@ -159,7 +159,7 @@ def _check_readable(run: str, header: Any, store: Store) -> None:
     other = [task["id"] for task in (store.tasks() or {}).get("tasks", ()) if _is_other(task, made)]
     if other:
         raise UsageError(
-            f"The run {run} worked on another task list, which was closed: task {other[0]} is another one by now.",
+            f"The run {run} worked on another task list, which was closed: task {other[0]} is a different task now.",
             next_step="nexus-mcp run --new begins a run on the new list; the work of the old one stays.",
         )
 

@@ -28,7 +28,7 @@ _ENDING = (
 _PARTS: Mapping[Role, str] = {
     "owner": "Do the whole task, until its acceptance holds.",
     "test-writer": (
-        "Write only the tests for this task, so that each clause of its acceptance has one that fails now. "
+        "Write only the tests for this task, so that each clause of its acceptance has a test that fails now. "
         "Do not write the implementation."
     ),
     "implementer": "Tests for this task are in the tree. Make them pass without changing them.",
@@ -76,8 +76,8 @@ def prompt(
 ) -> str:
     """Return the prompt of a session.
 
-    `findings` are those of earlier attempts, `limit` says which files it may not change, `diff` is a summary of the
-    changes to judge. Stored text is quoted as data. Raise UnknownEntry.
+    `findings` are from earlier attempts, `limit` says which files the session may not change, `diff` is a summary of
+    the changes to judge. Stored text is quoted as data. Raise UnknownEntry.
     """
     known = agent if agent in catalog.agents else None
     binding = binding_text(task, tasks, plan)
@@ -106,7 +106,7 @@ def mend_prompt(findings: str, why: str) -> str:
         return f"The answer to your question, from a person:\n{block(findings)}\n\nGo on with the task. {_ENDING}"
     head = {
         "merge-conflict": "Your branch conflicts with work that was merged before. Resolve the conflicts in the files.",
-        "regression": "Merged with the work of others, your changes break a check. Mend it.",
+        "regression": "Merged with the work of others, your changes break a check. Mend the cause.",
         "no-change": "No file was changed, but the acceptance asks for a change. Make it.",
         "tests-failing": "The project's own checks fail. Mend the cause.",
     }.get(why, "The work was not accepted. Mend what these findings name.")

@@ -2,7 +2,7 @@
 
 A session starts in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
 `run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected. The log
-has digests of the parts before each session, so a change is seen even if the executor was dead when it was made.
+has digests of the parts before each session, so a change is seen even if it was made while no executor was alive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CheckoutChanged(NexusError):
         places = [".git/config", ".git/hooks", *(("~/.gitconfig",) if GLOBAL_CONFIG in parts else ())]
         super().__init__(
             f"The {' and the '.join(what)} changed {when}.",
-            next_step=f"Look at it (git reflog, git status, {', '.join(places)}); then nexus-mcp run goes on.",
+            next_step=f"Look at the change (git reflog, git status, {', '.join(places)}); then nexus-mcp run goes on.",
         )
 
 

@@ -18,13 +18,15 @@ _SHOWN = 8000
 _READ = 1 << 20
 _LOOK_S = 0.25
 _LEFT_S = 1.0
-"""Seconds without output after which no more is expected of a check that ended."""
+"""Seconds without output after which no more output is expected of a check that ended."""
 _FAILURES = re.compile(rb"(\d{1,6}) (?:failed|failures?|failing|errors?)\b|\b(?:failures|errors)=(\d{1,6})\b")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of one check. `code` is None when it was ended after its time; `failures` is None if unknown."""
+    """The result of one check. `code` is None when the check was ended at its timeout; `failures` is None if
+    unknown.
+    """
 
     name: str
     ok: bool
@@ -75,7 +77,7 @@ async def run_check(  # noqa: PLR0917
             while not reading.done() and process.returncode is None:
                 await asyncio.wait({reading}, timeout=_LOOK_S)
             code = process.returncode if process.returncode is not None else await process.wait()
-            # A server that the check started, and that goes on, may hold its output open: end it, and read the rest.
+            # A server that the check started may still run and hold the output open: end it, and read the rest.
             _kill(process.pid)
             before = -1
             while not reading.done() and before != total:
@@ -121,7 +123,8 @@ def is_new(result: CheckResult, base: CheckResult | None) -> bool:
 def environment(strip: tuple[str, ...] = (), **more: str) -> dict[str, str]:
     """Return the environment of checks, setup and sessions.
 
-    Without `strip`, NEXUS_PROJECT_ROOT and inherited GIT_* variables, which would lead to the user's checkout.
+    It has no variable of `strip`, and none that would lead to the user's checkout: NEXUS_PROJECT_ROOT,
+    CLAUDE_PROJECT_DIR and inherited GIT_* variables.
     """
     dropped = {*strip, "NEXUS_PROJECT_ROOT", "CLAUDE_PROJECT_DIR"}
     kept = {name: value for name, value in os.environ.items() if name not in dropped and not name.startswith("GIT_")}

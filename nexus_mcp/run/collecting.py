@@ -1,4 +1,4 @@
-"""Prepare the worktree of an attempt for its commit, whatever the session left in git's folder of it.
+"""Prepare the worktree of an attempt for its commit, whatever the session left in git's folder of the worktree.
 
 Everything that a session changed belongs into the commit: also files that it hid from git by flags of the index. The
 commit goes to the branch of the attempt, also if the session checked out something else. Locks of a session that died
@@ -18,7 +18,7 @@ from nexus_mcp.run.git_files import text_of
 from nexus_mcp.run.processes import works_in
 
 EXECUTOR_INDEX = "nexus-index"
-"""The index of the executor in git's folder of a worktree, as an attempt got it."""
+"""The executor's own index of a worktree, in git's folder of it: the index with which the attempt began."""
 _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of a repository in the tree, as the index has it."""
 _LOCKS = ("index.lock", "HEAD.lock")
@@ -27,7 +27,7 @@ _EMBEDDED = re.compile(r"adding embedded git repository: (.+)|'(.+)/' does not h
 
 
 async def remove_locks(admin: str, path: str) -> None:
-    """Remove the locks of git in its folder of a worktree, unless a process works there that may hold them."""
+    """Remove the locks of git in its folder of a worktree, unless a process in the worktree may hold them."""
     locks = [lock for name in _LOCKS if os.path.lexists(lock := os.path.join(admin, name))]
     if locks and not await asyncio.to_thread(works_in, path):
         for lock in locks:
@@ -38,9 +38,9 @@ async def remove_locks(admin: str, path: str) -> None:
 async def show_hidden(git: Git, admin: str) -> None:
     """Remove the flags of the index that hide changes of files. Raise GitFailed.
 
-    In a sparse checkout, files that are not there stay out.
+    In a sparse checkout, files that are not checked out keep their flag.
     """
-    filecmp.clear_cache()  # it goes by size and time, which a session can set
+    filecmp.clear_cache()  # its cache compares sizes and times, which a session can set
     with suppress(OSError):  # nearly always no command of the session wrote the index
         if filecmp.cmp(os.path.join(admin, EXECUTOR_INDEX), os.path.join(admin, "index"), shallow=False):
             return
@@ -152,8 +152,8 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
 
     The entry of a submodule names a commit. A commit without a remote branch, and changes that are not committed, would
     be lost with the worktree. Untracked files do not count: builds leave them. But files in the folder of a submodule
-    that is not filled do: no git has them. With `is_staged` the entries of such submodules are reset in the index.
-    Raise GitFailed.
+    that is not initialised count, because no repository has them. With `is_staged` the entries of such submodules are
+    reset in the index. Raise GitFailed.
     """
     names = await _repositories(Git(path))
     found = [name for name in names if os.path.lexists(os.path.join(path, name, ".git"))]
@@ -161,7 +161,7 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
     if bare:
         return (
             f"{', '.join(bare[:20])}: the folder of a submodule without its repository has files, and they would be "
-            "lost. Move them to another folder, or fill the submodule first."
+            "lost. Move them to another folder, or initialise the submodule first."
         )
     kept = [name for name in found if await _has_work(Git(os.path.join(path, name)))]
     if not kept:

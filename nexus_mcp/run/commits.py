@@ -39,7 +39,7 @@ def plain_head(admin: str, folders: Folders) -> tuple[str, str]:
     """Return (branch ref, its commit) of a worktree on a branch of a run, without a merge or the like under way; else
     ("", "").
 
-    `admin` is git's folder of it.
+    `admin` is git's folder of the worktree.
     """
     try:
         ref = text_of(os.path.join(admin, "HEAD"), 4096).removeprefix("ref: ").strip()

@@ -109,7 +109,7 @@ class Tokens(Protocol):
 
 
 class DriverTemplate(Part):
-    """A harness for which nexus-mcp has no driver. `{prompt_file}` in a command stands for a file with the prompt."""
+    """A harness for which nexus-mcp has no driver. `{prompt_file}` in a command is the path of the prompt's file."""
 
     command: list[CommandLine] = Field(min_length=1, max_length=200)
     resume: list[CommandLine] = []

@@ -1,4 +1,4 @@
-"""Requests of other processes to a run: a file in its folder control/ for each. Only the lock holder writes the log."""
+"""Requests of other processes to a run, each a file in its folder control/. Only the lock holder writes the log."""
 
 from __future__ import annotations
 

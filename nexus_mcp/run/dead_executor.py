@@ -1,4 +1,4 @@
-"""Clean up after an executor that was killed, or whose machine lost its power: processes that go on, and git's locks.
+"""Clean up after an executor that was killed, or whose machine lost its power: end its processes, remove git's locks.
 
 Only what belongs to the run is touched: processes in its worktrees, git's folders of its worktrees, and its branches.
 """
@@ -25,7 +25,7 @@ LOCK = ".lock"
 _WAIT_S = 10.0
 _LOOK_S = 0.1
 _MAKING = "initializing"
-"""The reason that git writes into the file `locked` of a worktree while it makes it."""
+"""The reason that git writes into the file `locked` of a worktree while it makes the worktree."""
 
 
 class GitAtWork(NexusError):
@@ -33,7 +33,7 @@ class GitAtWork(NexusError):
 
     def __init__(self, pid: int, lock: str) -> None:
         super().__init__(
-            f"{lock} is there, and git (process {pid}) is at work in this repository.",
+            f"{lock} exists, and git (process {pid}) is at work in this repository.",
             next_step="Wait until it has ended; then nexus-mcp run goes on.",
         )
 
@@ -78,7 +78,7 @@ async def remove_locks(repository: Repository) -> list[str]:
 async def _await_git(repository: Repository, lock: str) -> None:
     """Wait until no git works in the repository any more.
 
-    Raise GitAtWork if one of them does nothing for _WAIT_S seconds: one that only takes long is waited for.
+    Raise GitAtWork if a git process does nothing for _WAIT_S seconds; wait for one that works slowly.
     """
     waited, known = 0.0, (0, 0.0)
     while pid := _git_at_work(repository):

@@ -136,7 +136,9 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """Start nothing new in the whole run; the task keeps its state. `is_limit`: the run ends as at a reached limit."""
+    """Start nothing new in the whole run; the task keeps its state. `is_limit`: the run ends as if a limit was
+    reached.
+    """
 
     reason: str
     is_limit: bool = False
@@ -158,8 +160,9 @@ class Rule:
     """The rule for failures of one category. `mends`: how often the session is resumed first; None means as often as
     `mend` in the config.
 
-    `then`: the next attempt escalates or stays at the tier, or the task pauses. `lite`: a strict strategy becomes
-    tdd-lite at the same tier first. `once`: `then` applies to the first such attempt of the task; later ones escalate.
+    `then`: the next attempt escalates or stays at the tier, or the task pauses. `lite`: after these strategies the next
+    attempt takes a less strict one at the same tier: tdd-lite, then test-after. `once`: `then` applies only to the
+    first of several such attempts in a row.
     """
 
     mends: int | None = 0
@@ -243,7 +246,7 @@ def _question(
 ) -> Action | None:
     """Return the step that a trigger leads to: its question, or the effect of the answer.
 
-    Return None if the trigger is off, or if the answer is `continue`. An answer in the log also holds if the trigger
+    Return None if the trigger is off, or if the answer is `continue`. An answer in the log counts even if the trigger
     was switched off later: work that a person refused is not merged.
     """
     last = attempts[-1]
