@@ -1,7 +1,8 @@
 """Write log lines to stderr, without the logging package, whose import takes longer than a response.
 
 Nothing here may raise or wait: a line that cannot be written at once is dropped. Clients that never read stderr are
-common, and a full pipe must not stop the server. Lines are text, or one JSON object each; only JSON has the fields.
+common, and a full pipe must not stop the server. Lines are text, or one JSON object each; only JSON lines have the
+fields.
 """
 
 from __future__ import annotations

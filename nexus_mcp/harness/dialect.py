@@ -173,7 +173,7 @@ def denial(reason: str) -> dict[str, Any]:
 def text_of(answer: Mapping[str, Any], limit: int) -> str:
     """Return warnings and context as one text for the model, at most `limit` characters.
 
-    The context must fit. Warnings fill the remaining room; the text says how many were left out.
+    The caller ensures that the context fits. Warnings fill the remaining room; the text says how many were left out.
     """
     context = answer.get("context", "")
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Edit JSON by splicing its text: all bytes outside of the edit stay (docs/decisions/0074).
+"""Edit JSON by splicing its text: all bytes outside of the edit stay unchanged (docs/decisions/0074).
 
 Each edit changes both the text and its parsed value; at the end the text must parse to exactly that value.
 """

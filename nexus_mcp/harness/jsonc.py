@@ -58,7 +58,7 @@ class Container:
 
 
 def parse(text: str) -> Any:
-    """Return the value of the text; {} when it holds nothing but white space and comments.
+    """Return the value of the text; {} when it has nothing but white space and comments.
 
     Raise Unreadable for a text that is not JSON with comments and trailing commas, and for a key that occurs twice in
     an object.
@@ -125,7 +125,7 @@ def end_of(text: str, start: int) -> int:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether the text holds white space only."""
+    """Return whether the text has only white space."""
     return not text or text.isspace()
 
 
@@ -147,7 +147,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(word: str) -> NoReturn:
-    raise Unreadable(f"is not JSON: it holds {word}")
+    raise Unreadable(f"is not JSON: it contains {word}")
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Mark generated files with the version and a hash of the rest, in a comment that the file's format allows."""
+"""Mark generated files with the version and a hash of their other text, in a comment that the file's format allows."""
 
 from __future__ import annotations
 

@@ -198,8 +198,8 @@ class _Work:
             self._faults += error.faults
             self._lines |= lines_to_paste(self._site, rows)
         except (Unreadable, Unsuitable) as error:
-            fault = f"{self._site.shown(path)} {error}. Correct it and run this again, or put the lines below into it."
-            self._faults.append(fault if rows else f"{self._site.shown(path)} {error}. Correct it and run this again.")
+            again = f"{self._site.shown(path)} {error}. Correct the file and run the command again"
+            self._faults.append(f"{again}, or put the lines below into it." if rows else f"{again}.")
             self._lines |= lines_to_paste(self._site, rows)
 
     def _adopt(self, row: Spliced) -> None:
@@ -302,7 +302,7 @@ class _Work:
         except InstallRefused as error:
             self._faults += error.faults
         except (Unreadable, Unsuitable) as error:
-            self._faults.append(f"{self._site.shown(path)} {error}. Correct it and run this again.")
+            self._faults.append(f"{self._site.shown(path)} {error}. Correct the file and run the command again.")
         for pointer in pointers:
             self._record.forget_entry(key, pointer)
 

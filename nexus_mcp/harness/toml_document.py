@@ -1,4 +1,4 @@
-"""Edit TOML by appending and removing the lines of tables: all other bytes stay (docs/decisions/0074).
+"""Edit TOML by appending and removing the lines of tables: all other bytes stay unchanged (docs/decisions/0074).
 
 Each edit changes both the text and its parsed value; at the end the text must parse to exactly that value.
 """

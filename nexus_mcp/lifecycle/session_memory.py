@@ -12,8 +12,8 @@ process. If the file is lost, the model only gets more text than needed. An entr
 - STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
-event sends only texts that changed in between. After a user message, or after a second event of the same kind, all
-texts are sent again.
+event sends only texts that changed in between. If a user message came in between, or if both events are of the same
+kind, the second event sends all texts.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class Repository:
         if code:
             raise NexusError(
                 f"git could not change its configuration: {complaint}",
-                next_step="Check that no other git process runs there, then run the command again.",
+                next_step="Check that no other git process runs in the repository, then run the command again.",
             )
 
 

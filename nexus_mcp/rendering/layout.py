@@ -83,7 +83,7 @@ def _graphviz(
     except ImportError as error:
         raise GraphvizMissing(
             "An SVG needs pygraphviz, which is not installed.",
-            next_step="pip install 'nexus-mcp[graph]' brings it, with Graphviz. --format mermaid and dot need nothing.",
+            next_step="pip install 'nexus-mcp[graph]' brings it, with Graphviz. --format mermaid and dot need neither.",
         ) from error
     drawing = pygraphviz.AGraph(_source(nodes, pairs))
     try:

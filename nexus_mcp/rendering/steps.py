@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     Id = int | float
 
     class Steps(TypedDict):
-        """`done` are the finished nodes if there are unfinished ones, else it is empty. `steps` are the other nodes:
-        all dependencies of a node are in earlier steps. `stuck` are the nodes that wait for a cycle or for a missing
+        """`done` has the finished nodes, but is empty if all nodes are finished. `steps` has the other nodes: all
+        dependencies of a node are in earlier steps. `stuck` has the nodes that wait for a cycle or for a missing
         dependency.
 
         `after` maps an id to the ids of its dependencies, and `before` maps it to the ids of the nodes that depend on

@@ -1,4 +1,4 @@
-"""Begin a run, or take up the unfinished one of the project: its header, log, integration branch and baseline."""
+"""Begin a run, or continue the unfinished run of the project: its header, log, integration branch and baseline."""
 
 from __future__ import annotations
 

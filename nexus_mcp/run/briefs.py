@@ -18,7 +18,7 @@ BLOCKED = "STATUS: blocked"
 VERDICT_FILE = ".nexus-verdict.json"
 _COMMON = (
     "You work on one task, in a git worktree of your own; your current folder is its root. Change files there only. "
-    "Do not run git commands that change branches, remotes or configuration: your changes are committed for you. Do "
+    "Do not run git commands that change branches, remotes or configuration: the run commits your changes. Do "
     "not add, update or close tasks, and do not change the plan: the run does that."
 )
 _ENDING = (
