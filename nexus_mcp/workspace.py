@@ -34,7 +34,8 @@ RUN_VARIABLE = "NEXUS_RUN"
 LIMIT_VARIABLE = "NEXUS_CAPABILITY"
 """Environment variable of a session of a run that may not edit all files (catalog/path_limits.py)."""
 _OF_THE_RUN = ("plan_start", "plan_update", "plan_decide", "task_add", "task_update", "task_close")
-_TAKEN = ("artifacts", "cache", "idempotency", "lock", "runs")  # names in .nexus/state that all harnesses share
+TAKEN = ("artifacts", "cache", "idempotency", "lock", "runs")
+"""Names in .nexus/state that all harnesses share."""
 
 
 class Workspace:
@@ -79,10 +80,10 @@ def run_denial(tool: str, environ: Mapping[str, str]) -> str:
 
 
 def check_harness_id(value: str) -> str:
-    """Return `value`. Raise UsageError unless it matches `^[a-z][a-z0-9-]*$` and is not one of _TAKEN."""
+    """Return `value`. Raise UsageError unless it matches `^[a-z][a-z0-9-]*$` and is not one of TAKEN."""
     if is_harness_id(value):
         return value
-    if value not in _TAKEN:
+    if value not in TAKEN:
         raise UsageError(
             f"The harness id {value!r} is not usable: a harness id starts with a-z and goes on with a-z, 0-9 and -.",
             next_step="Example: --harness-id claude-code",
@@ -95,7 +96,7 @@ def check_harness_id(value: str) -> str:
 
 def is_harness_id(name: str) -> bool:
     """Return whether `name` is a valid harness id, and so the name of a harness's folder in `.nexus/state`."""
-    return bool(name) and name[0] in _LOWER and _ID_CHARACTERS.issuperset(name) and name not in _TAKEN
+    return bool(name) and name[0] in _LOWER and _ID_CHARACTERS.issuperset(name) and name not in TAKEN
 
 
 def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:

@@ -22,7 +22,7 @@ from nexus_mcp.lifecycle.definition import (
 from nexus_mcp.lifecycle.host import NEUTRAL
 from nexus_mcp.lifecycle.settings import limit_of
 from nexus_mcp.store.store import Store
-from nexus_mcp.workspace import DEFAULT_HARNESS_ID, LIMIT_VARIABLE, Workspace, check_harness_id
+from nexus_mcp.workspace import DEFAULT_HARNESS_ID, LIMIT_VARIABLE, TAKEN, Workspace, check_harness_id
 
 TYPE_CHECKING = False
 
@@ -64,7 +64,7 @@ def harness_of(value: object, workspace: Workspace) -> str:
         return check_harness_id(value if isinstance(value, str) else "")
     except UsageError as error:
         # The text of the error is not logged, because it quotes the value.
-        taken = "artifacts, cache or lock"
+        taken = f"{', '.join(TAKEN[:-1])} or {TAKEN[-1]}"
         problem = f"harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and not be {taken}"
         raise InvalidArguments([problem]) from error
 
@@ -72,7 +72,7 @@ def harness_of(value: object, workspace: Workspace) -> str:
 def answer_event(name: str, params: object, workspace: Workspace, host: Host = NEUTRAL) -> dict[str, Any]:
     """Run an event and return its answer; after an error an answer with a warning. Never raise.
 
-    After an error the decision is "continue", except for tools that are certainly forbidden (malformed_payload.py).
+    After an error the decision is "continue", except for tools that are or may be forbidden (malformed_payload.py).
     """
     ctx: EventContext | None = None
     try:

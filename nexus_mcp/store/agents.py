@@ -269,14 +269,15 @@ def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[st
         is_beside = agents_extension.is_there(own)
         if is_made:
             atomic.put(own, ACCESS, b"", held.check)
-        kept, is_last = "", False
+        kept, is_removed = "", False
         if there or is_beside:
             held.check()
             found, kept = _salvaged(own, harness_id)
             left = _left(store, found, session)
             is_last = not (left.entries or left.seen)
             write(own, held, found, left, is_last=is_last)
-        return [own.show(ACCESS)] * is_made, [own.show(TRACKER)] * (there and is_last and not kept), kept
+            is_removed = there and is_last and found.fault is None
+        return [own.show(ACCESS)] * is_made, [own.show(TRACKER)] * is_removed, kept
 
 
 def _left(store: Store, found: Agents, session: str) -> Records:

@@ -124,6 +124,18 @@ def test_unreadable_lines_are_kept_aside(tell: Teller, project: Project) -> None
     assert [line["kind"] for line in beside(project)] == ["fold"]
 
 
+@pytest.mark.requirement("agents.extension")
+def test_end_names_the_removed_tracker_beside_an_unreadable_file(tell: Teller, project: Project) -> None:
+    """The end of the last session reports both: the tracker as deleted, and the new name of the unreadable file."""
+    spawn(tell, "s1", "a1", "engineer")
+    with open(project.root / BESIDE, "wb") as file:
+        file.truncate(agents_extension.READ_LIMIT + 1)
+    answer = tell("session_end", session_id="s1")
+    assert answer["deleted"] == [TRACKER]
+    assert not (project.root / TRACKER).exists()
+    assert f"{OWN}/conflict-agents.extension.jsonl" in answer["warnings"][0]
+
+
 @pytest.mark.requirement("agents.extension", "links.refused")
 def test_linked_extension_file_is_not_followed(tell: Teller, project: Project) -> None:
     """It is not followed: no agent is recorded, and each is unknown that the payload does not name."""
