@@ -1,7 +1,8 @@
 """Make the temporary folder of a board, and remove those that killed boards left.
 
-A board holds a lock in its folder for as long as it runs. The system releases it with the process, also at SIGKILL, and
-no other process can get it by a number that was used again. So a folder whose lock is free belongs to no board.
+A board holds a lock in its folder for as long as it runs. The system releases the lock when the process ends, also
+after SIGKILL. So a folder whose lock is free belongs to no running board. A process id in a file would not show this,
+because a later process may get the same id.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _make() -> tuple[str, int]:
         held = os.open(os.path.join(base, LOCK), os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             is_ours = _take(held)
-        except OSError:  # no locks on this file system: then no other board can take it either
+        except OSError:  # this file system has no locks, so no other board can lock the file either
             is_ours = True
         if is_ours:
             return base, held
@@ -85,7 +86,7 @@ def _remove_if_left(path: str) -> None:
 
 
 def _take(held: int) -> bool:
-    """Lock the open file; return whether no other process has it. Raise OSError."""
+    """Lock the open file. Return False if another process holds the lock. Raise OSError."""
     import fcntl
 
     try:

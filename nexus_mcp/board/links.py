@@ -1,4 +1,4 @@
-"""Where the pages are: paths of the server, or relative paths of exported files."""
+"""Make the links to the pages: paths on the server, or relative paths of exported files."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class Links:
 
 
 class StaticLinks(Links):
-    """The relative paths of exported files. All pages of a project are in one folder, so each begins with `./`.
+    """The relative paths of exported files. All pages of a project are in one folder.
 
-    `cycles` and `lines` are the cycles and changes that the export has a page for.
+    `up` is the path from this folder to the root of the export. `cycles` are the cycles that have a page of their own.
     """
 
     is_static = True
@@ -144,7 +144,7 @@ class StaticLinks(Links):
 
 
 def _short(name: str) -> str:
-    """Return a short file name, from a checksum and the length of `name`: two equal ones are improbable."""
+    """Return a short file name, from a checksum and the length of `name`. Two names are unlikely to get the same."""
     return f"{zlib.crc32(name.encode('utf-8', 'replace')):08x}{len(name):x}"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EVENT = "nexus-change"
 PING_S = 20
 _SETTLE_S = 0.05
-"""Seconds in which the files of one change appear, so that a page is read again once."""
+"""Seconds to wait for the other files of the same change, so that a page is read again only once."""
 
 
 class Hub:

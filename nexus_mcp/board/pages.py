@@ -1,7 +1,7 @@
 """Make the pages of one project: each function reads the project, and returns the name of a template and its context.
 
-They run in threads. They raise NexusError if the page cannot be shown at all. If only one file is missing from it, a
-banner shows the finding of `nexus-mcp doctor` for that file.
+The functions run in threads. They raise NexusError if the page cannot be shown at all. If only one file cannot be read,
+a banner on the page shows the finding of `nexus-mcp doctor` for that file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_CYCLES = 5000
 MOST_CHANGES = 300
 MOST_DECISIONS = 60
 REOPENED = ("plan_update", "reopens ")
-"""The tool of a change that reopened a question, and the beginning of the description of that change in the log."""
+"""The tool of a change that reopened an issue, and the beginning of the description of that change in the log."""
 _LOG = ".nexus/state/oplog.jsonl"
 _EMPTY = {"version": 1, "total": 0, "matching": 0, "cycles": []}
 
@@ -319,7 +319,7 @@ def artifact(project: Project, query: Query, raw: Callable[[str], str]) -> Page:
 
 
 def raw_artifact(project: Project, name: str) -> tuple[bytes, str]:
-    """Return (the bytes of an image, its type). Raise UsageError for any other file, NexusError."""
+    """Return (the bytes of an image, its type). Raise UsageError for any other file, NexusError if reading fails."""
     kind = image_type(name)
     if not kind:
         raise UsageError("Only images are shown as they are.", next_step="Open the page of the artifact.")

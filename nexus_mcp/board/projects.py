@@ -34,7 +34,7 @@ _CHANGE_S = 1.0
 """Seconds to wait for an unfinished change of several files before it counts as interrupted."""
 _PAUSE_S = 0.02
 _MOST_NAMED = 3
-"""Projects that a command names."""
+"""The maximum number of projects that a command names."""
 
 
 class Project:

@@ -28,7 +28,7 @@ TOKEN_LIMIT = 200
 """The maximum size of the body of an exchange."""
 MOST_REQUESTS = 200
 """The maximum number of requests with the cookie at a time, streams included. The guard has this limit because
-uvicorn's would count connections, which any user of the machine can open, and its refusals have no headers.
+uvicorn's limit would count connections, which any user of the machine can open, and its refusals lack our headers.
 """
 
 POLICY = (
@@ -147,7 +147,7 @@ class Guard:
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
             return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
         if method not in ("GET", "HEAD") and (method, path) != ("POST", EXCHANGE):
-            return HTTPStatus.METHOD_NOT_ALLOWED, "The board only shows: GET and HEAD."
+            return HTTPStatus.METHOD_NOT_ALLOWED, "The board is read-only: it accepts only GET and HEAD."
         if method == "POST" and not origins:
             return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
         if not known and path not in OPEN_PATHS:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8737
 _PORT_HINT = "Use the board that runs, or start this one with --port 0."
 _WARM_UP_AFTER_S = 1.0
-"""Seconds after the start: the first page has the processor for itself."""
+"""Seconds between start and warm-up, so that the warm-up does not delay the first page."""
 _END_S = 1
-"""Seconds that open requests have at the end."""
+"""Seconds for which the server waits for open requests when it stops."""
 
 
 def bind(port: int) -> socket.socket:
@@ -37,7 +37,7 @@ def bind(port: int) -> socket.socket:
 
 
 def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> None:
-    """Print the address, and answer requests until a signal ends it. With `opens` the browser is opened."""
+    """Print the address, and answer requests until a signal ends the server. With `opens`, open the browser."""
     session = Session(listener.getsockname()[1])
     board = Board(projects, session)
     server = _Server(board)
@@ -53,12 +53,12 @@ def serve(projects: list[Project], listener: socket.socket, *, opens: bool) -> N
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1. A request that is none is refused with the headers of every other answer: no application sees it."""
+    """HTTP/1.1. The refusal of a malformed request gets our headers here, because the request never reaches `Guard`."""
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a malformed request, and close the connection."""
         cycle = self.cycle
-        if cycle is None or cycle.response_complete or not cycle.response_started:  # else the answer just ends
+        if cycle is None or cycle.response_complete or not cycle.response_started:  # else the response is cut off
             headers = {
                 **secure_headers(secrets.token_urlsafe(16)),
                 "content-type": "text/plain; charset=utf-8",
@@ -102,7 +102,7 @@ def _warm_up(projects: list[Project]) -> None:
 
 
 def open_browser(address: str) -> bool:
-    """Open the address in the user's browser; return whether there is one."""
+    """Open the address in the user's browser; return whether that succeeded."""
     import webbrowser
 
     try:

@@ -38,7 +38,7 @@ def plan_text(plan: dict[str, Any] | None) -> str:
 
 
 def tasks_text(tasks: dict[str, Any] | None) -> str:
-    """Return the number of tasks by status, those in progress and those ready; "" without a list."""
+    """Return the number of tasks by status, the tasks in progress and the ready tasks; "" without a list."""
     if tasks is None:
         return ""
     rows = tasks["tasks"]

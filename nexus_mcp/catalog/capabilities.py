@@ -116,7 +116,7 @@ def missing_map_warning(catalog: Catalog, harness: str) -> str:
         return ""
     from nexus_mcp.catalog.placeholders import suggestion
 
-    instead = suggestion(harness, catalog.maps) or f"; there is one of {', '.join(catalog.maps)}."
+    instead = suggestion(harness, catalog.maps) or f"; the harnesses with a map are {', '.join(catalog.maps)}."
     return (
         f"There is no capability map of {harness}, so no tool is refused, no edit needs a task, and no agent is resumed"
         f"{instead} Name the harness with --harness-id, or give it a map in "

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MOST = 20
 """The maximum number of listed faults of a file; the others are counted."""
 MOST_IN_ALL = 60
-"""The maximum number of listed faults of all files, without the first fault of each file. There is a limit because
-suggestions of names take time.
+"""The maximum number of listed faults of all files; beyond it, only the first fault of each file is listed. There is a
+limit because suggestions of names take time.
 """
 _LONGEST = 500  # the maximum number of characters of a fault, which may quote the file
 _FEW = 3

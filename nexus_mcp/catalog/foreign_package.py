@@ -121,7 +121,7 @@ def _has_digest(
         return False
     if not expected or expected in (_digest(entry.body), _digest(entry.text.encode())):
         return True
-    wrong.append(f"{entry.path}/{BODY}: is not the text that {MANIFEST} has a digest of")
+    wrong.append(f"{entry.path}/{BODY}: does not match its digest in {MANIFEST}")
     return False
 
 

@@ -26,9 +26,9 @@ class Catalog:
 
     agents: id → {id, name, description, category, resume_tier, model_tier, capabilities (canonical), added (by the
     project), body_hash, origin "shipped"|"project", own_body}. skills: id → {id, name, description, manual_only,
-    harness_notes, triggers, hint, body_hash, origin, own_body}. vocabulary: the files of assets/vocabulary, `-` as `_`.
-    maps: harness id → its capability map. A faulty agent also has the field `mend`: the file to correct. `warnings`:
-    one line for each of the first faults, for people and models.
+    harness_notes, triggers, hint, body_hash, origin, own_body}. vocabulary: a field for each file of assets/vocabulary,
+    with `_` for `-`. maps: harness id → its capability map. A faulty agent also has the field `mend`: the file to
+    correct. `warnings`: lines on the first faulty entries, for people and models.
     """
 
     __slots__ = (
@@ -83,10 +83,10 @@ class Catalog:
         return self._entry(SKILLS, name)
 
     def naming(self, harness: str, prefix: str = "") -> str:
-        """Return the naming of our tools in a harness, in which `*` stands for the name of a tool; `prefix` is that of
-        the server.
+        """Return the naming of our tools in a harness, with `*` in place of the tool's name. `prefix` is the server's
+        tool prefix.
 
-        Without a capability map it is the plain name.
+        Without a capability map the naming is the prefix and `*`.
         """
         known = self.maps.get(harness)
         naming: str = ANY if known is None else known["nexus_tools"]
@@ -101,17 +101,17 @@ class Catalog:
         return self
 
     def mount_of(self, harness: str, prefix: str = "") -> str:
-        """Return the text before the names of our tools; "" if it is unknown or that of the capability map."""
+        """Return the text before the names of our tools; "" if it is unknown or the same as in the capability map."""
         naming = self.naming(harness, prefix)
         is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
 
     def unmounted(self, harness: str) -> str:
-        """Return the naming of our tools in the capability map; "" if the harness uses it, and has no other one."""
+        """Return the naming of our tools in the capability map; "" if the harness uses that naming."""
         return self._unmounted.get(harness, "") if self.mount_of(harness) else ""
 
     def notes(self, harness: str) -> str:
-        """Return the notes of a harness, with the names that our tools have there; "" without notes."""
+        """Return the notes of a harness, with its names of our tools; "" without notes."""
         from nexus_mcp.catalog.placeholders import read_notes
 
         text = read_notes(harness)
@@ -131,7 +131,7 @@ class Catalog:
     def body(self, kind: str, name: str) -> str:
         """Return the text of an entry ("agents" or "skills"), with its placeholders.
 
-        Raise UnknownEntry, and CatalogError, PathRefused, StorageError for a missing file.
+        Raise UnknownEntry; CatalogError, PathRefused or StorageError if the text is missing or cannot be read.
         """
         entry = self._entry(kind, name)
         if not has_text(entry):
@@ -157,7 +157,7 @@ class Catalog:
 
 
 def _with_advice(lines: list[str]) -> list[str]:
-    """Append the command that lists all faults. It is not cached, because it depends on the installation."""
+    """Append the command that lists all faults. The command is not cached, because it depends on the installation."""
     if not lines:
         return lines
     from nexus_mcp.program import command
@@ -183,7 +183,7 @@ def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
     fallbacks.
 
     A fault never removes a restriction: a faulty agent gets all restrictions (building.usable_value). Files that were
-    not read before `is_over()` count as faulty. Raise StorageError without a project.
+    not read before `is_over()` returned True count as faulty. Raise StorageError without a project.
     """
     return _loaded(root, is_strict=False, is_over=is_over)
 

@@ -1,7 +1,7 @@
 """Find the files that a patch touches (`*** Begin Patch`), in every way in which a known harness parses it.
 
-Codex and OpenCode read the format differently, and each changed over time: whether a header may be indented, whether a
-blank follows its colon, whether a second colon ends the path. So each header yields every path that one of the
+The versions of Codex and OpenCode read the format differently: they differ in whether a header may be indented, whether
+a blank follows its colon, and whether a second colon ends the path. So each header yields every path that one of the
 harnesses would read there. A patch is certain only if all of them find its headers in the same places; see
 docs/decisions/0069. Pure. Hooks load it, so it uses no regular expressions.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 MAX_BYTES, MAX_LINES = 1 << 19, 20_000
-"""Bytes and lines of a patch, or of the script around it, that are read: a hook has to answer at once."""
+"""The maximum bytes and lines of a patch, or of the script around it: a hook has to answer at once."""
 PROGRAMS = ("apply_patch", "applypatch")
 """The names of the command to which a shell of Codex hands a patch."""
 _FILE_HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:")

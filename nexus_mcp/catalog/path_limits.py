@@ -1,7 +1,7 @@
 """Limit the files that a session of a run may edit: capabilities that forbid semantic classes of paths, not of tools.
 
-A class of paths holds edits of some files by any tool, so it is in no capability map. The environment of the session
-names the capability and the patterns, and hooks read them there. Pure, apart from the environment that is passed in.
+A class of paths consists of the edits of some files, by any tool, so no capability map has it. The environment of the
+session names the capability and the patterns, and hooks read them there. Pure: the caller passes the environment.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ PATTERNS = "NEXUS_PATHS"
 NO_TEST_EDIT = "no_test_edit"
 NO_SOURCE_EDIT = "no_source_edit"
 CLASSES = {NO_TEST_EDIT: "test_file_edit", NO_SOURCE_EDIT: "source_file_edit"}
-"""Capability -> the class that it forbids: edits of tests, or of any file that is none."""
+"""Capability -> the class that it forbids: edits of tests, or edits of any other file."""
 REASONS = {NO_TEST_EDIT: "test_write_denial", NO_SOURCE_EDIT: "source_write_denial"}
 _TEXTS = {
-    NO_TEST_EDIT: "In this session tests stay as they are: files that match {}.",
+    NO_TEST_EDIT: "This session must not change tests: files that match {}.",
     NO_SOURCE_EDIT: "This session writes tests: it may change only files that match {}.",
 }
 _SHOWN = 20
 
 
 class Limit:
-    """The limit of one session. `patterns` are those of tests; None where they are unknown, so that nothing matches."""
+    """The limit of one session. `patterns` match tests; if they are None (unknown), no file may be changed."""
 
     __slots__ = ("capability", "patterns")
 
@@ -57,7 +57,7 @@ class Limit:
 
 
 def limit_of(environ: Mapping[str, str]) -> Limit | None:
-    """Return the limit in an environment, None without one. A damaged one allows nothing."""
+    """Return the limit in an environment, None without one. A damaged limit allows no change."""
     capability = environ.get(LIMIT_VARIABLE)
     if not capability:
         return None
@@ -77,7 +77,7 @@ def matches(path: str, patterns: Collection[str]) -> bool:
 
 
 def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    from fnmatch import fnmatchcase  # it loads re, which other hooks do without
+    from fnmatch import fnmatchcase  # fnmatch loads re, which hooks without a limit do not need
 
     if not pattern:
         return not path

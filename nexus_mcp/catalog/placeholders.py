@@ -44,7 +44,7 @@ OF_A_MOUNT = ("brief",)
 """Commands whose output contains the harness's names of our tools."""
 
 COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init", "verdict")
-"""Commands that a text may name; a test compares them with nexus_mcp/cli/, which this room must not import."""
+"""Commands that a text may name; a test compares them with nexus_mcp/cli/, which this package must not import."""
 
 OPEN, CLOSE = "{{", "}}"
 _SEARCHED = 50  # names
@@ -109,8 +109,8 @@ def fill(
     command: Callable[[str], str],
     invocations: Mapping[str, Mapping[str, object]],
 ) -> str:
-    """Return the text with each placeholder replaced; unknown kinds stay. `tool` and `command` return the words for a
-    name of ours.
+    """Return the text with each placeholder replaced; unknown kinds stay. `tool` and `command` return the words for
+    the name of a tool or command of ours.
     """
     parts, done = [], 0
     for start, end, kind, name in find_placeholders(text):
@@ -144,7 +144,7 @@ def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
 
 
 def _no_kind(kind: str, known: Mapping[str, object]) -> Callable[[], str]:
-    return lambda: f"{kind!r} is no kind of placeholder; there are {', '.join(known)}"
+    return lambda: f"{kind!r} is no kind of placeholder; the kinds are {', '.join(known)}"
 
 
 def _unknown(kind: str, name: str, known: Mapping[str, object] | tuple[str, ...]) -> Callable[[], str]:

@@ -40,7 +40,7 @@ def decide(
     readers: Collection[str] = (),
     edits: Iterable[Edit] = (),
 ) -> dict[str, Any]:
-    """Return {"mode": "fresh"|"resume", "agent_id"? (of resume), "reason", "reread": [files to read again first]}.
+    """Return {"mode": "fresh"|"resume", "agent_id"? (of "resume"), "reason", "reread": [files to read again first]}.
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
     `harness` can resume. `targets` are the task's files; with None they are found in the task's texts. `root`, the
@@ -79,9 +79,9 @@ def decide(
 def _resume_owner(
     task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool
 ) -> dict[str, Any]:
-    """Resume the id that the task names, else the newest agent with its owner's name in this session's tracker.
+    """Resume the agent whose id the task names, else the newest agent in this session's tracker with its owner's name.
 
-    An id that this session does not know is resumed only if the policy of the task says so.
+    An agent that this session does not know is resumed only if the policy of the task says so.
     """
     if named and explicit:
         return _resumed(named, why)
@@ -128,7 +128,7 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
 def _edited_files(
     entry: Entry | None, editors: Sequence[Entry], logged: Sequence[Edit], entries: Sequence[Entry], files: list[str]
 ) -> list[str]:
-    """Return the files, of the task or touched by the agent, that others may have edited since then.
+    """Return the files, of the task or touched by the agent, that others may have edited since its run.
 
     If the agent is not in the tracker, these are all files of the task.
     """
@@ -147,7 +147,7 @@ def _ran_between(other: Entry, entry: Entry) -> bool:
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return the reason for `_later_edit` that the tool log gives; else "". Edits of a running agent always count."""
+    """Return the same as `_later_edit`, but from the tool log. Edits of a running agent always count."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:

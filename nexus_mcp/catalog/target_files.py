@@ -1,7 +1,7 @@
 """Find the files of a task: the paths in its texts (docs/resume.md).
 
 A task has no field for them. So each word of its title, context, approach and acceptance that is a path, or looks like
-one, counts. It reads no file, does not load `re`, and passes over each text once.
+one, counts. This module reads no file, does not load `re`, and passes over each text once.
 """
 
 from __future__ import annotations

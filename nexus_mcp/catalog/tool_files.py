@@ -51,10 +51,10 @@ def matches_any(patterns: Iterable[str], name: str) -> bool:
 
 
 def meant_names(known: Mapping[str, Any], tool: str) -> list[str]:
-    """Return the names and patterns of restricted tools and of editing ones that `tool` spells oddly.
+    """Return the names and patterns of restricted and editing tools of which `tool` is an odd spelling.
 
-    An odd spelling differs by case, white space, control or invisible characters. The result is [] if the map has the
-    name as it is.
+    An odd spelling differs by case, white space, control or invisible characters. The result is [] if the map has
+    exactly this name.
     """
     names = [one for names in known["classes"].values() for one in names]
     names = list(dict.fromkeys([*names, *known["editing"], *known["patching"]]))
@@ -128,7 +128,7 @@ def written_paths(
     The list may be incomplete if the map lacks the parameter for the paths, if the call lacks it, or if a patch can be
     parsed in two ways. The paths are those in the call; a relative path also counts below the working folder of the
     call. `file` comes from the adapter. It counts in addition, and it is the only source if the map has no parameter or
-    the call no input.
+    the call has no input.
     """
     is_known = is_edit(known, tool)
     found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
@@ -172,9 +172,9 @@ def _member(tool_input: object, name: str) -> object:
 def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
     """Return the paths of the patch in a call, and whether they are certain; None if there is no patch.
 
-    A shell has one if its command passes it to apply_patch; any other tool under patching always has one. If the
-    parameter that the map names is not a text, the map describes another release of the tool, so any text may be the
-    patch.
+    A shell call has a patch if its command passes one to apply_patch; a call of any other tool under patching always
+    has one. If the parameter that the map names is not a text, the map describes another release of the tool, so any
+    text may be the patch.
     """
     parameter = entry_of(known["patching"], tool)
     if parameter is None:
@@ -217,7 +217,7 @@ def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tup
 
 
 def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
-    """Append each text, and each text of a list, under one of the names to `found`; False if the input is too large."""
+    """Add to `found` each text, also in a list, in a field with one of the names; return False for a large input."""
     left, seen = [value], 0
     while left:
         one = left.pop()

@@ -31,15 +31,13 @@ if TYPE_CHECKING:
 _BEHIND_ITEM, _BEHIND_VALUE = 0, 2
 _BOM = b"\xef\xbb\xbf"
 _LAYOUTS = ((2, 2, 0), (2, 4, 2), (4, 2, 0), (4, 4, 2), (4, 6, 4))
-"""Indentation of mappings, of lists, and of the dash in those."""
+"""Indentation of mappings, of lists, and of the dash of a list item."""
 _UNBROKEN = 1 << 20
 _BY_HAND = "Make this change in the file by hand; nothing was changed."
 
 
 def append(items: list[Any], item: str) -> None:
-    """Add an item at the end of a list, unless it is there already, because another process may have added it
-    meanwhile.
-    """
+    """Add an item at the end of a list. Do nothing if the list has the item: another process may have added it."""
     if item in items:
         return
     tail = _take(items)

@@ -114,7 +114,7 @@ def read(data: bytes, shown: str, room: Room | None = None) -> Document:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        seen = error.object  # count from after the byte order mark
+        seen = error.object  # the bytes after the byte order mark
         start = seen.rfind(b"\n", 0, error.start) + 1
         column = len(seen[start : error.start].decode()) + 1
         raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error

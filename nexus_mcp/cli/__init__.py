@@ -183,7 +183,7 @@ def _drop_stdout() -> None:
     """Point stdout at the null device, so that the interpreter's flush at exit cannot fail."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
-    except OSError:  # no descriptor is left, or no /dev
+    except OSError:  # no free descriptor, or no /dev
         sys.stdout = None
         return
     os.dup2(null, 1)

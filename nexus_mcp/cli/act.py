@@ -46,8 +46,9 @@ COMMAND = Command(
     "act",
     "carry out [m], [m:gc], [rule:...] and [d] of a message",
     "Carries out the tags of a message that change files: [m] stores a note, [m:gc]\n"
-    "proposes a clean-up, [rule] adds a rule, [d] records a decision. Of several\n"
-    "pending questions, [d:2] decides number 2; for [d] the agent calls plan_decide.\n"
+    "proposes a clean-up, [rule] adds a rule, [d] records a decision. If\n"
+    "several questions are pending, [d:2] decides question 2, and [d] is left to the\n"
+    "agent, which calls plan_decide.\n"
     "[plan], [run] and [sync] start skills, which this command does not do.\n"
     "Exit code 0: done; 1: an action failed, and its line says why.",
     (JSON, PROJECT),

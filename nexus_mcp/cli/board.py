@@ -22,8 +22,8 @@ MOST_PROJECTS = 100
 PORT = Option("--port", "N", "the port on 127.0.0.1 (default: 8737; 0 takes any free one)")
 OPEN = Option("--open", "", "open the page in your browser")
 PROJECTS = Option("--projects", "FILE", "show the projects in FILE, one path a line")
-EXPORT = Option("--export", "DIR", "write the pages to DIR, empty or an older export, and end")
-DIRS = Argument("[DIR...]", "a project each (default: the git repository around you)", count=MOST_PROJECTS, least=0)
+EXPORT = Option("--export", "DIR", "write the pages to DIR (empty, or an older export) and end")
+DIRS = Argument("[DIR...]", "project folders (default: the git repository around you)", count=MOST_PROJECTS, least=0)
 
 
 def run(values: Values) -> int:

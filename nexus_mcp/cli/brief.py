@@ -85,7 +85,7 @@ def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
         raise NexusError(
             f"The owner of task {task['id']} is {quoted(owner, 60)}, and no agent has that id"
             f"{suggestion(owner, catalog.agents) or '.'}",
-            next_step="Name the agent that does it with --agent; nexus-mcp catalog list has them.",
+            next_step="Name the agent that does it with --agent; nexus-mcp catalog list lists the agents.",
         )
     return owner
 

@@ -94,7 +94,7 @@ _ROWS = (
 
 
 def _show(values: Values) -> int:
-    """Print its fields and its text. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
+    """Print the fields and the text of the entry. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
     from nexus_mcp.catalog.load import load
     from nexus_mcp.log import printable
     from nexus_mcp.quoting import inert

@@ -62,12 +62,12 @@ def run(values: Values) -> int:
 
 IMPORT = Command(
     "import",
-    "make agents and skills of a nexus-core package yours",
+    "copy agents and skills of a nexus-core package",
     "Copies the agents and skills of a nexus-core package into .nexus/agents and\n"
     ".nexus/skills, with its macros as our placeholders. The digests of its\n"
     "manifest are checked. No existing file is changed. Names without a counterpart\n"
-    "are listed. Exit code 1: an entry has a fault and was left out, or the package\n"
-    "or the project has one and nothing was written.",
+    "are listed. Exit code 1: an entry has a fault and was left out; or the package\n"
+    "or the project has a fault, and nothing was written.",
     (DRY_RUN, JSON, PROJECT),
     run,
     argument=DIR,

@@ -77,7 +77,7 @@ def _row(
 
 
 def _caller(entry: dict[str, Any]) -> str:
-    """Return the client of a change; if it came over HTTP, the name of its token goes before."""
+    """Return the client of a change; if it came over HTTP, the name of its token comes first."""
     client: str = entry["client"] or entry["harness_id"]
     return f"{entry['actor']}: {client}" if "actor" in entry else client
 

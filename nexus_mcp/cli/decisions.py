@@ -85,7 +85,7 @@ COMMAND = Command(
     "Shows each decision with its question, its cycle, its date, its topic and what\n"
     "agents advised, the newest first. Those of the open plan come first. With words\n"
     "it shows the decisions that have them all. Exit code 0; 1: a file cannot be\n"
-    "read, and the decisions of the others are shown; 2: wrong command line.",
+    "read, and those of the other files are shown; 2: wrong command line.",
     (NUMBER, SINCE, JSON, PROJECT),
     run,
     argument=QUERY,

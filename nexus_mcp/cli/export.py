@@ -77,6 +77,6 @@ MD = Command(
 COMMAND = Group(
     "export",
     "write plan, tasks and history as files, for a wiki or a review",
-    "Writes what .nexus has as files for readers without nexus-mcp.",
+    "Writes the content of .nexus as files for readers who do not have nexus-mcp.",
     {NAME: lambda: MD},
 )

@@ -1,4 +1,4 @@
-"""The graph of tasks as lines for a terminal: what is done, then steps of what can begin one after the other."""
+"""Show the graph of tasks as lines for a terminal: the done tasks, then steps that can begin one after the other."""
 
 from __future__ import annotations
 

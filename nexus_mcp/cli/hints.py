@@ -94,7 +94,7 @@ def suggestion(word: str, known: Iterable[str], also: Iterable[str] = (), most: 
     listed.
     """
     names = list(known)
-    listed = f"; there is {', '.join(names)}." if 0 < len(names) <= (most or len(names)) else "."
+    listed = f"; choose from {', '.join(names)}." if 0 < len(names) <= (most or len(names)) else "."
     return did_you_mean(_similar(word, (*names, *also))) or listed
 
 

@@ -40,7 +40,7 @@ _BROUGHT_BACK = {
     "CHERRY_PICK_HEAD": "A cherry-pick is in progress: their side has the picked commit's older cycles, too.",
 }
 _UNMERGED = f"git still has a conflict for this file: run git add {FILE}, then continue the merge or rebase."
-_ADDED = f"If you added it to git with the markers, run git add {FILE} again."
+_ADDED = f"If you added the file to git with the markers, run git add {FILE} again."
 _MOST = 10  # unreadable parts and missing commas that are listed
 _MOST_ORIGINS = 40
 _LONGEST_TIME = 35
@@ -183,8 +183,8 @@ def describe_refusal(done: Repair, *, dry: bool) -> list[str]:
 def _damage_advice(diagnosis: Damaged) -> list[str]:
     if diagnosis.unsure:
         return [
-            f"{_NOTHING}, also with --yes: it must not give up cycles that HEAD has.",
-            "Find out why git fails there, then run this command again; or name a readable commit with --from.",
+            f"{_NOTHING}, also with --yes: the repair must not give up cycles that HEAD has.",
+            "Find out why git cannot read HEAD, then run this command again; or name a readable commit with --from.",
         ]
     if diagnosis.lacking is None:
         return [
@@ -244,7 +244,7 @@ REPAIR = Command(
 FILES = Argument("%O %A %B", "three files: the common ancestor, our side, their side", count=3)
 _DIGITS = 3
 _HINT = "; nexus-mcp history repair --dry-run shows the possible repair."
-MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default, and least: 7)")
+MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default and minimum: 7)")
 
 
 def _merge(values: Values) -> int:
@@ -256,7 +256,7 @@ def _merge(values: Values) -> int:
     if not reason:
         return exits.OK
     if sys.stderr is not None:
-        problem = f"The histories are not merged, because {reason}. It is left to you as a conflict{_HINT}"
+        problem = f"The histories are not merged, because {reason}. The file has a conflict for you to resolve{_HINT}"
         print(f"nexus-mcp: {printable(problem)}", file=sys.stderr)
     return exits.FAILED
 
@@ -298,8 +298,8 @@ def _view(name: str) -> Callable[[], Command]:
 COMMAND = Group(
     "history",
     "list, search, show and compare closed cycles; repair the file",
-    "Lists the closed cycles, the newest first, a line each. Each has a number, from\n"
-    "1, the oldest. The commands below search them, show one in full, compare two,\n"
+    "Lists the closed cycles, the newest first, a line each. Their numbers begin\n"
+    "with 1, the oldest. The commands below search them, show one, compare two,\n"
     "repair history.json if git left a conflict in it or if it is damaged, and merge\n"
     "two versions of it when git calls the merge driver. No cycle is changed.",
     {

@@ -92,7 +92,7 @@ def _search(values: Values) -> int:
     most = parse_count(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
     since, branch = since_from(values), values.get(BRANCH.name, "")
 
-    # Every cycle has the names of fields, so a hit in them is noise. Only such a query needs each hit parsed.
+    # Every cycle has the names of fields, so a hit in them is noise. Parse each hit only for a query in such a name.
     accept = (lambda cycle: first_match(cycle, query)) if is_in_names(query) else None
 
     def look(archive: Archive) -> tuple[dict[str, Any], list[Any]]:
@@ -176,7 +176,7 @@ SHOW = Command(
     "show",
     "show one closed cycle in full",
     "Shows the plan with its decisions and advice, and the tasks. The numbers are\n"
-    "those of nexus-mcp history. A date names the newest cycle closed then.",
+    "those of nexus-mcp history. A date names the newest cycle closed that day.",
     (JSON, PROJECT),
     _show,
     argument=CYCLE,
@@ -189,7 +189,8 @@ SHOW = Command(
 DIFF = Command(
     "diff",
     "compare two closed cycles",
-    "Compares the questions with their decisions, and the tasks. Those with equal\ntitles are the same one.",
+    "Compares the questions with their decisions, and the tasks. Two questions or\n"
+    "tasks with the same title count as one.",
     (JSON, PROJECT),
     _diff,
     argument=PAIR,

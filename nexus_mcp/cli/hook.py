@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 EVENT = Argument("EVENT", "what happened", {name: row.summary for name, row in EVENTS.items()}, least=0)
 _RESIDENT = "opencode"
-"""The harness that has no hooks of commands."""
+"""The harness whose hooks start no command: its plugin keeps one process."""
 SERVE = Option("--serve", "", "answer events until stdin ends (opencode)")
 
 

@@ -40,7 +40,7 @@ RECORDED = frozenset({"agent_spawn", "subagent_spawn", "agent_resume", "agent_co
 
 NATIVE = Option("--native", "HARNESS", "read the harness's own payload, without EVENT", tuple(HARNESSES))
 GATE = Option("--gate", "GATE", "edits without a task: block, auto, warn, off", GATES)
-SKILLS = Option("--skills", "", "name our skills, which the harness has")
+SKILLS = Option("--skills", "", "name our skills: the harness has them")
 PLUGIN = Option("--plugin", "", "stay silent if an installed hook answers")
 
 
@@ -150,7 +150,7 @@ def read_payload(data: bytearray, most: int) -> None:
         raise Unusable(f"The params could not be read from stdin: {error.strerror}.") from error
     if seen > LIMIT:
         problem = f"The params on stdin are larger than the {LIMIT >> 20} MiB that are read."
-        raise Unusable(f"{problem} Have the hook leave out what the event does not take, such as the answer of a tool.")
+        raise Unusable(f"{problem} Have the hook leave out what the event does not use, such as the output of a tool.")
 
 
 def _is_all(data: bytearray) -> bool:
@@ -183,4 +183,4 @@ def parse_params(data: bytes) -> Any:
         return decode(data, "stdin")
     except StateError as error:
         where = f" ({error.where})" if error.where else ""
-        raise Unusable(f"What came on stdin{where} {error.problem}. {MEND}") from error
+        raise Unusable(f"The input on stdin{where} {error.problem}. {MEND}") from error

@@ -1,6 +1,6 @@
 """`nexus-mcp hook --native opencode --serve`: answer the plugin's reports, a line of JSON each, until stdin ends.
 
-OpenCode's plugin keeps one such process, so that an event costs no start of a program. Each event gets the same answer
+OpenCode's plugin keeps one such process, so that no event has to start a program. Each event gets the same answer
 as from a separate process: the files are read anew, and an error concerns only its own event. A report that cannot be
 read is answered with a denial, because it may be about a tool that the agent may not use.
 """

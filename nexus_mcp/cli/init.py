@@ -118,7 +118,9 @@ def _register(workspace: Workspace) -> int:
     done = register(repository, own_command())
     _print_result(repository, done, ("added", "set", "kept"))
     if not done.in_force:
-        print(f"\ngit will not use it: another attribute for this file, in {FILE} or elsewhere, overrides it.")
+        print(
+            f"\ngit will not use the merge driver: another attribute of the file, in {FILE} or elsewhere, overrides it."
+        )
         path = shlex.quote(printable(f"{repository.prefix}.nexus/history.json"))
         print(f"git check-attr --all {path}, run at the root of the repository, shows which one.")
         return exits.FAILED

@@ -334,14 +334,14 @@ def _print_states(site: Site, plan: Plan) -> None:
 
 
 def _print_adopted(site: Site, plan: Plan) -> None:
-    """Say what becomes of the entries that were there before: only the user knows how they came there."""
+    """Print what happens to entries that existed before: only the user knows who wrote them."""
     from nexus_mcp.harness.states import OTHERS
 
     if plan.adopted:
         places = list(dict.fromkeys(_place(site, row) for row in plan.states if site.key(row.path) in plan.adopted))
         print(
-            "\nNo record named what was there already as nexus-mcp writes it, so it counts as installed now, and "
-            f"nexus-mcp uninstall removes it: {', '.join(places)}"
+            "\nSome entries were already as nexus-mcp writes them, without a record of an installation. They count as "
+            f"installed now, and nexus-mcp uninstall removes them: {', '.join(places)}"
         )
     if others := list(dict.fromkeys(site.shown(row.path) for row in plan.states if row.state == OTHERS)):
         print(f"\n{', '.join(others)} had another entry that starts nexus-mcp. nexus-mcp uninstall brings it back.")

@@ -52,13 +52,13 @@ def _print(store: Store, lines: list[changes.Line], most: int) -> None:
         names = find_titles(store, shown, undone, faults)
         found.append(change_table(shown, undone, names, time.time(), width=screen.width))
     else:
-        found.append(Line("No change is recorded yet: each change that a tool makes is a line here."))
+        found.append(Line("No change is recorded yet: each change that a tool makes adds a line here."))
     if len(lines) > most:
         more = f"{len(lines) - most} older changes are not shown: nexus-mcp log -n {len(lines)}."
         found.append(Line((more, DIM)))
     unreadable = sum(entry is None for _, entry in lines)
     if unreadable:
-        found.append(Line(f"Not readable: {unreadable}, cut short by a crash or written by a newer nexus-mcp."))
+        found.append(Line(f"Unreadable lines: {unreadable}, cut short by a crash or written by a newer nexus-mcp."))
     screen.show([*found, *missing_titles(faults)])
 
 

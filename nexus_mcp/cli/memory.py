@@ -51,7 +51,7 @@ GC = Command(
     "propose notes for deletion, or delete them",
     "Proposes unread old notes for deletion, each with the reason. With --apply it\n"
     "deletes them as one git commit, which says how to restore each note. Without\n"
-    "--apply it deletes nothing, unless .nexus/config.yml has thresholds for that.",
+    "--apply it deletes nothing, unless .nexus/config.yml has thresholds for it.",
     (APPLY, DRY_RUN, JSON, PROJECT),
     run,
     examples=(

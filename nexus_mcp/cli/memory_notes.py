@@ -69,7 +69,7 @@ def _show(values: Values) -> int:
         text = notes.read(nexus, FOLDER_KIND, name) if name in known else None
     if text is None:
         near = [quoted_name(one) for one in nearest(name, known, 0.5)[:_NAMED]]
-        advice = f"Did you mean {' or '.join(near)}?" if near else "nexus-mcp memory list shows them."
+        advice = f"Did you mean {' or '.join(near)}?" if near else "nexus-mcp memory list shows all notes."
         raise NexusError(f"There is no note {quoted_name(name)} in .nexus/{FOLDER_KIND}/.", next_step=advice)
     if JSON.name in values:
         print_json({"path": f"{FOLDER_KIND}/{name}", "text": text})
@@ -143,7 +143,7 @@ def _import(values: Values) -> int:
 
 
 def _make(found: list[Draft], values: Values) -> tuple[list[dict[str, Any]], bool]:
-    """Return (the results of the drafts, whether nothing was written)."""
+    """Return (the results of the drafts, whether this is a dry run)."""
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.knowledge import additions
     from nexus_mcp.store.store import Store

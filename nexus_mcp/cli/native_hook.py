@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAME = 80
 _OUTLINED = 24 << 20  # bytes
 _HEAD = 1 << 16
-"""Bytes in which the harnesses name the event: they write the large fields behind it."""
+"""The first bytes of a payload, in which harnesses name the event: the large fields come later."""
 
 
 class NativeEvent(Event):
@@ -102,7 +102,7 @@ class NativeEvent(Event):
         from nexus_mcp.state.times import stamp
         from nexus_mcp.store import harness_files
 
-        # Any other text may be data of the user.
+        # Do not log any other text: it may be data of the user.
         is_name = self.native_name.isidentifier() and len(self.native_name) <= _NAME
         name = self.native_name if is_name else "unknown"
         fault = f"nexus-mcp does not know this event of the harness. {_NEXT_STEP}"

@@ -80,11 +80,11 @@ class Option:
 
 
 class Argument:
-    """The positional argument of a command. `name` stands for it in texts, e.g. EVENT.
+    """The positional argument of a command. `name` is its name in texts, e.g. EVENT.
 
-    `choices` maps each accepted word to a line about it; {} accepts any word. `count` is the number of words, and
-    `name` names each of them; they are in Values.lists. `least` is the number of required words (default: `count`).
-    With `is_number` a word such as -3 is a wrong number, not an unknown option.
+    `choices` maps each accepted word to a line about it; {} accepts any word. `count` is the maximum number of words,
+    and `name` names each of them; they are in Values.lists. `least` is the number of required words (default:
+    `count`). With `is_number` a word such as -3 is a wrong number, not an unknown option.
     """
 
     __slots__ = ("choices", "count", "help", "is_number", "least", "name")
@@ -115,8 +115,8 @@ class Argument:
 class Command:
     """One command: its name, one line about it, a longer text, its options and the function that runs it.
 
-    `run` takes the option values and returns an exit code. `examples` are rows of a command line, as typed in a shell,
-    and what it does.
+    `run` takes the option values and returns an exit code. `examples` has rows of (a command line as typed in a shell,
+    what it does).
     """
 
     __slots__ = ("argument", "examples", "name", "options", "run", "summary", "text")
@@ -145,7 +145,7 @@ class Group:
     """A command that only groups others: `nexus-mcp NAME SUBCOMMAND`.
 
     `subcommands` maps each name to the function that imports the subcommand, so that only the one that runs is loaded.
-    `default` imports the command that runs when no subcommand is named; None if one has to be.
+    `default` imports the command that runs when no subcommand is named; None if a subcommand must be.
     """
 
     __slots__ = ("default", "name", "subcommands", "summary", "text")
@@ -255,7 +255,7 @@ def _split_at_dashes(argv: Sequence[str], argument: Argument | None) -> tuple[Se
 
 def _no_value(name: str, word: str, option: Option, known: Container[str]) -> UsageError:
     """Return the error for a `word` that looks like an option, where the value of the option `name` should be."""
-    written = "" if word.partition("=")[0] in known else f" One that begins with - is written {name}={word}."
+    written = "" if word.partition("=")[0] in known else f" A value that begins with - is written {name}={word}."
     return UsageError(f"{name} needs a value: {name} {option.metavar}.{written}")
 
 
@@ -277,7 +277,7 @@ def _take(word: str, argument: Argument | None, values: Values, prog: str, optio
     words = values.lists[argument.name]
     if len(words) == argument.count:
         one = "one " if argument.count == 1 else ""
-        raise UsageError(f"{prog} takes {one}{argument.word}: {words[-1]!r} is there, {word!r} is too much.")
+        raise UsageError(f"{prog} takes {one}{argument.word}: {word!r} after {words[-1]!r} is too much.")
     if argument.choices and word not in argument.choices:
         from nexus_mcp.cli import hints
 

@@ -26,7 +26,7 @@ KIND = Argument(
         "mcpb": "an MCP bundle: one file with the server",
     },
 )
-OUT = Option("--out", "DIR", "the folder to make; its parent exists")
+OUT = Option("--out", "DIR", "the folder to make; its parent must exist")
 
 
 def run(values: Values) -> int:

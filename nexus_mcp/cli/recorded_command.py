@@ -13,7 +13,7 @@ _COMMAND, _CHECK = "--command", "--check"
 
 
 def drop_gone(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command if that program no longer exists, so that this program is used instead."""
+    """Remove the recorded --command if that program no longer exists, so that the running one is used instead."""
     import shutil
 
     word = options.get(_COMMAND, "")
@@ -28,7 +28,7 @@ def check(word: str, root: str) -> None:
 
     if word and not is_own_program(word, root):
         problem = (
-            f".nexus/generated.json names the command {printable(word)}, which is no nexus-mcp outside of the project."
+            f".nexus/generated.json names the command {printable(word)}, which is not nexus-mcp, or is in the project."
         )
         step = f"If you trust it, add --command {printable(word)}; else name another one with --command."
         raise UsageError(problem, next_step=step)

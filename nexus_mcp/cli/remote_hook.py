@@ -1,7 +1,7 @@
 """Send hook events to a server over HTTP (--url or NEXUS_URL), and answer them if the server does not.
 
 The server handles an event as a local hook does (server/http/hooks.py). Without its answer the restrictions are
-unknown: then only tools that read are allowed, and every other event gets a warning.
+unknown: then pre_tool_use allows only tools that read, and every other event gets a warning.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _STATUS = {
     503: ("cannot take the event now", "Look at its log."),
 }
 _LACKS = b"This token lacks the right to write"
-"""The begin of the message with which a server refuses a token without the right; a proxy refuses in other words."""
+"""The beginning of the server's message about a token without the right; a proxy refuses in other words."""
 _LACKING = "says that the token in {token} lacks the right to write", "Ask for a token with this right."
 
 
@@ -83,7 +83,7 @@ class Server:
         return self._answer({"event": name, "params": params}, host, records=records)
 
     def ask_failure(self, name: str, problem: str, host: Host, fields: Json, *, is_whole: bool) -> Json:
-        """Return the answer to an event whose payload is malformed. `fields` are the readable ones."""
+        """Return the answer to an event whose payload is malformed. `fields` are the readable fields."""
         failure = {"problem": problem, "is_whole": is_whole}
         return self._answer({"event": name, "params": fields, "failure": failure}, host)
 
@@ -111,7 +111,7 @@ class Server:
                 f"{shown} {error}.", error.next_step or "Check that it runs and that the URL is right."
             ) from error
         if status != 200:
-            problem, step = _STATUS.get(status, ("", "Update nexus-mcp there and here, and check the URL."))
+            problem, step = _STATUS.get(status, ("", "Update nexus-mcp on the server and here, and check the URL."))
             if status == 403 and _LACKS in data:
                 problem, step = _LACKING
             problem = problem.format(token=self._variable) or f"answered with status {status} in place of an answer"
@@ -122,7 +122,7 @@ class Server:
         return answer
 
     def _body(self, event: Json, host: Host) -> bytes:
-        """Return the event as JSON. An input that is too large is left out: then the call counts as cut off."""
+        """Return the event as JSON. Leave out an input that is too large: then the payload counts as truncated."""
         whole = {
             **event,
             "harness_id": self.harness_id,

@@ -1,4 +1,4 @@
-"""The options of `install` for a server over HTTP: when a recorded URL is used, and which parts exclude one."""
+"""Options of `install` for a server over HTTP: when a recorded URL is used, and which parts do not work with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settle(values: Values, options: dict[str, str], site: Site) -> None:
         for name in remote_mount.OPTIONS:
             options.pop(name, None)
     if _URL in values and ALLOW_HTTP.name not in values:
-        options.pop(ALLOW_HTTP.name, None)  # it was allowed for another URL
+        options.pop(ALLOW_HTTP.name, None)  # the record allows http for another URL
     if not options.get(_URL):
         for option in (TOKEN_ENV, ALLOW_HTTP):
             if option.name in options:
@@ -60,7 +60,7 @@ def check_parts(values: Values, parts: Sequence[str], installed: Sequence[str], 
         missing = [part for part in (SERVER, HOOKS) if part in installed and part not in parts]
         if missing:
             raise UsageError(
-                f"The {' and the '.join(missing)} would go on with another server.",
+                f"The {' and the '.join(missing)} would still use another server.",
                 next_step=f"Leave out {_WITH}, or name {' and '.join(missing)} in it.",
             )
 

@@ -26,7 +26,7 @@ _LEAST_MAIN = 24
 _WIDEST_CELL = 32
 """A wider cell of a column that does not wrap is cut."""
 _WIDEST_LINE = 110
-"""A line of text that is not in a table wraps here on a wider terminal, because longer lines are hard to read."""
+"""The maximum width of a line of text that is not in a table, because longer lines are hard to read."""
 _LEAST_TEXT = 10
 """The minimum width of a text beside its lead; with less room, the text begins on the next line."""
 _INDENT = 2

@@ -26,8 +26,8 @@ _NONE = 1
 
 
 def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[Site, State], str]) -> list[str]:
-    """Return a warning for the absolute path of `program`, and one for that of the project folder, if files that git
-    tracks or would add contain it. The warning names these files; `show` returns the name of a file.
+    """Return warnings about files that git tracks or would add: one if they contain the absolute path of `program`, one
+    if they contain the path of the project folder. A warning names the files; `show` returns the name of a file.
     """
     contents = {row: _content(row.path) for row in states}
     named: dict[str, list[State]] = {}

@@ -51,7 +51,7 @@ def test_stored_text_is_data() -> None:
 def test_a_section_is_bounded() -> None:
     """A section that is too long is truncated, with a mark at the end."""
     assert block("a" * LIMIT) == f"> {'a' * LIMIT}"
-    assert block("a" * 4_000_000) == f"> {'a' * LIMIT}\n(cut here; task_list and plan_status have the whole)"
+    assert block("a" * 4_000_000) == f"> {'a' * LIMIT}\n(cut here; task_list and plan_status have the whole text)"
     assert len(task_text(task(1, "t" * 100_000))) < 1000
 
 

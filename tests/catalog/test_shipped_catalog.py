@@ -174,7 +174,7 @@ def test_the_manifest_keeps_its_schema() -> None:
                 "assets/agents/engineer/body.md:2:3: there is no tool 'plan_decid'; did you mean plan_decide?",
                 "assets/agents/engineer/body.md:2:23: a placeholder is {{kind:id}}, e.g. {{tool:plan_decide}}",
                 "assets/agents/engineer/body.md:2:33: "
-                "'thing' is no kind of placeholder; there are tool, agent, skill, action, command",
+                "'thing' is no kind of placeholder; the kinds are tool, agent, skill, action, command",
                 "assets/agents/engineer/body.md:2:45: a placeholder is {{kind:id}}, e.g. {{tool:plan_decide}}",
             ],
         ),

@@ -138,7 +138,7 @@ def test_agent_option_wins_over_the_owner(some_tasks: Project, capsys: pytest.Ca
         (
             ("2",),
             'The owner of task 2 is "enginer", and no agent has that id; did you mean engineer? Name the agent that '
-            "does it with --agent; nexus-mcp catalog list has them.",
+            "does it with --agent; nexus-mcp catalog list lists the agents.",
         ),
         (("4",), 'The owner of task 4 is "bob", and no agent has that id. Name the agent'),
     ],

@@ -198,7 +198,7 @@ SHELL = ("--class", "shell_command_exec")
         (
             ("add", "--class", "x", "--tool", "y", "--harness-id", "codex"),
             1,
-            "There is no class of tools 'x'; there is ",
+            "There is no class of tools 'x'; choose from ",
         ),
         (
             ("add", *SHELL, "--tool", "x", "--harness-id", "codx"),

@@ -124,10 +124,13 @@ def test_fields_are_read_from_front_matter(project: Project, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"agents/gardener/body.md": "# Other\n"}, "agents/gardener/body.md: is not the text that manifest.json has a"),
+        (
+            {"agents/gardener/body.md": "# Other\n"},
+            "agents/gardener/body.md: does not match its digest in manifest.json",
+        ),
         (
             {"manifest.json": manifest(prune=digest("x"))},
-            "skills/prune/body.md: is not the text that manifest.json has",
+            "skills/prune/body.md: does not match its digest in manifest.json",
         ),
         ({"manifest.json": "{"}, "manifest.json: is not JSON"),
         ({"manifest.json": "[]"}, "manifest.json: is no object"),

@@ -52,7 +52,7 @@ def test_help_without_a_command_is_the_overview() -> None:
             "nexus-mcp history has no command 'repiar'; did you mean repair? See nexus-mcp history --help.",
         ),
         (["log", "repair"], "nexus-mcp log has no command 'repair'. See nexus-mcp log --help."),
-        (["a", "b", "c", "d"], "nexus-mcp help takes COMMAND: 'c' is there, 'd' is too much."),
+        (["a", "b", "c", "d"], "nexus-mcp help takes COMMAND: 'd' after 'c' is too much."),
     ],
 )
 def test_help_of_an_unknown_command_suggests_the_nearest(words: list[str], problem: str) -> None:

@@ -271,7 +271,7 @@ def test_an_export_is_a_command_of_its_own() -> None:
     """The group needs the name of a format."""
     done = subprocess.run([*COMMAND, "export"], env=environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("nexus-mcp: nexus-mcp export needs a command; there is md.")
+    assert done.stderr.startswith("nexus-mcp: nexus-mcp export needs a command; choose from md.")
 
 
 @pytest.mark.parametrize("name", [".nexus/x", ".git/x", ".git", "a/../.nexus/x"])

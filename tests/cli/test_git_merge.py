@@ -50,7 +50,7 @@ def test_later_attribute_line_exits_with_1(real_repository: Project, capsys: Cap
     below.put(".gitattributes", "history.json merge=union\n")
     assert main(["init", "--git-merge", "--project", str(below.root)]) == 1
     out = capsys.readouterr().out
-    assert "git will not use it" in out
+    assert "git will not use the merge driver" in out
     assert "git check-attr --all 'a b/.nexus/history.json', run at the root of the repository, shows" in out
 
 

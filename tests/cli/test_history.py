@@ -47,7 +47,7 @@ def test_conflict_is_repaired_with_next_steps(project: Project) -> None:
         "  cycle 3: 1970-01-01T00:03:00.000Z, their side",
         "Repaired. The previous file is kept as .nexus/history.backup.json, which git does not ignore: "
         "delete it when you no longer need it.",
-        f"If you added it to git with the markers, run git add {FILE} again.",
+        f"If you added the file to git with the markers, run git add {FILE} again.",
     ]
     assert titles(project.get("history.json")) == [1, 2, 3]
     again = nexus("history", "repair", cwd=project.root)
@@ -226,7 +226,8 @@ def test_undecided_merge_exits_with_1(three: list[str], capsys: Capture) -> None
     assert capsys.readouterr() == (
         "",
         "nexus-mcp: The histories are not merged, because their side lacks or has changed a cycle of the common "
-        "ancestor. It is left to you as a conflict; nexus-mcp history repair --dry-run shows the possible repair.\n",
+        "ancestor. The file has a conflict for you to resolve; nexus-mcp history repair --dry-run shows the possible "
+        "repair.\n",
     )
     assert b"\n<<<<<<<<< ours\n" in Path("A").read_bytes()
 
@@ -235,7 +236,7 @@ def test_undecided_merge_exits_with_1(three: list[str], capsys: Capture) -> None
     ("words", "told"),
     [
         (["O", "A"], "nexus-mcp history merge needs 3 arguments %O %A %B."),
-        (["O", "A", "B", "C"], "nexus-mcp history merge takes %O %A %B: 'B' is there, 'C' is too much."),
+        (["O", "A", "B", "C"], "nexus-mcp history merge takes %O %A %B: 'C' after 'B' is too much."),
         (["O", "A", "X"], "X cannot be read: No such file or directory."),
         (["O", "A", "B", "--marker-size", "0"], "--marker-size needs a number from 1, not '0'."),
         (["O", "A", "B", "--marker-size", "x"], "--marker-size needs a number from 1, not 'x'."),

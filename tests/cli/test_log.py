@@ -103,14 +103,14 @@ def test_unreadable_lines_are_counted(capsys: pytest.CaptureFixture[str], projec
     newer = json.dumps({**entries(project.root)[0], "version": oplog.VERSION + 1}).encode()
     project.put(LOG, project.get(LOG) + newer + b'\n{"version": 1, "i')
     _, out, _ = log(capsys, project)
-    assert out.splitlines()[-1] == "Not readable: 2, cut short by a crash or written by a newer nexus-mcp."
+    assert out.splitlines()[-1] == "Unreadable lines: 2, cut short by a crash or written by a newer nexus-mcp."
     assert out.splitlines()[6:8] == ["line 7  unreadable", "line 8  unreadable"]
     assert len(out.splitlines()) == 9
     assert json.loads(log(capsys, project, "--json")[1])["unreadable"] == 2
     project.put(LOG, b"x")
     assert log(capsys, project)[1].splitlines() == [
         "line 1  unreadable",
-        "Not readable: 1, cut short by a crash or written by a newer nexus-mcp.",
+        "Unreadable lines: 1, cut short by a crash or written by a newer nexus-mcp.",
     ]
 
 
@@ -118,7 +118,11 @@ def test_unreadable_lines_are_counted(capsys: pytest.CaptureFixture[str], projec
 def test_empty_log_creates_nothing(capsys: pytest.CaptureFixture[str], project: Project) -> None:
     """Where nothing was done there is nothing to show, and nothing is made."""
     before = project.snapshot()
-    assert log(capsys, project) == (0, "No change is recorded yet: each change that a tool makes is a line here.\n", "")
+    assert log(capsys, project) == (
+        0,
+        "No change is recorded yet: each change that a tool makes adds a line here.\n",
+        "",
+    )
     assert json.loads(log(capsys, project, "--json")[1]) == {"version": 1, "entries": [], "unreadable": 0}
     assert project.snapshot() == before
 

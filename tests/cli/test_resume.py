@@ -74,7 +74,7 @@ def test_fresh_is_no_failure(
 @pytest.mark.parametrize(
     ("words", "harness", "near"),
     [
-        (("--harness-id", "other"), "other", "there is one of claude-code, codex, opencode."),
+        (("--harness-id", "other"), "other", "the harnesses with a map are claude-code, codex, opencode."),
         (("--harness-id", "claudecode"), "claudecode", "did you mean claude-code?"),
     ],
 )

@@ -110,7 +110,7 @@ def test_invalid_number_is_a_usage_error(capsys: pytest.CaptureFixture[str], the
 def test_second_number_is_refused(capsys: pytest.CaptureFixture[str], there: Project) -> None:
     """One number is all it takes."""
     code, _, err = run(capsys, "1", "2")
-    assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one N: '1' is there, '2' is too much.\n")
+    assert (code, err) == (2, "nexus-mcp: nexus-mcp undo takes one N: '2' after '1' is too much.\n")
 
 
 @pytest.mark.requirement("undo.command")

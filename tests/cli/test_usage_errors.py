@@ -82,7 +82,7 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         ),
         (
             ["log", "--verbose"],
-            "nexus-mcp log has no option '--verbose'; there is --number, -n, --json, --project. "
+            "nexus-mcp log has no option '--verbose'; choose from --number, -n, --json, --project. "
             "See nexus-mcp log --help.",
         ),
         (
@@ -153,7 +153,7 @@ SERVE = ("--project", "--harness-id", "--tool-prefix", "--log-level", "--sdk")
         ),
         (
             ["demo", "--quick"],
-            "nexus-mcp demo has no option '--quick'; there is --keep. See nexus-mcp demo --help.",
+            "nexus-mcp demo has no option '--quick'; choose from --keep. See nexus-mcp demo --help.",
         ),
         (
             ["--sdk", "serve"],

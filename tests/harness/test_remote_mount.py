@@ -234,7 +234,7 @@ def test_switch_changes_server_and_hooks_together(at: Path, capsys: pytest.Captu
     assert run("install", "claude-code") == 0
     before = tree(at)
     assert run("install", "claude-code", "--url", URL, "--with", "server") == 2
-    assert "The hooks would go on with another server" in capsys.readouterr().err
+    assert "The hooks would still use another server" in capsys.readouterr().err
     assert tree(at) == before
 
 

@@ -117,6 +117,6 @@ def test_entry_exactly_as_installed_is_told_and_removed(at: Path, capsys: pytest
     server = {"type": "stdio", "command": words[0], "args": [*words[1:], "serve", "--harness-id", "claude-code"]}
     put(at, {".mcp.json": json.dumps({"mcpServers": {"nexus": server}}).encode()})
     assert run("install", "claude-code", "--with", "server") == 0
-    assert "counts as installed now, and nexus-mcp uninstall removes it: .mcp.json" in capsys.readouterr().out
+    assert "count as installed now, and nexus-mcp uninstall removes them: .mcp.json" in capsys.readouterr().out
     assert run("uninstall", "claude-code") == 0
     assert json.loads((at / ".mcp.json").read_bytes()) == {}

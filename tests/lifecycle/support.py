@@ -16,8 +16,8 @@ TRACKER = ".nexus/state/nexus-mcp/agent-tracker.json"
 ACCESS = ".nexus/state/nexus-mcp/memory-access.jsonl"
 UNMAPPED = (
     "There is no capability map of nexus-mcp, so no tool is refused, no edit needs a task, and no agent is resumed; "
-    "there is one of claude-code, codex, opencode. Name the harness with --harness-id, or give it a map in "
-    ".nexus/capability-map.yml."
+    "the harnesses with a map are claude-code, codex, opencode. Name the harness with --harness-id, or give it a map "
+    "in .nexus/capability-map.yml."
 )
 SPAWN = {"agent_name": "engineer", "agent_id": "a1"}
 

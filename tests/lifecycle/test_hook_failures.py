@@ -17,7 +17,7 @@ from tests.support import Project, compact, without_lock
 MEND = "Fix the hook that sends the event."
 TOO_LARGE = (
     "The params on stdin are larger than the 16 MiB that are read. "
-    "Have the hook leave out what the event does not take, such as the answer of a tool."
+    "Have the hook leave out what the event does not use, such as the output of a tool."
 )
 
 
@@ -33,26 +33,26 @@ TOO_LARGE = (
         (
             "session_end",
             b"{SECRET",
-            "What came on stdin (line 1, column 2) is not JSON (Expecting property name enclosed in double quotes). "
+            "The input on stdin (line 1, column 2) is not JSON (Expecting property name enclosed in double quotes). "
             + MEND,
         ),
         (
             "session_end",
             b'{"SECRET": 1, "SECRET": 1}',
-            f"What came on stdin (line 1, column 15) has an object with the same key twice. {MEND}",
+            f"The input on stdin (line 1, column 15) has an object with the same key twice. {MEND}",
         ),
         (
             "session_end",
             b'{"a": NaN}',
-            f"What came on stdin (line 1, column 7) has NaN or Infinity, which JSON does not know. {MEND}",
+            f"The input on stdin (line 1, column 7) has NaN or Infinity, which JSON does not know. {MEND}",
         ),
         (
             "session_end",
             b'{"a": ' + b"[" * 70 + b"]" * 70 + b"}",
-            f"What came on stdin (line 1, column 70) is nested too deeply. {MEND}",
+            f"The input on stdin (line 1, column 70) is nested too deeply. {MEND}",
         ),
-        ("session_end", b"[" * 100_000, f"What came on stdin (line 1, column 65) is nested too deeply. {MEND}"),
-        ("session_end", b'{"a": "\xff"}', f"What came on stdin (line 1, byte 8) is not UTF-8. {MEND}"),
+        ("session_end", b"[" * 100_000, f"The input on stdin (line 1, column 65) is nested too deeply. {MEND}"),
+        ("session_end", b'{"a": "\xff"}', f"The input on stdin (line 1, byte 8) is not UTF-8. {MEND}"),
         (
             "session_end",
             b'{"harness_id": "../SECRET"}',

@@ -181,7 +181,7 @@ def test_harnesses_keep_their_own_files(tell: Teller, project: Project) -> None:
 def test_unknown_harness_is_reported_at_the_start(tell: Teller, project: Project) -> None:
     """A harness without a capability map gets a warning with the near name at its start; other harnesses get none."""
     told = UNMAPPED.replace("nexus-mcp", "claudecode").replace(
-        "; there is one of claude-code, codex, opencode.", "; did you mean claude-code?"
+        "; the harnesses with a map are claude-code, codex, opencode.", "; did you mean claude-code?"
     )
     for source in ("startup", "clear"):
         answer = tell("session_start", harness_id="claudecode", source=source)

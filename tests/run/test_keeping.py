@@ -102,5 +102,5 @@ def test_the_end_of_a_run_makes_room(tmp_path: Path) -> None:
     ground.configure()
     code, out, err = ground.cli("--trust", "--merge", "never")
     assert (code, err) == (0, "")
-    assert f"removed, finished and merged: {OLD}." in out
+    assert f"Removed, because finished and merged: {OLD}." in out
     assert not (ground.root / ".nexus/state/runs" / OLD).exists()

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.settings import TargetOptions
 
 SERVERS = Option("--server", "CMD", "a command that speaks MCP; once for each server", many=True)
-PREFIX = Option(TOOL_PREFIX.name, "PREFIX", "for all servers (default: detected for each)")
-JSON = Option("--json", "FILE", "write the comparison there, too")
+PREFIX = Option(TOOL_PREFIX.name, "PREFIX", "the same for all servers (default: detected)")
+JSON = Option("--json", "FILE", "also write the comparison to FILE")
 
 
 def run(values: Values) -> int:

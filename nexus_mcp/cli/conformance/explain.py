@@ -42,7 +42,7 @@ COMMAND = Command(
     "explain",
     "show what a fixture sends, and what it expects",
     "Prints the fact that a fixture checks, the rules of the contract that it\n"
-    "judges, the files before it, its calls and events, and what has to hold\n"
+    "judges, the files before it, its calls and events, and what has to be true\n"
     "afterwards. For a rule of the contract, such as task_add.1: its text, and\n"
     "the fixtures that judge it. It runs nothing.",
     (FIXTURES,),

@@ -67,9 +67,9 @@ def _coverage(values: Values) -> int:
 COVERAGE = Command(
     "coverage",
     "list fields and parameters that no fixture checks",
-    "Checks that a fixture claims each field of each state schema, that an\n"
-    "assertion touches each claim, and that each parameter is asserted or\n"
-    "listed as uncovered.",
+    "Checks that each field of each state schema is in `covers` of a fixture, that\n"
+    "an assertion touches each entry of `covers`, and that each parameter is\n"
+    "asserted or listed in `uncovered_params`.",
     (FIXTURES,),
     _coverage,
     examples=(("nexus-mcp conformance coverage", "report what the shipped fixtures leave out"),),

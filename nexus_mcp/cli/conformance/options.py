@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # As in conformance.fixture, which takes longer to import than a command line may take.
 LEVELS = ("basic", "full", "robust")
 
-TOOL_MAP = Option("--tool-map", "FILE", "YAML: a tool's name in the contract, here")
+TOOL_MAP = Option("--tool-map", "FILE", "YAML: the server's name for each tool")
 ENV = Option("--env", "KEY=VALUE", "a variable for the server; may be repeated", many=True)
-PROJECT_ENV = Option("--project-env", "NAME", "for the project (NEXUS_PROJECT_ROOT)")
+PROJECT_ENV = Option("--project-env", "NAME", "variable of the project (NEXUS_PROJECT_ROOT)")
 EVENT_COMMAND = Option("--event-command", "CMD", "handles an event; {type} is its name")
 RUN_COMMAND = Option("--run-command", "CMD", "does the tasks; {status}: its status file")
 RUN_TIMEOUT = Option("--run-timeout", "SECONDS", "time limit of a run (default: 120)")
@@ -56,7 +56,7 @@ ASKING = (
 SELECTING = (LEVEL, FIXTURES, ONLY, TOOL)
 
 SERVER = Option("--server", "CMD", "a command that speaks MCP on stdio, or HTTP")
-URL = Option("--url", "URL", "its URL over HTTP; alone it needs --project")
+URL = Option("--url", "URL", "its URL; without --server needs --project")
 SERVED = Option(PROJECT.name, "DIR", "with --url: the empty folder it serves")
 
 
@@ -68,7 +68,7 @@ def suite(values: Values) -> list[Fixture]:
 
 
 def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
-    """Return the fixtures that --level, --only and --tool select. Raise HarnessFault if no fixture is left."""
+    """Return the fixtures that --level, --only and --tool select. Raise HarnessFault if they select none."""
     from nexus_mcp.conformance.settings import select
 
     return select(fixtures, values.lists[ONLY.name], values.lists[TOOL.name], level(values))
@@ -80,7 +80,7 @@ def level(values: Values) -> str:
 
 
 def is_selection(values: Values) -> bool:
-    """Return whether the options choose other fixtures than all of a level of the packaged suite."""
+    """Return whether the options choose anything but all packaged fixtures of a level."""
     return any(values.lists[option.name] for option in (FIXTURES, ONLY, TOOL))
 
 
@@ -109,7 +109,7 @@ def print_leftovers(left: Sequence[Leftover]) -> None:
 
 
 def check(values: Values) -> None:
-    """Raise UsageError for options that exclude each other."""
+    """Raise UsageError for options that exclude each other, and for an option without the one that it needs."""
     if SERVER.name in values and URL.name in values:
         _check_started(values)
     elif (URL.name in values) != (SERVED.name in values):
@@ -148,11 +148,11 @@ def target(values: Values, options: TargetOptions) -> Target:
 
 
 def _check_started(values: Values) -> None:
-    """Raise UsageError unless --server and --url belong together: each server of the run needs a port of its own."""
+    """Raise UsageError if --server or --url lacks the placeholder for the port, which differs for each server."""
     from nexus_mcp.conformance.target import PORT, PROJECTS_FILE
 
     if SERVED.name in values:
-        raise UsageError("--project belongs to a server that runs already.", next_step="Leave it out, or --server.")
+        raise UsageError("--project is for a server that runs already.", next_step="Leave out --project or --server.")
     if PORT not in values[SERVER.name] or PORT not in values[URL.name]:
         raise UsageError(
             f"--server and --url together need {PORT} in both: the run replaces it by a free port.",

@@ -38,8 +38,8 @@ REPORT = Option("--report", "FILE", ".xml (JUnit), .html, .json or badge.json", 
 MAX = Option("--max-failures", "N", "stop after N failures")
 SUMMARY = Option("--summary", "", "print a line for each cause of failures")
 VERBOSE = Option("--verbose", "", "print every failure in full")
-WRITE_EXPECTED = Option("--write-expected-failures", "FILE", "write such a file of the failures")
-EXPECTED = Option("--expected-failures", "FILE", "YAML: the id of a fixture, why it fails")
+WRITE_EXPECTED = Option("--write-expected-failures", "FILE", "write an --expected-failures file")
+EXPECTED = Option("--expected-failures", "FILE", "YAML: ids of fixtures, with the reasons")
 
 LISTS = (EXPECTED, WRITE_EXPECTED)
 

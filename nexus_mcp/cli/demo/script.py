@@ -108,7 +108,7 @@ CYCLE = (
             Step("", "task_update", {"id": 1, "status": "completed"}, TASK),
             Step("Task 1 is done, so 2 is ready.", "task_list", {}, READY),
             Step("", "task_update", {"id": 2, "status": "completed"}, TASK),
-            Step("Now 3 is.", "task_list", {}, READY),
+            Step("Task 2 is done, so 3 is ready.", "task_list", {}, READY),
             Step("The tester leaves a report.", "artifact_write", {"filename": "load/report.md", "content": REPORT}),
             Step("", "task_update", {"id": 3, "status": "completed"}, TASK),
             Step("Where do we stand?", "context", {}),

@@ -22,7 +22,7 @@ _RESULT_SHOWN = 300
 
 
 def run(values: Values) -> int:
-    """Print the transcript, and go on while the attempt is at work. Raise UsageError for a task without an attempt."""
+    """Print the transcript, and follow it while the attempt runs. Raise UsageError for a task without an attempt."""
     from nexus_mcp.run.run_folder import read_file
     from nexus_mcp.run.view import open_view
 
@@ -71,7 +71,7 @@ def _show(line: bytes) -> None:
 COMMAND = Command(
     "attach",
     "follow what the agent of a task does",
-    "Shows the transcript of the last attempt of a task, and goes on until it ends.",
+    "Shows the transcript of the last attempt of a task, until the attempt ends.",
     PROJECT_ONLY,
     run,
     argument=TASK,

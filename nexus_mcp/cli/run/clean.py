@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
-OLDER = Option("--older-than", "DAYS", "only runs that ended longer ago")
+OLDER = Option("--older-than", "DAYS", "only runs that ended more than DAYS ago")
 
 
 def run(values: Values) -> int:

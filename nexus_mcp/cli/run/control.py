@@ -38,7 +38,7 @@ def _send(values: Values, request: dict[str, Any]) -> int:
         _check(view, request, store.tasks())
         control.drop(view.folder, request)
         if view.holder is None:
-            print(f"Noted for {view.id}. No executor is at work: nexus-mcp run goes on with it.")
+            print(f"Noted for {view.id}. No executor is at work: the next nexus-mcp run obeys it.")
         else:
             print(f"Sent to {view.id}, process {view.holder.pid}.")
     return exits.OK
@@ -52,7 +52,7 @@ def _check(view: View, request: dict[str, Any], tasks: dict[str, Any] | None) ->
     if task is not None and task not in [row["id"] for row in rows]:
         raise UsageError(f"There is no task {task}.", next_step="nexus-mcp run status lists them.")
     if any(row["id"] == task and row["status"] == COMPLETED for row in rows):
-        raise UsageError(f"Task {task} is completed.", next_step="nexus-mcp run status shows what is left.")
+        raise UsageError(f"Task {task} is completed.", next_step="nexus-mcp run status shows the other tasks.")
     is_working = task is not None and view.holder is not None and view.state.task(task).state in AT_WORK
     if is_working and request["command"] == "retry":
         raise UsageError(f"Task {task} is at work.", next_step=f"nexus-mcp run skip {task} ends its attempt.")
@@ -76,17 +76,17 @@ def _check_answer(view: View, id_: str, text: str) -> None:
 
 
 def _pause(values: Values) -> int:
-    """Pause the run: running attempts go on, and nothing new starts."""
+    """Pause the run: running attempts continue, and nothing new starts."""
     return _send(values, {"command": "pause"})
 
 
 def _resume(values: Values) -> int:
-    """Let a paused run go on."""
+    """Continue a paused run."""
     return _send(values, {"command": "resume"})
 
 
 def _stop(values: Values) -> int:
-    """End the attempts at work, and the run; it can be taken up again."""
+    """End the attempts at work, and the run; it can be continued."""
     return _send(values, {"command": "stop"})
 
 
@@ -110,31 +110,31 @@ def _answer(values: Values) -> int:
 PAUSE = Command(
     "pause",
     "let a run start nothing new",
-    "The running attempts go on, but nothing new starts.",
+    "The running attempts continue, but nothing new starts.",
     PROJECT_ONLY,
     _pause,
-    examples=(("nexus-mcp run pause", "start nothing new; running attempts go on"),),
+    examples=(("nexus-mcp run pause", "start nothing new; running attempts continue"),),
 )
 RESUME = Command(
     "resume",
-    "let a paused run go on",
+    "continue a paused run",
     "Lets a paused run start attempts again.",
     PROJECT_ONLY,
     _resume,
-    examples=(("nexus-mcp run resume", "let the paused run go on"),),
+    examples=(("nexus-mcp run resume", "continue the paused run"),),
 )
 STOP = Command(
     "stop",
-    "end a run now; it can be taken up again",
-    "Ends the attempts at work and the run. Their work is kept, and nexus-mcp run\ngoes on.",
+    "end a run now; it can be continued",
+    "Ends the attempts at work and the run. Their work is kept, and nexus-mcp run\ncontinues the run.",
     PROJECT_ONLY,
     _stop,
-    examples=(("nexus-mcp run stop", "end the attempts at work; nexus-mcp run takes them up"),),
+    examples=(("nexus-mcp run stop", "end the attempts at work; nexus-mcp run continues them"),),
 )
 SKIP = Command(
     "skip",
     "leave a task out of a run",
-    "Ends the attempt of the task, if there is one, and leaves the task out. What\ndepends on it is blocked.",
+    "Ends the attempt of the task, if there is one, and leaves the task out. Tasks\nthat depend on it are blocked.",
     PROJECT_ONLY,
     _skip,
     argument=TASK,
@@ -152,7 +152,7 @@ RETRY = Command(
 ANSWER = Command(
     "answer",
     "answer a question of a run",
-    "For a question of an agent, type any text: its session gets it.\n"
+    "For a question of an agent, type any text: the agent's session gets it.\n"
     "For a question of the run, type one of the answers that it names.",
     PROJECT_ONLY,
     _answer,

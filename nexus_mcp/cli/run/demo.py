@@ -73,13 +73,13 @@ def _explain(screen: Screen, run: Run, result: Result) -> None:
     screen.line("What went wrong, and how the run handled it:", "bold")
     screen.line(
         f"  crash: the agent of task {crash[0].task} died in the middle of an edit. Its half-done work was committed "
-        "to its branch, and a second attempt went on from there."
+        "to its branch, and a second attempt continued from there."
     )
     screen.line(
         f"  rejected: the tests passed, but the reviewer of task {rejected[0].task} missed a test. The same session "
-        "went on with its words, and the second verdict was good."
+        "continued with the reviewer's words, and the second verdict was good."
     )
     screen.line(
         f"  conflict: the merge of task {conflicts[0].task} met other changes in {', '.join(conflicts[0].files)}. Its "
-        "agent resolved them in its worktree; the checks ran again before the merge counted."
+        "agent resolved the conflict in its worktree; the checks ran again before the merge counted."
     )

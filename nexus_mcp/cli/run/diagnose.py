@@ -39,7 +39,7 @@ def run(values: Values) -> int:
         for seq in one.evidence if VERBOSE.name in values else ():
             print(f"    event {seq}: {log_entries.line(by_seq[seq])}")
     if not found:
-        print(f"{view.id}: nothing stands out.")
+        print(f"{view.id}: nothing holds the run up.")
     return exits.OK
 
 

@@ -70,7 +70,7 @@ def show(typed: TypedRun) -> int:
 def _show_bounds(found: list[TaskPreview], config: RunConfig) -> None:
     sessions, limit = sum(one.sessions for one in found), config.max_cost_usd
     money = f"the run stops at {limit:g} USD" if limit is not None else "no limit in USD: --max-cost sets one"
-    print("\n/WORKTREE, /WORKTREES and /SCRATCH stand for folders of the run.")
+    print("\n/WORKTREE, /WORKTREES and /SCRATCH are placeholders for folders of the run.")
     jobs = f"{config.jobs} task{'s' * (config.jobs != 1)} at once"
     print(f"At most {sessions} sessions, if every attempt fails; {jobs}; {money}.")
     asks = [name for name in triggers.ROWS if config.questions.asks(name)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Fast-forward the branch. Return an exit code of docs/run.md, and print the reason on stderr if it stays."""
+    """Fast-forward the branch. Return an exit code of docs/run.md. If the branch stays, print the reason on stderr."""
     import asyncio
     import sys
 
@@ -28,7 +28,7 @@ def run(values: Values) -> int:
     try:
         with store.state() as state, open_view(store, run_name(values)) as view:
             if view.holder is not None:
-                raise RunBusy(f"{view.id} is at work.", next_step="It asks for the merge at its end.")
+                raise RunBusy(f"{view.id} is at work.", next_step="The run asks for the merge at its end.")
             assert state is not None
             with RunLock(state):
                 problem = asyncio.run(_merge(workspace.root, view))
@@ -62,9 +62,9 @@ async def _merge(root: str, view: View) -> str:
         print(f"{branch} has everything already.")
         return ""
     if found.problem:
-        return f"{found.problem}. Mend that, or {by_hand}"
+        return f"{found.problem}. Correct this, or {by_hand}"
     if why := unverified(view.config, view.state):
-        goes_on = "nexus-mcp run goes on and runs them" if view.state.unverified == "" else "look at the work"
+        goes_on = "nexus-mcp run continues and runs them" if view.state.unverified == "" else "look at the work"
         return f"{why.rstrip('.')}. {goes_on[0].upper()}{goes_on[1:]}, or {by_hand}"
     if problem := await fast_forward(repository, expected, view.folder):
         return problem
@@ -75,8 +75,8 @@ async def _merge(root: str, view: View) -> str:
 COMMAND = Command(
     "merge",
     "move your branch to the work of a run",
-    "Moves the branch that the run began from forwards to nexus/RUN/integration, if\n"
-    "it has not moved since and there are no uncommitted changes.",
+    "Fast-forwards the branch from which the run began to nexus/RUN/integration, if\n"
+    "the branch has not moved since and there are no uncommitted changes.",
     PROJECT_ONLY,
     run,
     argument=RUN,

@@ -46,7 +46,10 @@ def _need_trust(typed: TypedRun) -> None:
     from nexus_mcp.run.settings import SECTION
 
     if not trust.is_trusted(typed.workspace.root, trust.digest(typed.settings.get(SECTION) or {})):
-        raise NexusError("You have not trusted the commands of the configuration yet.", next_step="nexus-mcp run asks.")
+        raise NexusError(
+            "You have not trusted the commands of the configuration yet.",
+            next_step="nexus-mcp run shows them and asks you.",
+        )
 
 
 async def _checks(typed: TypedRun) -> dict[str, CheckResult]:

@@ -26,7 +26,7 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "show",
     "show the attempts of each task in a run",
-    "Shows each task of a run with its attempts, checks, verdicts and merges, and\nwhat is left, as Markdown.",
+    "Shows each task of a run with its attempts, checks, verdicts and merges, and\nwhat remains to do, as Markdown.",
     PROJECT_ONLY,
     run,
     argument=RUN,

@@ -95,7 +95,7 @@ def status_lines(view: View, status: StatusFile, document: dict[str, Any] | None
             found.append(f"    nexus-mcp run answer {question.id} TEXT")
     found += [f"  {_task(task, view, tasks['tasks'])}" for task in tasks["tasks"] if _is_chosen(task, view)]
     if view.is_crashed:
-        found.append("Its executor died. nexus-mcp run takes it up again; nothing is lost.")
+        found.append("Its executor died. nexus-mcp run continues the run; nothing is lost.")
     elif view.holder is None:
         found += [f"  {command}" for command in next_commands(view.state, tasks)]
     return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TypedRun:
-    """One command line. `settings` is the whole config.yml, `config` its section `run` with the options over it."""
+    """One command line. `settings` is the whole config.yml, `config` its section `run` with the options applied."""
 
     values: Values
     workspace: Workspace

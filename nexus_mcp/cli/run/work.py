@@ -88,7 +88,7 @@ def begin(typed: TypedRun) -> int:
         try:
             return asyncio.run(_work(typed, screen, front, _sink(values, stack)))
         except LockTimeout as busy:
-            screen.line(f"The run did not go on: {inert(busy.fault)}. {_AWAIT_LOCK}", "bold red")
+            screen.line(f"The run did not continue: {inert(busy.fault)}. {_AWAIT_LOCK}", "bold red")
             return exits.NEEDS_PERSON
         except RunBusy as busy:
             screen.line(inert(str(busy)), "bold red")
@@ -276,7 +276,9 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
     if result.report:
         screen.line(f"Report: {result.report}")
     if result.removed:
-        screen.line(f"The newest {KEPT} runs are kept; removed, finished and merged: {', '.join(result.removed)}.")
+        screen.line(
+            f"The newest {KEPT} runs are kept. Removed, because finished and merged: {', '.join(result.removed)}."
+        )
     for problem in result.problems:
         screen.line(inert(problem), "yellow")
 

@@ -1,4 +1,4 @@
-"""What a shell can complete at each command, from the table of commands; a module for each shell writes the script."""
+"""List what a shell can complete after each command. A module for each shell writes the script from this list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER, FILE, TASK, COMMAND_WORD = "folder", "file", "task", "command"
 """Kinds of values that are found while the user types."""
 HELP = Option("--help", "", "show the help", short="-h")
 VERSION = Option("--version", "", "show the version", short="-V")
-# The word that stands for a value in --help is its type. An option may name a program, an argument one of our commands.
+# The word for a value in --help is its type. COMMAND is a program after an option, one of our commands as an argument.
 _OF_OPTIONS = {"DIR": FOLDER, "FILE": FILE, "PATH": FILE, "COMMAND": FILE, "TASK-ID": TASK, "TASK": TASK}
 _OF_ARGUMENTS = {**_OF_OPTIONS, "COMMAND": COMMAND_WORD, "%O %A %B": FILE}
 _WORDS_OF = {"--harness-id": tuple(HARNESSES)}
@@ -55,7 +55,7 @@ class Place:
 
 
 def places(commands: Mapping[str, Callable[[], Command | Group]]) -> list[Place]:
-    """Return the place after `nexus-mcp`, which takes the options of serve, too, and one for each command."""
+    """Return the place after `nexus-mcp`, which takes the options of serve, too, and the place after each command."""
     serve = commands["serve"]()
     bare = serve.options if isinstance(serve, Command) else ()
     found = [Place((), (HELP, VERSION, *bare), {name: load().summary for name, load in commands.items()})]

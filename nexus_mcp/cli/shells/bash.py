@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Completion of nexus-mcp for bash, written by: nexus-mcp completion bash
 
-# Set what may follow the command $1: commands, options, those of them that take a value, the argument.
+# Set what may follow the command $1: commands, options, the options that take a value, the argument.
 _nexus_mcp_place() {
     commands='' options='' valued='' argument='' most=0
     case $1 in
@@ -52,7 +52,7 @@ _nexus_mcp_tasks() {
     done < <("$program" completion --task-ids ${project:+--project="$project"} 2>/dev/null </dev/null)
     COMPREPLY=("${ids[@]}")
     compopt -o nosort 2>/dev/null
-    # These types of completion list what is there, and insert at most what all rows have in common.
+    # These types of completion list the rows, and insert at most what all rows have in common.
     if [[ ${#ids[@]} -gt 1 && $COMP_TYPE =~ ^(33|63|64)$ ]]; then
         COMPREPLY=("${rows[@]}")
     fi
