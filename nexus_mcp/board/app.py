@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Make = Callable[[Project, Mapping[str, str]], pages.Page]
 
-# Each page has a path below that of its project. A parameter in the path is passed to the page like a query.
+# Each page has a path below that of its project. A parameter in the path is passed to the page like a query parameter.
 PAGES: dict[str, Make] = {
     "/": pages.now,
     "/graph": pages.graph,

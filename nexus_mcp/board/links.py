@@ -144,7 +144,7 @@ class StaticLinks(Links):
 
 
 def _short(name: str) -> str:
-    """Return a short file name, from a checksum and the length of `name`. Two names are unlikely to get the same."""
+    """Return a short file name, from a checksum and the length of `name`. A clash of two names is improbable."""
     return f"{zlib.crc32(name.encode('utf-8', 'replace')):08x}{len(name):x}"
 
 

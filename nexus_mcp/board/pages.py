@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 CYCLES = 50
-"""Cycles that a page of the history shows at first."""
+"""The number of cycles that the page of the history shows at first."""
 MOST_CYCLES = 5000
 MOST_CHANGES = 300
 MOST_DECISIONS = 60
@@ -266,7 +266,7 @@ def _text(value: object) -> str:
 
 
 def _day(text: str, *, after: bool = False) -> str:
-    """Return the first moment of a date as a stamp; with `after`, of the day after it. Raise ValueError."""
+    """Return the first moment of a date as a stamp; with `after`, that of the next day. Raise ValueError."""
     if not text:
         return ""
     try:

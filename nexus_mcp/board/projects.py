@@ -97,7 +97,7 @@ class Project:
 
     def index(self) -> None:
         """Build the index of the history in advance, so that no page waits for it. Never raises NexusError: pages
-        report it.
+        report the error.
         """
         with suppress(NexusError):
             self.read(lambda store, _: store.history(len))
@@ -109,7 +109,7 @@ class Project:
             store.history(ledger.update)
             with self._lock:
                 self._ledger = ledger
-            store.history(lambda archive: archive.matches("x"))  # the texts go into the cache
+            store.history(lambda archive: archive.matches("x"))  # this puts the texts into the cache
 
     def paths(self) -> list[str]:
         """Return the paths to poll for changes (store/poller.py)."""

@@ -1,7 +1,7 @@
 """The guard before every page: check each request, and set the headers of each response, refusals included.
 
 Any web page in the same browser, and any user of the machine, can send requests to a port on loopback. So a request
-needs a cookie, which a browser gets only with the token, and the right Host header. The Host is checked first: a site
+needs the right Host header, and a cookie, which a browser gets only with the token. The Host is checked first: a site
 whose name resolves to loopback (DNS rebinding) is refused.
 """
 
@@ -23,7 +23,7 @@ _HTTP_PORT = 80
 EXCHANGE = "/session"
 """The path to which the entry page sends the token. It is the only path that accepts a POST."""
 OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css", "/assets/icon.svg"))
-"""Paths that need no cookie. Without one, `/` shows the entry page; none of these paths shows data of a project."""
+"""Paths that need no cookie. Without the cookie, `/` shows the entry page, and no path shows data of a project."""
 TOKEN_LIMIT = 200
 """The maximum size of the body of an exchange."""
 MOST_REQUESTS = 200
@@ -149,7 +149,7 @@ class Guard:
         if method not in ("GET", "HEAD") and (method, path) != ("POST", EXCHANGE):
             return HTTPStatus.METHOD_NOT_ALLOWED, "The board is read-only: it accepts only GET and HEAD."
         if method == "POST" and not origins:
-            return HTTPStatus.FORBIDDEN, "A page of another site sent this request."
+            return HTTPStatus.FORBIDDEN, "This request lacks the header Origin."
         if not known and path not in OPEN_PATHS:
             return HTTPStatus.FORBIDDEN, "Open the address that nexus-mcp board printed."
         if known and self._open >= MOST_REQUESTS:

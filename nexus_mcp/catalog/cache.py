@@ -2,9 +2,9 @@
 
 catalog-rows.json beside it holds the result of each file. It saves work when only some files changed, or when a hook
 was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode. It also
-records its own inode and time, so a cache that came with a repository, or was edited, is ignored. Plain code checks its
-structure, because every hook does so and a schema would be slower: a damaged or forged cache must never remove a
-canonical capability of an agent.
+records its own inode and time, so a cache that came with a repository, or was edited, is ignored. Every hook checks the
+structure of the cache, because a damaged or forged cache must never remove a canonical capability of an agent. Plain
+code does this, because a schema would be slower.
 
 The cache may be deleted at any time. It is written only when `.nexus/state` exists: reading a catalog must not create
 a folder in the project.

@@ -81,8 +81,9 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
     """Remove the file at `path` in the folder `nexus`, together with its own folder, atomically. Call it under the
     lock.
 
-    Return False, with nothing changed, when that folder holds something else, or the file is no longer the `original`.
-    Raise ChangedMeanwhile; PathRefused, StorageError with nothing changed; NotConfirmed.
+    Return False, with nothing changed, when that folder holds something else, or the file in it is no longer the
+    `original`. Raise ChangedMeanwhile if a file directly in `nexus` is no longer the `original`; PathRefused,
+    StorageError with nothing changed; NotConfirmed.
     """
     *folders, name = path.split("/")
     held.check()

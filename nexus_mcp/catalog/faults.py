@@ -74,7 +74,7 @@ class Faults:
             raise error
 
     def for_entry(self) -> Faults:
-        """Return an empty collection for one entry, with the same remaining number of listed faults."""
+        """Return an empty collection for one entry, with the number of faults that may still be listed."""
         return Faults(in_all=self._left)
 
     def as_json(self, entry: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Read a nexus-core package: agents, skills, vocabulary, and the digests of its manifest.
 
-Three layouts were published: agents/ and skills/ with meta.yml and body.md, beside manifest.json; the same below
-assets/ or spec/ with the fields in the front matter of body.md. No link in the package is followed.
+Three layouts were published: agents/ and skills/ beside manifest.json, with meta.yml and body.md; and these two folders
+in assets/ or in spec/, with the fields in the front matter of body.md. No link in the package is followed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The versions of Codex and OpenCode read the format differently: they differ in whether a header may be indented, whether
 a blank follows its colon, and whether a second colon ends the path. So each header yields every path that one of the
-harnesses would read there. A patch is certain only if all of them find its headers in the same places; see
+harnesses would read there. A patch is certain only if all harnesses find its headers in the same places; see
 docs/decisions/0069. Pure. Hooks load it, so it uses no regular expressions.
 """
 
@@ -34,8 +34,8 @@ _EXPANDED = frozenset("$`\\")
 def patch_paths(text: str) -> tuple[list[str], bool]:
     """Return (the paths in the headers of a patch, each once; whether they are certainly complete).
 
-    If they may be incomplete, the list also has the paths of lines that only look like headers, so that a guard may
-    refuse one of them.
+    If they may be incomplete, the list also has the paths of lines that only look like headers, so that a guard can
+    check these, too.
     """
     if _is_too_long(text):
         return [], False

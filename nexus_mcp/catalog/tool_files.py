@@ -154,7 +154,7 @@ def parameters_of(known: Mapping[str, Any], tool: str) -> tuple[str, str]:
 
 
 def read_paths(known: Mapping[str, Any], tool: str, tool_input: object) -> list[str]:
-    """Return the paths of the files that a call reads, as it names them, each once; [] for a tool that reads none."""
+    """Return the paths of the files that a call reads, as the call names them, each once; [] if it reads none."""
     parameter = entry_of(known["opening"], tool)
     value = tool_input.get(parameter) if parameter is not None and isinstance(tool_input, dict) else None
     paths = value if isinstance(value, list) else [value]
@@ -217,7 +217,7 @@ def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tup
 
 
 def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
-    """Add to `found` each text, also in a list, in a field with one of the names; return False for a large input."""
+    """Add each text in a field with one of the `names` to `found`, also from lists. Return False for too much input."""
     left, seen = [value], 0
     while left:
         one = left.pop()

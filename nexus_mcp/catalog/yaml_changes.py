@@ -172,7 +172,7 @@ def new_file(start: dict[str, Any], head: str, change: Callable[[Any], None]) ->
 def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
     """Return the file with `change` made to its value, a mapping. `change` uses the functions of this module.
 
-    `removing` is the list item that `change` removes, and the comment on its line with it. Raise CatalogError if the
+    `removing` is the list item that `change` removes, together with the comment on its line. Raise CatalogError if the
     file cannot be read, or cannot be written without losing a value or a comment.
     """
     before = yaml_file.read(data, shown).value

@@ -67,7 +67,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code (nexus_mcp/cli/exits.py). Print errors as one line on stderr."""
+    """Run one command and return its exit code (nexus_mcp/cli/exits.py). Print errors on stderr, one line each."""
     text_output.ensure_utf8(is_program=argv is None)
     try:
         code = _dispatch(sys.argv[1:] if argv is None else list(argv))

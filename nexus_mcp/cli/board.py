@@ -81,7 +81,7 @@ def _workspace(path: str | None, source: str) -> Workspace:
     if path is None:
         root = find_root(None, os.environ, here)
     elif source == PROJECTS.name and "\0" not in path and not os.path.isdir(path):
-        root = os.path.abspath(path)  # show the other projects, and this one when its folder is back
+        root = os.path.abspath(path)  # show the others now, and this project as soon as its folder exists
     elif "\0" in path or not os.path.isdir(path):
         raise UsageError(f"{path!r} is not a folder.", next_step="Name an existing project folder.")
     else:

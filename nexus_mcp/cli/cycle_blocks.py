@@ -119,7 +119,7 @@ def nothing(total: int, none_yet: str, filters: Iterable[str]) -> list[Line]:
 
 
 def in_full(view: Mapping[str, Any]) -> list[Line | Table]:
-    """Return one cycle in full (views/cycles.py, cycle_view)."""
+    """Return one cycle in full. `view` is a result of cycle_view in views/cycles.py."""
     plan = view["plan"]
     issues = plan["issues"] if plan else []
     facts = [
@@ -191,7 +191,7 @@ def _task(row: Row, task: Mapping[str, Any], width: int) -> list[Line]:
 
 
 def differences(view: Mapping[str, Any]) -> list[Line | Table]:
-    """Return how two cycles differ (views/cycles.py, compare)."""
+    """Return how two cycles differ. `view` is a result of compare in views/cycles.py."""
     blocks: list[Line | Table] = [
         Line(
             (f"Cycle {row['number']}: {topic_of(row)}", STRONG),

@@ -51,7 +51,7 @@ def _shown(view: dict[str, Any], most: int) -> list[Line]:
 
 
 def _none(query: str, since: str, *, is_part: bool) -> list[Line]:
-    """Return a line about a list without decisions. `is_part`: a file that may have some cannot be read."""
+    """Return a line about a list without decisions. `is_part`: a file that may have decisions cannot be read."""
     if is_part:
         return [Line("The files that can be read have no such decision." if query or since else _NONE_READABLE)]
     then = " since then" if since else ""
@@ -85,7 +85,7 @@ COMMAND = Command(
     "Shows each decision with its question, its cycle, its date, its topic and what\n"
     "agents advised, the newest first. Those of the open plan come first. With words\n"
     "it shows the decisions that have them all. Exit code 0; 1: a file cannot be\n"
-    "read, and those of the other files are shown; 2: wrong command line.",
+    "read, and decisions of other files are shown; 2: wrong command line.",
     (NUMBER, SINCE, JSON, PROJECT),
     run,
     argument=QUERY,

@@ -51,7 +51,7 @@ def defer_interrupt(stop: Callable[[], None] = lambda: None) -> Iterator[None]:
     Every wait in the block has to obey `stop`: a store then ends its wait for the lock with WaitStopped, which `main`
     reports.
     """
-    import signal  # imported late: a hook pays for its imports
+    import signal  # imported late: each import makes hooks slower
     import threading
 
     is_main = threading.current_thread() is threading.main_thread()

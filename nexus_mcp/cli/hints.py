@@ -118,7 +118,7 @@ def _similar(word: str, names: Sequence[str]) -> list[str]:
 
 
 def no_command(word: str, rest: Iterable[str], commands: Mapping[str, Callable[[], object]]) -> UsageError:
-    """Return the error for an unknown command `word`, which the words `rest` follow."""
+    """Return the error for an unknown command `word`, which is followed by the words `rest`."""
     return UsageError(
         f"There is no command {word!r}{_command(word, rest, commands)}", next_step="See nexus-mcp --help."
     )

@@ -81,7 +81,7 @@ def _list(values: Values) -> int:
 
 
 def _search(values: Values) -> int:
-    """Print the newest cycles with the query, newest first. Raise UsageError, StateError, PathRefused, StorageError."""
+    """Print the newest cycles that match, newest first. Raise UsageError, StateError, PathRefused, StorageError."""
     from nexus_mcp.cli import cycle_blocks
     from nexus_mcp.views import cycles
     from nexus_mcp.views.matches import first_match, is_in_names
@@ -92,7 +92,7 @@ def _search(values: Values) -> int:
     most = parse_count(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
     since, branch = since_from(values), values.get(BRANCH.name, "")
 
-    # Every cycle has the names of fields, so a hit in them is noise. Parse each hit only for a query in such a name.
+    # Every cycle has the names of fields, so a hit in them is noise. Parse hits only if the query is in such a name.
     accept = (lambda cycle: first_match(cycle, query)) if is_in_names(query) else None
 
     def look(archive: Archive) -> tuple[dict[str, Any], list[Any]]:

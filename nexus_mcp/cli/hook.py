@@ -1,7 +1,7 @@
 """`nexus-mcp hook EVENT`: answer one event of a session; the hooks of a harness call this.
 
-With --native the harness's own payload is read, and the answer has its form (native_hook.py, hook_server.py). A thread
-answers at a deadline if the event takes too long (nexus_mcp/lifecycle/deadline.py).
+With --native it reads the harness's own payload, and answers in the harness's form (native_hook.py, hook_server.py). A
+thread answers at a deadline if the event takes too long (nexus_mcp/lifecycle/deadline.py).
 """
 
 from __future__ import annotations

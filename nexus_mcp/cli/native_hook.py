@@ -25,7 +25,7 @@ _HEAD = 1 << 16
 
 
 class NativeEvent(Event):
-    """An event of Claude Code or Codex; `native_name` is its name there."""
+    """An event of Claude Code or Codex; `native_name` is its name in the harness."""
 
     def __init__(self, values: Values) -> None:
         name, _ = dialect.EVENTS[dialect.DECIDING]

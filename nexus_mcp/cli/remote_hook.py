@@ -55,7 +55,7 @@ _STATUS = {
     503: ("cannot take the event now", "Look at its log."),
 }
 _LACKS = b"This token lacks the right to write"
-"""The beginning of the server's message about a token without the right; a proxy refuses in other words."""
+"""The beginning of the server's message about a token that may not write; a proxy refuses in other words."""
 _LACKING = "says that the token in {token} lacks the right to write", "Ask for a token with this right."
 
 
@@ -177,7 +177,7 @@ def answer(event: Event, server: Server) -> Json:
 
 
 class _NoAnswer(Exception):
-    """The server has no answer to an event. The message has no value of the event."""
+    """The server has no answer to an event. The message quotes nothing of the event."""
 
     def __init__(self, problem: str, next_step: str) -> None:
         super().__init__(problem)

@@ -19,7 +19,7 @@ _URL, _LOCAL, _FAST, _CHECK, _WITH = "--url", "--local", "--fast-hooks", "--chec
 
 
 def settle(values: Values, options: dict[str, str], site: Site) -> None:
-    """Check the options about the server, and complete `options`, those of the installation.
+    """Check the options about the server, and complete `options`, the options of the installation.
 
     `options` has the recorded options, replaced by those of the command line. Raise UsageError.
     """

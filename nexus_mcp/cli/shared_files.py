@@ -34,7 +34,7 @@ def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[
     for path in (program, site.root) if os.path.isabs(program) else (site.root,):
         spellings = _spellings(path)
         named[path] = [row for row, data in contents.items() if any(one in data for one in spellings)]
-        for spelling in spellings:  # the program may be in the project folder
+        for spelling in spellings:  # the path of the program may contain that of the project folder
             contents = {row: data.replace(spelling, b"") for row, data in contents.items()}
     ignored = _ignored(site.root, [row.path for rows in named.values() for row in rows])
     found = []

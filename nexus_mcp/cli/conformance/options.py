@@ -80,7 +80,7 @@ def level(values: Values) -> str:
 
 
 def is_selection(values: Values) -> bool:
-    """Return whether the options choose anything but all packaged fixtures of a level."""
+    """Return False only if the options choose all packaged fixtures of a level."""
     return any(values.lists[option.name] for option in (FIXTURES, ONLY, TOOL))
 
 

@@ -1,4 +1,4 @@
-"""Options and openers that the subcommands of `run` share."""
+"""Options of the subcommands of `run`, and functions that read their values."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _is_short(error: NexusError) -> bool:
 
 
 def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
-    """Return whether the commands of the configuration may run: a person saw them before, or agrees now."""
+    """Return whether the commands of the configuration may run: a person trusted them before, or does so now."""
     root, section = typed.workspace.root, typed.settings.get(SECTION) or {}
     wanted = trust.digest(section)
     if trust.is_trusted(root, wanted):
