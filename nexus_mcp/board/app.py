@@ -143,7 +143,7 @@ async def _show(board: Board, request: Request, project: Project, make: Callable
     context: dict[str, Any] = {"project": project, "links": board.links(project.key, keys), "seen": seen}
     context["command"] = board.command
     if not await to_thread.run_sync(project.is_there):
-        text = f"The folder {project.root} is not there any more. This page shows it again when it is back."
+        text = f"The folder {project.root} no longer exists. This page shows the project again when the folder exists."
         message = {"heading": "This project vanished", "text": text}
         return await _answer(request, "message.html", {**context, **message}, HTTPStatus.NOT_FOUND)
     try:

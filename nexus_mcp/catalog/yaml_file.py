@@ -54,7 +54,7 @@ def value_of(text: str) -> str | int | float | bool | None:
     if _BASE_60.match(text):
         raise Refused("a number in base 60, which YAML 1.2 does not have: put it between quotation marks")
     if _LEADING_ZERO.match(text):
-        raise Refused("a number with a leading zero: write it without, or put it between quotation marks")
+        raise Refused("a number with a leading zero: remove leading zeros, or put it between quotation marks")
     is_integer = _INTEGER.match(text) is not None
     if not is_integer and _DECIMAL.match(text) is None:
         return text

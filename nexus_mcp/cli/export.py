@@ -67,7 +67,7 @@ MD = Command(
     "edited the files in it. The files link to each other: a decision to its cycle\n"
     "and tasks, a task to its question. The folder is written as a whole or not at\n"
     "all. Exit code 1: there is no .nexus, or DIR cannot be written or has other\n"
-    "files. 3: its files were edited. Nothing was changed then.",
+    "files; 3: its files were edited. Both mean that nothing was changed.",
     (JSON, PROJECT),
     _run,
     argument=FOLDER,

@@ -26,7 +26,7 @@ BRANCH = Option("--branch", "NAME", "only cycles closed on this git branch")
 NONE_YET = "No cycle is closed yet: task_close closes the plan and its tasks as one cycle."
 
 _MOST_WORDS = 99
-QUERY = Argument("QUERY", "a text in a cycle; upper and lower case are the same", count=_MOST_WORDS, least=1)
+QUERY = Argument("QUERY", "a text in a cycle; letter case is ignored", count=_MOST_WORDS, least=1)
 CYCLE = Argument("CYCLE", "a number, a date such as 2026-11-03, or last")
 PAIR = Argument("OLD NEW", "two cycles: a number, a date such as 2026-11-03, or last", count=2)
 

@@ -73,7 +73,7 @@ def run(values: Values) -> int:
     else:
         event = Event(_name(values), host_of(values))
     if sys.stdin is not None and os.isatty(0):
-        problem = "The params come on stdin as JSON, and stdin is a terminal."
+        problem = "The params come on stdin as JSON, but stdin is a terminal."
         raise UsageError(problem, next_step=f"Example: echo '{{}}' | nexus-mcp hook {event.name}")
     try:
         answer = _answer_in_time(event, values)

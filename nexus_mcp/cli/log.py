@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 NUMBER = Option("--number", "N", "show the last N changes, also -n N (default: 20)", short="-n")
-JSON = Option("--json", "", "print the entries as JSON, with the old files")
+JSON = Option("--json", "", "print the entries as JSON, with the old contents")
 
 
 def run(values: Values) -> int:

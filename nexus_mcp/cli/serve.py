@@ -40,10 +40,10 @@ KEYFILE = Option("--keyfile", "FILE", "over HTTP: the key of the certificate")
 BEHIND_PROXY = Option("--behind-proxy", "", "over HTTP: a proxy of yours does TLS")
 RATE = Option("--rate", "N", "over HTTP: requests a minute of a token; 0: no limit")
 CONNECTIONS = Option("--max-connections", "N", "over HTTP: open connections (default: 2000)")
-FORWARDED_FROM = Option("--forwarded-from", "ADDR", "behind a proxy: believe its X-Forwarded headers", many=True)
+FORWARDED_FROM = Option("--forwarded-from", "ADDR", "behind a proxy: trust its X-Forwarded headers", many=True)
 OAUTH_ISSUER = Option("--oauth-issuer", "URL", "over HTTP: accept the access tokens of this issuer")
 OAUTH_AUDIENCE = Option("--oauth-audience", "URL", "OAuth: the URL of this server, which tokens name")
-OAUTH_JWKS = Option("--oauth-jwks", "URL", "OAuth: the keys of the issuer (default: found there)")
+OAUTH_JWKS = Option("--oauth-jwks", "URL", "OAuth: the issuer's keys (default: from metadata)")
 OAUTH_PLAIN = Option("--oauth-plain-jwt", "", "OAuth: also accept tokens of type JWT or of no type")
 OAUTH_ONLY = Option("--oauth-only", "", "OAuth: accept no other tokens")
 OAUTH = (OAUTH_AUDIENCE, OAUTH_JWKS, OAUTH_PLAIN, OAUTH_ONLY)
@@ -155,9 +155,9 @@ def _choice(values: Values, option: Option, variable: str, default: str) -> str:
 COMMAND = Command(
     "serve",
     "speak MCP on stdin and stdout, or over HTTP",
-    "Serves the tools over stdin and stdout until stdin ends: a client starts it.\n"
-    "With --http it serves several clients until Ctrl-C, at /mcp, or with --projects\n"
-    "at /p/NAME/mcp, and prints a token for them. Logs go to stderr.",
+    "Serves the tools to the client that started it, over stdin and stdout, until\n"
+    "stdin ends. With --http it serves several clients until Ctrl-C, at /mcp, or\n"
+    "with --projects at /p/NAME/mcp, and prints a token for them. Logs go to stderr.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, LOG_FORMAT, SDK, HOOK_TOOL, HTTP, *OVER_HTTP),
     run,
     examples=(

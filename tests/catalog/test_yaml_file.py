@@ -13,7 +13,7 @@ from nexus_mcp.catalog import sources, yaml_file
 from nexus_mcp.errors import CatalogError
 
 BASE_60 = "a number in base 60, which YAML 1.2 does not have: put it between quotation marks"
-LEADING_ZERO = "a number with a leading zero: write it without, or put it between quotation marks"
+LEADING_ZERO = "a number with a leading zero: remove leading zeros, or put it between quotation marks"
 TEXT = b"""\
 # a comment
 id: engineer

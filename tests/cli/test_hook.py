@@ -90,7 +90,7 @@ def test_wrong_command_line_exits_with_2(project: Project, words: tuple[str, ...
 def test_hook_on_a_terminal_does_not_wait() -> None:
     """With a keyboard at stdin it does not wait for params."""
     message = (
-        "nexus-mcp: The params come on stdin as JSON, and stdin is a terminal. "
+        "nexus-mcp: The params come on stdin as JSON, but stdin is a terminal. "
         "Example: echo '{}' | nexus-mcp hook session_end\n"
     )
     assert nexus_on_terminal("hook", "session_end") == (2, "", message)

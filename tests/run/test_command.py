@@ -69,7 +69,7 @@ def test_run_merges_only_as_its_option_says(tmp_path: Path) -> None:
     assert f"nexus-mcp run merge {ground.run_id}" in out
     assert ground.cli("merge")[0] == 0
     assert (ground.root / "f2").read_text() == "2\n"
-    assert "has everything already" in ground.cli("merge")[1]
+    assert "has all work of the run already" in ground.cli("merge")[1]
 
 
 def test_auto_moves_the_branch_at_the_end(tmp_path: Path) -> None:

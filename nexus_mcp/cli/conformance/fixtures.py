@@ -54,7 +54,7 @@ def _coverage(values: Values) -> int:
             print(f"  {printable(str(gap))}")
     claimed = sum(bool(claimants) for claimants in found.claims.values())
     counts = (
-        f"{claimed} of {len(found.claims)} fields of state schemas claimed",
+        f"{claimed} of {len(found.claims)} fields of state schemas in covers",
         f"{found.claimed} entries of covers",
         f"{found.parameters} parameters",
         f"{len(fixtures)} fixtures",

@@ -40,7 +40,7 @@ def run(values: Values) -> int:
             for name in names:
                 worktrees = os.path.expanduser("~/.local/state/nexus-mcp/worktrees")
                 left = asyncio.run(clean(state, workspace.root, worktrees, name))
-                print(f"{name}: removed" + (f"; branches with work that is not merged: {', '.join(left)}" * bool(left)))
+                print(f"{name}: removed" + (f"; kept branches with unmerged work: {', '.join(left)}" * bool(left)))
             if not names:
                 print(f"There is nothing to clean: the newest {KEPT} runs are kept.")
     return exits.OK

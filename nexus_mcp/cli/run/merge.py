@@ -59,7 +59,7 @@ async def _merge(root: str, view: View) -> str:
         return problem
     found = await readiness(repository, branch, expected)
     if not found.commits and not found.problem:
-        print(f"{branch} has everything already.")
+        print(f"{branch} has all work of the run already.")
         return ""
     if found.problem:
         return f"{found.problem}. Correct this, or {by_hand}"

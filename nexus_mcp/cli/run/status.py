@@ -107,7 +107,7 @@ def _is_chosen(task: dict[str, Any], view: View) -> bool:
 
 
 def _task(task: dict[str, Any], view: View, tasks: list[dict[str, Any]]) -> str:
-    """Return the line of a task: its state or open dependencies, its last attempt, its title, and the reason of its state."""
+    """Return the line of a task: its state or open dependencies, its last attempt, its title, and a reason."""
     from nexus_mcp.quoting import inert
     from nexus_mcp.state.tasks import COMPLETED
 
