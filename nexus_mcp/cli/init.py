@@ -78,7 +78,7 @@ def _check_alone(values: Values) -> None:
     for option in (HARNESS_ID, TOOL_PREFIX):
         if option.name in values:
             problem = f"{option.name} means nothing with {GIT_MERGE.name}, which mounts no server."
-            step = f"Run nexus-mcp init {GIT_MERGE.name} without it, and nexus-mcp init with it for the mount."
+            step = f"Run nexus-mcp init {GIT_MERGE.name} without it. To see how to mount, run nexus-mcp init with it."
             raise UsageError(problem, next_step=step)
 
 
