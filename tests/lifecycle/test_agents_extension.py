@@ -127,7 +127,7 @@ def test_unreadable_lines_are_kept_aside(tell: Teller, project: Project) -> None
 @pytest.mark.requirement("agents.extension")
 def test_end_names_the_removed_tracker_beside_an_unreadable_file(tell: Teller, project: Project) -> None:
     """The end of the last session reports both: the tracker as deleted, and the new name of the unreadable file."""
-    spawn(tell, "s1", "a1", "engineer")
+    tell("session_start", source="startup", session_id="s1")
     with open(project.root / BESIDE, "wb") as file:
         file.truncate(agents_extension.READ_LIMIT + 1)
     answer = tell("session_end", session_id="s1")
