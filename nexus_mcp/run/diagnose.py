@@ -1,4 +1,4 @@
-"""Find out what holds a run up, from its log alone, without a model. Pure."""
+"""Find the causes that delay or stop a run, from its log alone, without a model. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Diagnosis:
     evidence: list[int] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the finding as a JSON object."""
         return asdict(self)
 
 
@@ -61,7 +61,7 @@ def _executor(state: RunRecord, log: Sequence[ev.AnyEvent], facts: Facts) -> Ite
         yield Diagnosis(
             "LOCK_STALE",
             f"The executor, process {state.pid} on {state.host}, died: the log has no end, and the lock is free.",
-            "Take the run up again. Nothing is lost: the log has every effect.",
+            "Continue the run. Nothing is lost: the log has every effect.",
             "nexus-mcp run",
             evidence=[log[-1].seq],
         )
@@ -69,7 +69,7 @@ def _executor(state: RunRecord, log: Sequence[ev.AnyEvent], facts: Facts) -> Ite
         yield Diagnosis(
             "ORPHANS",
             f"Processes of a dead executor are alive: {', '.join(map(str, facts.orphans))}.",
-            "The next run ends them; so does unlock.",
+            "The next run ends them; nexus-mcp run unlock ends them, too.",
             "nexus-mcp run unlock",
         )
 
@@ -81,8 +81,8 @@ def _limits(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]
         if last.name == "cost" and not state.is_cost_reported:
             yield Diagnosis(
                 "BUDGET",
-                f"A session reported no cost, so the limit of cost cannot hold. So far: {cost_text(state)}.",
-                "Set run.prices for its model, or go on without a limit of cost.",
+                f"A session reported no cost, so the cost limit cannot be enforced. So far: {cost_text(state)}.",
+                "Set run.prices for its model, or continue without a cost limit.",
                 "nexus-mcp run",
                 evidence=[event.seq for event in reached],
             )
@@ -90,7 +90,7 @@ def _limits(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]
         yield Diagnosis(
             "BUDGET",
             f"The limit of {last.name} is reached: {last.value:g}.",
-            "Raise it, if the work is worth it.",
+            "Raise the limit, if the work is worth more.",
             f"nexus-mcp run --max-{last.name} N",
             evidence=[event.seq for event in reached],
         )
@@ -113,7 +113,7 @@ def _task(task: TaskRecord, log: Sequence[ev.AnyEvent]) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "ENVIRONMENTAL",
             f"Task {task.id}: {environment[-1].reason[:_SHOWN]}",
-            "Mend the setup, the disk or the login of the harness; attempts that ended so do not count.",
+            "Correct the setup, the disk or the login of the harness; attempts with this failure do not count.",
             f"nexus-mcp run retry {task.id}",
             task.id,
             [event.seq for event in environment],
@@ -122,7 +122,7 @@ def _task(task: TaskRecord, log: Sequence[ev.AnyEvent]) -> Iterator[Diagnosis]:
     if missing and task.state != "completed":
         yield Diagnosis(
             "VERDICT_MISSING",
-            f"Task {task.id}: {missing[-1].agent} gave no verdict that can be read.",
+            f"Task {task.id}: {missing[-1].agent} gave no readable verdict.",
             "Look at its transcript; judge the work yourself, or try again.",
             f"nexus-mcp run attach {task.id}",
             task.id,
@@ -143,7 +143,7 @@ def _task(task: TaskRecord, log: Sequence[ev.AnyEvent]) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "GREENFIELD",
             f"Task {task.id}: the test session made no test file.",
-            "Set run.tests to where tests of this project are, or give the task the strategy test-after.",
+            "Set run.tests to the paths of this project's tests, or give the task the strategy test-after.",
             "nexus-mcp run --strategy test-after",
             task.id,
             [event.seq for event in green],
@@ -158,13 +158,13 @@ def _stalled(state: RunRecord, tasks: Sequence[Mapping[str, Any]]) -> Iterator[D
             yield Diagnosis(
                 "STALLED_ON",
                 f"Task {record.id} waits: {record.reason}.",
-                "Go on with the task that it waits for.",
+                "First complete or retry the task that it waits for.",
                 task=record.id,
             )
 
 
 def _flaky(log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
-    """Yield checks that gave two results for the same commit of an attempt."""
+    """Yield a finding for each check that gave two results for the same commit of an attempt."""
     commits: dict[int | None, str] = {}
     seen: dict[tuple[str, str], ev.Check] = {}
     for event in log:
@@ -177,7 +177,7 @@ def _flaky(log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "FLAKY_CHECK",
                 f"The check {event.name} passed and failed at the same commit.",
-                "Make it reliable: the run takes it for the truth.",
+                "Make the check reliable: the run relies on its result.",
                 task=event.task,
                 evidence=[before.seq, event.seq],
             )
@@ -189,7 +189,7 @@ def _recovered(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnos
     if solved:
         yield Diagnosis(
             "AUTO_RECOVERED",
-            f"{len(solved)} faults were overcome without a person: sessions went on, or a stronger model took over.",
-            "Nothing is to do.",
+            f"{len(solved)} faults were overcome without a person: by resumed sessions or by a stronger model.",
+            "You need not do anything.",
             evidence=[event.seq for event in solved],
         )

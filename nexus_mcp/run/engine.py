@@ -1,4 +1,4 @@
-"""The engine of a run: start what is ready, carry each task to its end, obey control files, until nothing is left."""
+"""The engine of a run: start ready tasks, carry each to its end, and obey control files, until nothing is left."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ _LOOK_S = 0.25
 
 
 class Engine(Protocol):
-    """The part that carries out a run. A later engine may carry it out on several machines, with the same log and
-    functions.
+    """The part that carries out a run. A later engine may use several machines; the log and the functions that compute
+    from it stay the same.
     """
 
     async def work(self) -> ev.RunStatus:
@@ -139,8 +139,8 @@ class LocalEngine:
     async def _task(self, id_: int) -> None:
         """Carry one task to its end: completed, failed, paused or skipped.
 
-        A step that meets a full disk is repeated once; then the run pauses. The task keeps its state in the log then,
-        and also if the run pauses while a question of the task waits.
+        A step that meets a full disk is repeated once; then the run pauses. The task keeps its state in the log in this
+        case, and if the run pauses while a question of the task waits.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -325,14 +325,14 @@ class LocalEngine:
                     self.run.emit(ev.TaskDone(task=id_, by_hand=True))
 
     async def _end(self, id_: int) -> None:
-        """End the attempt of a task, if it is at work."""
+        """End the attempt of a task, if one is running."""
         working = self._working.pop(id_, None)
         if working is not None:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
 
     async def _keep(self, id_: int, why: str) -> None:
-        """Commit the work of the last attempt of a task to its branch; if that fails, it stays in its worktree."""
+        """Commit the work of a task's last attempt to its branch; if that fails, the work stays in the worktree."""
         last = self.run.state.task(id_).last
         if last is not None and last.worktree and os.path.isdir(last.worktree):
             message = f"nexus: task {id_}, attempt {last.attempt.number}: ended, {why}"
@@ -354,8 +354,9 @@ class LocalEngine:
                     await self._stumbled(id_, working.exception())
 
     async def _stumbled(self, id_: int, error: BaseException | None) -> None:
-        """Pause a task whose attempt failed by a NexusError, such as a fault of git or of the disk; any other exception
-        ends the run.
+        """Pause a task whose attempt failed by a NexusError or OSError, such as a fault of git or of the disk.
+
+        CheckoutChanged pauses the run, too. LogLost and any other exception end the run.
         """
         if isinstance(error, CheckoutChanged):
             await self._pause(id_, str(error))
@@ -389,7 +390,7 @@ class LocalEngine:
             await self._end(id_)
             last = run.state.task(id_).last
             if run.state.task(id_).state == "completed" or (last is not None and last.attempt.is_merged):
-                return  # the work is merged: there is nothing left to skip, and the task goes on to its end
+                return  # the work is merged: there is nothing to skip, and the engine completes the task
             await self._keep(id_, "a person skipped the task")
             run.emit(ev.TaskSkipped(task=id_, reason="a person skipped it"))
             await self._set_status(id_, PENDING)

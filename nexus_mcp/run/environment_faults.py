@@ -1,6 +1,6 @@
-"""Distinguish faults of the environment from those of the work: a full disk, a command that is not there. Pure.
+"""Distinguish faults of the environment from those of the work: a full disk, a missing command. Pure.
 
-They say nothing about an agent or its model, so an attempt that meets one does not count.
+Faults of the environment say nothing about an agent or its model, so an attempt that meets one does not count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nexus_mcp.run.git import GitFailed
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """Exit codes of a shell for a command that it cannot start."""
-GO_ON = "Free some space; nexus-mcp run goes on."
+GO_ON = "Free some space, then continue with nexus-mcp run."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REASONS = frozenset(os.strerror(number) for number in _FULL)
 # Texts that programs print about a full disk; the third one is of git. The text of EFBIG is missing, because a tool may
@@ -31,7 +31,7 @@ def names_full_disk(text: str) -> bool:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Return whether an error is that of a full disk, a used up quota, or a limit on the size of files."""
+    """Return whether the cause of an error is a full disk, a used up quota, or a limit on the size of files."""
     if isinstance(error, GitFailed):
         is_cut = error.code == -signal.SIGXFSZ or _TOO_LARGE in error.output.lower()
         return is_cut or names_full_disk(error.output)
@@ -52,5 +52,5 @@ def check_fault(name: str, code: int | None, output: str) -> str:
     if names_full_disk(output):
         return f"The disk is full: {name} ends with: {tail} {GO_ON}"
     if code in (NOT_FOUND, NOT_EXECUTABLE):
-        return f"{name} cannot be started ({code}): {tail} Install what it needs, or let run.setup do it."
+        return f"{name} cannot be started ({code}): {tail} Install what it needs, or add the installation to run.setup."
     return ""

@@ -114,7 +114,7 @@ class Checkout(Event):
 
 NUDGES = ("investigation_cap", "post_edit_cap")
 """Guards on the tools of a session. If one ends a session, the session is resumed with a message, if the harness
-can."""
+can resume."""
 
 
 class Guard(Event):
@@ -153,7 +153,7 @@ class Collected(Event):
 
 
 class Check(Event):
-    """One of the project's own checks was run; without `task` on the integration branch, when an executor began."""
+    """One of the project's own checks was run. Without `task`: on the integration branch, when an executor began."""
 
     type: Literal["check"] = "check"
     name: str
@@ -166,7 +166,7 @@ class Check(Event):
 
 
 class VerdictGiven(Event):
-    """A verifier or reviewer gave its verdict; None if no verdict could be read; `fault` then says why."""
+    """A verifier or reviewer gave its verdict. `verdict` is None if none could be read; `fault` then says why."""
 
     type: Literal["verdict"] = "verdict"
     agent: str = ""
@@ -253,7 +253,7 @@ class TaskPaused(Event):
 
 
 class TaskBlocked(Event):
-    """A task that it depends on failed, is paused or was skipped."""
+    """A dependency of the task failed, is paused or was skipped."""
 
     type: Literal["task_blocked"] = "task_blocked"
     reason: str
@@ -300,7 +300,7 @@ class Paused(Event):
 
 
 class Resumed(Event):
-    """The run goes on. With `task`, the attempt of a dead executor goes on."""
+    """The run continues. With `task`: the attempt of a dead executor continues."""
 
     type: Literal["resumed"] = "resumed"
 

@@ -103,7 +103,7 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
 
 @asynccontextmanager
 async def _beating(status: StatusWriter) -> AsyncIterator[None]:
-    """Write the status every HEARTBEAT_S within the block: a reader sees that the executor is alive."""
+    """Write the status every HEARTBEAT_S within the block, so that a reader sees that the executor is alive."""
 
     async def beat() -> None:
         while True:
@@ -175,7 +175,7 @@ async def _check_all(run: Run, result: Result) -> None:
     if run.config.regression != "end" or not commit or run.state.verified == commit or run.stop.is_set():
         return
     if run.state.is_checkout_changed or await _moved(run):
-        return  # it is not merged then, and checks could run files of another program
+        return  # the branch is not merged then, and checks could run files that another program wrote
     checking = asyncio.create_task(_last_checks(run, commit))
     if not await _unless_stopped(run, checking):
         return

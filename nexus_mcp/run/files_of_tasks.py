@@ -17,7 +17,7 @@ class FilesOfTasks:
     def of(
         self, tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str
     ) -> dict[int, list[str]]:
-        """Return for each task the paths in its texts, and those that the extension file adds."""
+        """Return for each task the paths in its texts, and the paths that the extension file adds."""
         found = {}
         for task in tasks:
             texts = {name: task.get(name) for name in FIELDS}

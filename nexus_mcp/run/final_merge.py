@@ -17,9 +17,9 @@ from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.worktrees import Repository
 from nexus_mcp.store.folder import Folder
 
-GO_ON_MERGE = "Look at the free space and the permissions; nexus-mcp run merge goes on."
+GO_ON_MERGE = "Check the free space and the permissions, then continue with nexus-mcp run merge."
 _CUT = "unable to write file"
-"""What git prints for a file of the checkout that it cannot write; it does not print the system's reason."""
+"""git prints this for a file of the checkout that it cannot write, without the system's reason."""
 _SHOWN = 10
 _REPORTED = 1000
 
@@ -69,10 +69,11 @@ def unverified(config: RunConfig, state: RunRecord) -> str:
 async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
     """Move the current branch to the commit `new`. Return "", or a sentence that says why it was not moved.
 
-    `new` is a commit, not the integration branch: a process left by an attempt may move that branch after it was
-    compared. git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand,
-    unless they are in the tree and the run changed them: they would run without the sandbox, and before a person has
-    read them. The intent is written to the run folder. If git stops within the move, the checkout is put back.
+    `new` is a commit, not the integration branch: a process left by an attempt may move that branch after `readiness`
+    compared it. git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand,
+    unless they are in the tree and the run changed them: changed hooks would run without the sandbox, and before a
+    person has read them. The intent is written to the run folder. If git stops within the move, the checkout is put
+    back.
     """
     git = repository.git
     try:
@@ -128,7 +129,9 @@ def _sentence(error: Exception) -> str:
 
 
 async def _lock(repository: Repository) -> str:
-    """Return a lock of git that would stop the move of the user's branch after its files are written, "" without one.
+    """Return the path of a lock of git that would stop the move of the user's branch after git has written the files.
+
+    Return "" if there is none.
 
     Raise GitFailed.
     """

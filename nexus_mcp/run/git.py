@@ -17,12 +17,12 @@ _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT
 _LONGEST = 2000
 _LOCKED = re.compile(r"Unable to create '(.+\.lock)': File exists")
 _OF_LOCK = (
-    "Another git may be at work: wait for it, then go on. If none is, a git that was killed left the lock: "
-    "move it out of the folder .git."
+    "Another git may be running: wait until it ends, then repeat the command. If none is running, a killed git left "
+    "the lock: move the lock out of the folder .git."
 )
 _READ_IN_TREE = frozenset((".gitignore", ".gitattributes", ".gitmodules"))
 SLOW_S = 5.0
-"""Seconds after which the executor looks whether git waits for a pipe; each further look comes after twice as long."""
+"""Seconds after which the executor checks whether git waits for a pipe; the pause doubles before each further check."""
 LIMIT_S = 1800.0
 """Seconds after which git is ended."""
 
@@ -57,7 +57,7 @@ class Git:
         is_quiet: bool = False,
     ) -> tuple[int, str]:
         """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0; with `is_quiet`
-        also if it printed a warning.
+        also if git printed to stderr, such as a warning.
 
         git has a process group of its own, so that Ctrl-C in the terminal does not end it; a cancellation ends the
         group, with the hooks in it.
@@ -110,12 +110,12 @@ class Git:
 async def watch(process: asyncio.subprocess.Process, folder: str) -> str:
     """End a git that waits for a pipe in the tree at `folder`, and return the path of that pipe.
 
-    A git that only takes long is left alone: the task ends when the caller cancels it.
+    A git that only takes long is not ended. In that case this function runs until the caller cancels it.
     """
     pause = SLOW_S
     while True:
         await asyncio.sleep(pause)
-        pause *= 2  # a look reads all folders of the tree
+        pause *= 2  # a check reads all folders of the tree
         pipe = await asyncio.to_thread(_awaited_pipe_in, folder)
         if pipe:
             with suppress(ProcessLookupError):
@@ -134,8 +134,8 @@ def awaited(pipe: str) -> str:
 
 
 def _awaited_pipe_in(folder: str) -> str:
-    """Return the path of a pipe in a tree that has the name of a file of git's and that a process waits for; "" if
-    there is none.
+    """Return the path of a pipe in a tree that is named like a file of git, such as .gitignore, and that a process
+    waits for; "" if there is none.
     """
     for where, folders, names in os.walk(folder):
         if ".git" in folders:
@@ -147,7 +147,7 @@ def _awaited_pipe_in(folder: str) -> str:
 
 
 def _is_awaited_pipe(path: str) -> bool:
-    """Return whether a process reads from a pipe, or waits until it can: only then can it be opened to write."""
+    """Return whether a file is a pipe that a process has open or opens to read: only then can it be opened to write."""
     try:
         if not stat.S_ISFIFO(os.lstat(path).st_mode):
             return False
@@ -160,8 +160,8 @@ def _is_awaited_pipe(path: str) -> bool:
 def options(*, hooks: bool) -> list[str]:
     """Return the options of each call of git; without `hooks` no hook of the repository runs.
 
-    By itself git leaves new objects to the disk cache, where a power cut takes commits that our log already names. A
-    git before 2.36 has no such setting, and ignores it.
+    By default git leaves new objects in the disk cache, so a power cut could lose commits that our log already names.
+    A git before 2.36 ignores this setting.
     """
     found = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]
     found += ["-c", "core.fsync=committed,reference"]

@@ -16,8 +16,8 @@ class Differ:
     def __init__(self) -> None:
         self._process = GitProcess("diff-tree", "--stdin", "--always", *_OPTIONS)
         self._is_open = False
-        # git prints a line that is no request as it is, so this line marks the end of an answer. It is random: an agent
-        # that knew it could put it into a file, and the answer would end there.
+        # git prints a line that is no request back unchanged, so this line marks the end of an answer. The line is
+        # random: an agent that knew the line could write it into a file, and the answer would end there.
         self._end = f"end {secrets.token_hex()}"
 
     def open(self) -> None:
@@ -40,6 +40,6 @@ class Differ:
             out = out[len(commit) + 1 :]
         else:
             _, out = await git.run("diff-tree", *_OPTIONS, base, commit)
-        # Each row is `:modes ids status NUL path NUL`; an empty one separates them from the patch.
+        # Each row is `:modes ids status NUL path NUL`; an empty row separates the rows from the patch.
         rows, _, patch = out.partition("\0\0")
         return rows.split("\0")[1::2], patch

@@ -27,7 +27,7 @@ _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SMALL = 4096
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 _SETTLED_S = 0.1
-"""Seconds after a change within which the next one may get the same time, because the file system's clock is coarse."""
+"""Seconds within which two changes of a file may get the same time, because the file system's clock is coarse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Folders:
                 value = text_if_there(path).strip()
                 if value or os.path.lexists(path):
                     own[os.path.relpath(path, folder)] = value
-        # Read after the refs with files of their own: `git gc` removes such a file only after it packed the ref.
+        # Read packed-refs after the files of single refs: `git gc` removes such a file only after it packed the ref.
         packed = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1))
         return {name: value for name, value in {**packed, **own}.items() if not name.startswith(RUN_REFS)}
 
@@ -136,7 +136,7 @@ def _packed(text: str) -> dict[str, str]:
 
 
 def _files(folder: str) -> list[str]:
-    """Return the files in and below a folder, except those of runs. Raise StorageError."""
+    """Return the files in and below a folder, except locks and the refs of runs. Raise StorageError."""
     found: list[str] = []
     for entry in entries_if_there(folder):
         if not entry.is_dir(follow_symlinks=False):

@@ -45,7 +45,7 @@ class GitProcess:
         return found.removesuffix(marker).decode(errors="surrogateescape")
 
     async def _answer(self, git: Git, request: str, read: Callable[[asyncio.StreamReader], Awaitable[bytes]]) -> bytes:
-        """Send a request, and return what `read` returns; b"" from it says that the process ended. Raise GitFailed."""
+        """Send a request, and return what `read` returns; b"" means that the process ended. Raise GitFailed."""
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 *("git", *options(hooks=False), *self._words),
@@ -85,7 +85,7 @@ class GitProcess:
         return found
 
     async def end(self) -> None:
-        """End the process, if there is one; no request is waiting."""
+        """End the process, if there is one. No other request may be waiting for it."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -101,7 +101,7 @@ class GitProcess:
 async def _last(stream: asyncio.StreamReader | None) -> str:
     """Return the last _LIMIT bytes of a stream as text, once it ends.
 
-    It reads all of it, because git waits when the pipe is full.
+    The whole stream is read, because git waits when the pipe is full.
     """
     found = bytearray()
     while stream is not None and (chunk := await stream.read(_CHUNK)):
@@ -117,7 +117,7 @@ async def _lines(stream: asyncio.StreamReader, number: int) -> bytes:
 
 
 async def _until(stream: asyncio.StreamReader, marker: bytes) -> bytes:
-    """Return the bytes of a stream to the marker, with it; b"" if it ends before."""
+    """Return the bytes of a stream up to and with the marker; b"" if the stream ends before it."""
     found = bytearray()
     while not found.endswith(marker):
         chunk = await stream.read(_CHUNK)

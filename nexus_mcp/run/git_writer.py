@@ -1,7 +1,7 @@
 """Write commits and refs of a run by two long-lived git processes.
 
-To start a process for each would cost more than its work. Before `open`, and if `open` cannot use long-lived processes,
-git is started for each commit and ref.
+To start git for each of them would cost more than the write. Before `open`, and if `open` cannot use long-lived
+processes, git is started for each commit and ref.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Writer:
             self._file = None
 
     async def commit(self, git: Git, tree: str, parents: Sequence[str], message: str) -> str:
-        """Make a commit, and return it; no ref moves. Raise GitFailed."""
+        """Make a commit, and return its id; no ref moves. Raise GitFailed."""
         lines = [line.rstrip() for line in message.strip().split("\n")]
         text = ("\n".join(lines) + "\n").encode("utf-8", "replace")
         if self._git is None or self._idents is None or self._file is None:
@@ -81,7 +81,7 @@ class Writer:
             return (await self._objects.ask(self._git, f"{_path(self._file)}\n", 1))[0]
 
     async def move(self, git: Git, ref: str, new: str, old: str) -> None:
-        """Move a ref from one commit to another; zeros stand for no ref. Raise GitFailed if the ref is not at `old`."""
+        """Move a ref from `old` to `new`; zeros as `old` create the ref. Raise GitFailed if the ref is not at `old`."""
         if self._git is None:
             await git.run("update-ref", ref, new, old)
             return

@@ -1,8 +1,8 @@
 """Put the user's checkout back after git stopped within a fast-forward, for example because the disk was full.
 
 git writes the files before it moves the branch. If it stops in between, new and incomplete files are in the checkout,
-and look like changes of the user. So the intent is on disk before the move. Only files that git has written or removed
-for it are put back: a missing file, or a file whose content is the beginning of the new content.
+and look like changes of the user. So the intent is written to disk before the move. Only files that git has written or
+removed for the move are put back: a missing file, or a file whose content is the beginning of the new content.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def put_back(repository: Repository, folder: Folder) -> list[str]:
     if not is_begun(folder):
         return []
     intent = read_json(folder, INTENT)
-    if not _is_intent(intent):  # it names the files that belong to the user
+    if not _is_intent(intent):  # without it, the user's own files cannot be told from those of git
         raise StorageError(
             folder.show(INTENT),
             "read",

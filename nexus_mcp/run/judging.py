@@ -1,4 +1,4 @@
-"""Judge an attempt from its record: the failure categories in the order in which they are recognised. Pure."""
+"""Judge an attempt from its record: look for each kind of failure in a fixed order. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nexus_mcp.run.events import SETUP
 from nexus_mcp.run.outcome import Category, Outcome
 from nexus_mcp.run.projection import AUTHORS, AttemptRecord, SessionRecord
 
-NO_VERDICT = "The review gave no verdict twice, so the work is not judged."
+NO_VERDICT = "The reviewer was asked twice and gave no verdict, so the work is not judged."
 UNVERIFIED = "No check passes and the task has no reviewer, so nothing verifies the work."
 
 
 UNJUDGED: frozenset[Category | None] = frozenset(("environment", "harness-failure", "session-failure"))
-"""Categories of failures that do not judge the files: the work may be done when the next attempt begins."""
+"""Categories of failures that do not judge the files: the work may already be complete when the next attempt begins."""
 
 
 _NOT_MERGED: frozenset[Category | None] = frozenset(("merge-conflict", "regression"))
@@ -29,7 +29,7 @@ def has_no_fault(outcome: Outcome | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts for judging that the record lacks.
+    """The facts that judging needs and that the record lacks.
 
     `is_work`: the task has to change files. `may_edit`: its owner may edit files. `has_reviewers`: agents review the
     work after the checks.
@@ -55,7 +55,7 @@ def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | s
 
 
 def has_failed(record: AttemptRecord, facts: Facts, config: RunConfig) -> bool:
-    """Return whether the sessions already failed the attempt, so that checks and reviews are useless."""
+    """Return whether the changes of the sessions already fail the attempt, so that checks and reviews are useless."""
     return _work_outcome(record, facts, config) is not None
 
 
@@ -87,7 +87,7 @@ def _outside_failure(session: SessionRecord) -> Outcome | None:
 
 
 def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | None:
-    """Return the fault in the changes of the sessions; None if all required changes are there and no forbidden ones."""
+    """Return the fault in the changes of the sessions; None if no required change is missing and none is forbidden."""
     chosen = record.attempt.strategy
     refused = next((session.refused for session in record.sessions if session.refused), "")
     if refused:  # nothing is committed, so nothing else can be judged

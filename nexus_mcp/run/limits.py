@@ -61,7 +61,7 @@ def restore(run: Run, spent: Limits) -> None:
         for one in run.state.raised if name != "minutes" else ():
             if one.name != name:
                 continue
-            if last is None or one.before != last.after:  # an executor raised the configured limit, not a raised one
+            if last is None or one.before != last.after:  # it raised a newly configured limit, not the last raise
                 after = one if one.before == before else None
             elif after is not None:
                 after = one

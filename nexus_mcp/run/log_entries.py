@@ -1,6 +1,6 @@
 """Show events of a run as log entries: `{timestamp, level, stage, taskId?, message, data}`, and as lines of text.
 
-The form is nax's LogEntry, so that its users' tools work.
+The format is the LogEntry of nax, so that tools for nax work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEVELS: dict[str, Level] = {
 }
 _LONGEST = 200
 _LONGEST_QUESTION = 4000
-"""Characters of a question that are shown. The accepted answers are at its end."""
+"""Characters of a question that are shown. The accepted answers are at the end of the question."""
 
 
 def entry(event: ev.AnyEvent) -> dict[str, Any]:

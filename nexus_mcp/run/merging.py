@@ -34,8 +34,8 @@ async def merge(attempts: Attempts) -> None:
     async with run.merging:
         old = await repository.head(f"refs/heads/{repository.integration}")
         expected = run.state.integration or run.state.base
-        # An earlier executor may have died after it moved the branch and before it logged that. Nothing else may move
-        # it.
+        # An earlier executor may have died after it moved the branch and before it logged that. No other program may
+        # move the branch.
         if old != expected and not await repository.is_merge_of(old, expected, record.commit):
             raise CheckoutChanged(["integration branch"])
         if record.phase != "merge":

@@ -20,7 +20,7 @@ Category = Literal[
     "capability-violation",
     "limit",
 ]
-"""In the order in which they are recognised; a regression is a check that fails after the merge."""
+"""The failure categories. A regression is a check that fails after the merge."""
 
 JUDGEMENT: frozenset[Category] = frozenset(
     (
@@ -46,5 +46,5 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Return whether it is a success."""
+        """Return whether the outcome is a success."""
         return self.category is None

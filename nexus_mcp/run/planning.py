@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _REASON_SHOWN = 500
 _FORBIDDEN: tuple[Category, ...] = ("capability-violation", "isolation-violation")
-"""Failures by forbidden changes. An attempt that began with these changes would hide them: only its own are judged."""
+"""Failures by forbidden changes. The next attempt must not begin with them: it is judged by its own changes only."""
 
 
 async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action: Start) -> None:
@@ -53,7 +53,7 @@ async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action:
 def first_commit(record: TaskRecord, action: Start) -> str:
     """Return the commit of the previous attempt if the new one begins there, "" for the integration branch.
 
-    `run retry` goes on with the previous work, unless `--fresh` is set or a session made forbidden changes.
+    `run retry` continues the previous work, unless `--fresh` is set or a session made forbidden changes.
     """
     last = record.last
     if last is None or record.fresh:

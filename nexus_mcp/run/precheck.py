@@ -130,7 +130,7 @@ async def _of_git(subject: Subject) -> list[Item]:
         half = earlier.half_moved(state)
     dirty = f"uncommitted changes, which attempts do not see: commit or stash {_list(changed)}"
     if half:
-        dirty = f"git stopped while it moved your branch: nexus-mcp run merge {half} goes on; it left {_list(changed)}"
+        dirty = f"git stopped while it moved your branch, and left {_list(changed)}: type nexus-mcp run merge {half}"
     found.append(_item("working tree", not changed, "no uncommitted changes", dirty))
     found.append(_item("conflicts", not unmerged, "no unresolved conflicts", f"unresolved: {_list(unmerged)}"))
     others = [name for name in await git.names("ls-files", "--others", "--exclude-standard") if name]
@@ -156,7 +156,9 @@ async def _of_earlier_run(subject: Subject) -> Item:
             left = await earlier.run_to_merge(state, subject.root)
         except OSError:  # git is missing, which another item reports
             left = ""
-    advice = f"HEAD lacks the work of {left}, and so will the attempts: nexus-mcp run merge {left} moves your branch"
+    advice = (
+        f"HEAD lacks the work of {left}, so the attempts will lack it: nexus-mcp run merge {left} moves your branch"
+    )
     return _item("earlier run", not left, "its work is in your branch, or there is none", advice, "warning")
 
 
@@ -179,7 +181,7 @@ def _of_tasks(subject: Subject) -> Iterator[Item]:
         "tasks", bool(left) and not unknown, found, f"there is no task {_list(unknown)}" if unknown else nothing
     )
     missing = [f"{task['id']} on {dep}" for task in mine for dep in task.get("deps", ()) if dep not in ids]
-    yield _item("dependencies", not missing, "all exist", f"a task that does not exist: {_list(missing)}")
+    yield _item("dependencies", not missing, "all exist", f"the dependency does not exist: {_list(missing)}")
     known = [{**task, "deps": [dep for dep in task.get("deps", ()) if dep in ids]} for task in rows]
     reached = {id_ for wave in waves(known) for id_ in wave}
     circle = [task["id"] for task in left if task["id"] not in reached]
@@ -190,7 +192,7 @@ def _of_tasks(subject: Subject) -> Iterator[Item]:
     yield _item("owners", not strange, "all known", f"{plain}: {_list(strange)}", "warning")
     bare = [task["id"] for task in left if not str(task.get("acceptance", "")).strip()]
     yield _item(
-        "acceptance", not bare, "all have one", f"without it a reviewer can only guess: {_list(bare)}", "warning"
+        "acceptance", not bare, "all have one", f"missing, so a reviewer can only guess: {_list(bare)}", "warning"
     )
     large = [task["id"] for task in left if _is_large(task)]
     size = f"more than {_MOST_CLAUSES} clauses, {_MOST_CHARACTERS} characters or {_MOST_BULLETS} bullets: split"
@@ -224,14 +226,14 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
 
 
 def _of_cost(name: str, config: RunConfig, limit: float, *, has_cost: bool) -> Item:
-    """Return whether a limit in USD can hold: it needs the cost of each session, or tokens and prices.
+    """Return whether a limit in USD can be enforced: that needs the cost of each session, or tokens and prices.
 
     A template of the configuration may report its cost as lines of JSON; only its first session shows whether it does.
     """
     has_events = driver(name, config).format == "jsonl"
     is_priced = has_cost or (bool(config.prices) and has_events)
     step = "set run.prices, or leave the limit out" if has_events else "leave the limit out"
-    advice = f"{name} reports no cost, so a limit of {limit:g} USD cannot hold: {step}"
+    advice = f"{name} reports no cost, so a limit of {limit:g} USD cannot be enforced: {step}"
     tier: TierOfItem = "warning" if has_events and name in config.drivers else "blocker"
     return _item(f"cost of {name}", is_priced, "its cost is known", advice, tier)
 
@@ -240,7 +242,7 @@ def _other_harness(name: str, config: RunConfig) -> str:
     """Return what to do about a harness that cannot be started."""
     others = [one for one in (*DRIVERS, *config.drivers) if one != name]
     here = [one for one in others if not driver(one, config).probe().problem]
-    instead = f"such as {here[0]}, which is here" if here else f"one of {', '.join(others)}"
+    instead = f"such as {here[0]}, which is installed" if here else f"one of {', '.join(others)}"
     return f"install it, or name another harness in run.harness, {instead}"
 
 
@@ -264,8 +266,8 @@ def _installation(root: str, name: str) -> Iterator[Item]:
 
 
 def only_harness_is_missing(items: Sequence[Item]) -> bool:
-    """Return whether nothing but the harness stops a run: the configuration or the command line names one that is not
-    there.
+    """Return whether nothing but the harness stops a run: the configuration or the command line names one that cannot
+    be used.
     """
     blockers = [item.name for item in items if item.tier == "blocker" and not item.passed]
     return bool(blockers) and all(name.startswith(_HARNESS) for name in blockers)
@@ -279,7 +281,8 @@ def _of_questions(subject: Subject) -> list[Item]:
     """Return the row on whether an agent could answer in place of the person; [] if no question approves a merge."""
     open_ = [name for name in _APPROVALS if subject.config.questions.asks(name)]
     text = (
-        f"without run.sandbox an agent of your user could answer {_list(open_)} itself, by a file in the run's folder"
+        f"without run.sandbox an agent, which runs as your user, could answer {_list(open_)} itself, by a file in the "
+        "run's folder"
     )
     is_safe = subject.config.sandbox != "none"
     return [_item("questions", is_safe, "only people can answer", text, "warning")] if open_ else []

@@ -59,8 +59,8 @@ class LogLost(StorageError):
             path,
             "write",
             why,
-            next_step="The sessions at work were ended; their files are in their worktrees. Free some space, or mend "
-            "the permissions; nexus-mcp run goes on.",
+            next_step="The sessions at work were ended; their files are in their worktrees. Free some space or correct "
+            "the permissions, then continue with nexus-mcp run.",
         )
 
 

@@ -251,7 +251,7 @@ def test_a_run_that_cannot_write_ends_with_a_sentence(tmp_path: Path, line: str,
     ground.find_run()
     assert done.returncode == 3, done.stdout + done.stderr
     assert file in done.stdout
-    assert "nexus-mcp run goes on" in done.stdout
+    assert "then continue with nexus-mcp run" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     started = [event for event in ground.log() if isinstance(event, ev.ProcessStarted)]
     assert not any(is_alive(event.pid, event.create_time) for event in started)

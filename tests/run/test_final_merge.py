@@ -88,7 +88,7 @@ def test_a_move_within_which_the_disk_is_full_is_taken_back(ground: Ground, caps
     said = capsys.readouterr().err
     assert "The disk is full" in said
     assert "Your checkout is as it was" in said
-    assert "nexus-mcp run merge goes on" in said
+    assert "then continue with nexus-mcp run merge" in said
     assert is_as_before(ground)
     assert merge(ground) == 0
     assert (ground.root / "b").read_text() == "new b\n"

@@ -85,7 +85,7 @@ def test_questions_that_an_agent_could_answer_are_a_warning(tmp_path: Path) -> N
     asked = {"triggers": {"security-review": True, "pre-merge": True}}
     warning = failed(ground(tmp_path), questions=asked)["questions"]
     assert warning.startswith(
-        "without run.sandbox an agent of your user could answer security-review, pre-merge itself"
+        "without run.sandbox an agent, which runs as your user, could answer security-review, pre-merge itself"
     )
     wrapped = failed(ground(tmp_path / "wrapped"), questions=asked, sandbox={"command": ["env"]})
     assert wrapped == {}
@@ -97,7 +97,7 @@ def test_a_cost_limit_needs_a_known_cost(tmp_path: Path) -> None:
     text = {"command": ["true"], "format": "text"}
     prices = {"*": {"input": 1, "output": 2}}
     found = failed(ground(tmp_path / "text"), max_cost_usd=1.0, prices=prices, drivers={"fake": text})
-    assert found["cost of fake"] == "fake reports no cost, so a limit of 1 USD cannot hold: leave the limit out"
+    assert found["cost of fake"] == "fake reports no cost, so a limit of 1 USD cannot be enforced: leave the limit out"
     assert "cost of fake" in failed(ground(tmp_path), max_cost_usd=1.0)
     assert failed(ground(tmp_path / "other"), max_cost_usd=1.0, prices=prices) == {}
 
@@ -145,6 +145,7 @@ def test_a_harness_that_is_not_installed_has_a_next_step(tmp_path: Path, monkeyp
     code, out, _ = ground.cli("precheck")
     assert code == 5
     assert "codex is not in PATH: install it, or name another harness in run.harness, one of claude-code" in out or (
-        "codex is not in PATH: install it, or name another harness in run.harness, such as fake, which is here" in out
+        "codex is not in PATH: install it, or name another harness in run.harness, such as fake, which is installed"
+        in out
     )
     assert "cost of codex" not in out

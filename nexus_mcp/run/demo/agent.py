@@ -1,7 +1,7 @@
 """The scripted agent of `nexus-mcp run --demo`: a program that edits files in its worktree, without any model.
 
-It stands for a harness, so it imports nothing of nexus-mcp. Its three mishaps are real: it ends by SIGKILL, it forgets
-a test, and two of its tasks change the same lines. Like a model, it reads the files to choose its next edit.
+It takes the place of a harness, so it imports nothing of nexus-mcp. Its three mishaps are real: it ends by SIGKILL, it
+forgets a test, and two of its tasks change the same lines. Like a model, it reads the files to choose its next edit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def work(task: int, attempt: int, *, is_resumed: bool) -> None:
-    """Do the work of a task, or mend it."""
+    """Do the work of a task, or correct it after a review or a conflict."""
     if "<<<<<<<" in CODE.read_text():
         for path in (CODE, TESTS):
             edit(path, both_sides(path.read_text()))

@@ -48,7 +48,7 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The command of a session. `files` maps absolute paths in the scratch folder to texts to write before."""
+    """The command of a session. `files` maps absolute paths in the scratch folder to texts that are written first."""
 
     words: tuple[str, ...]
     stdin: bytes = b""
@@ -104,7 +104,7 @@ class Login:
     Without `is_needed` a session may work without a login.
     """
 
-    words: str = "not known: no command of it tells"
+    words: str = "unknown: the harness has no command that shows it"
     found: bool | None = None
     is_needed: bool = True
 

@@ -48,7 +48,7 @@ class OpenCode:
         return probe_program("opencode")
 
     def login(self, path: str) -> Login:
-        """Return whether it has credentials; a provider of its configuration, or its own free models, need none."""
+        """Return whether OpenCode has credentials; providers of its configuration and its own free models need none."""
         try:
             code, out = answer_of(path, "auth", "list")
         except (OSError, subprocess.TimeoutExpired):
@@ -58,7 +58,7 @@ class OpenCode:
             return Login(is_needed=False)
         if any(map(int, found)):
             return Login("has credentials", found=True)
-        words = f"it has no credentials, so only models without a login work; or type {self.login_command}"
+        words = f"it has no credentials, so only models without a login work; to log in, type {self.login_command}"
         return Login(words, found=False, is_needed=False)
 
     def command(self, request: SessionRequest) -> Command:
@@ -81,7 +81,7 @@ class OpenCode:
 
 
 def _merged(below: Any, above: Any) -> Any:
-    """Return two configurations as one, as OpenCode merges them: lists are joined, else `above` wins."""
+    """Merge two configurations as OpenCode does: objects field by field, lists are joined, else `above` wins."""
     if isinstance(below, dict) and isinstance(above, dict):
         return {**below, **{name: _merged(below.get(name), value) for name, value in above.items()}}
     if isinstance(below, list) and isinstance(above, list):

@@ -58,7 +58,7 @@ class TemplateDriver:
         found: list[Output] = []
         if self.format == "jsonl":
             found += _own_event(text)
-        elif text.strip() and (done is None or done[0].strip() != text.strip()):  # a line of its own says nothing else
+        elif text.strip() and (done is None or done[0].strip() != text.strip()):  # no text if the line is only the mark
             found.append(Output("text", text))
         if done is not None:
             found.append(Output("done"))
