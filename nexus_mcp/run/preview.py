@@ -1,4 +1,4 @@
-"""Preview a run without starting anything: order, waves, agent, strategy, tier, model, command, checks, and bounds."""
+"""Preview a run without starting anything: order, waves, agents, tiers, commands, checks, and numbers of sessions."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _WORKTREE, _WORKTREES, _SCRATCH = "/WORKTREE", "/WORKTREES", "/SCRATCH"
 
 @dataclass(frozen=True, slots=True)
 class TaskPreview:
-    """The preview of one task. `wave` counts from 1; 0: it waits for a task outside of the run.
+    """The preview of one task. `wave` counts from 1; 0: it depends on a missing task, or is in a cycle.
 
     `command` is that of its first session, with the server, the hooks and the sandbox; `files` are those that the run
-    writes for it, `environ` the variables that it sets. `sessions` is the largest number of sessions that work on it,
-    those of reviewers included.
+    writes for this session, `environ` the variables that the run sets. `sessions` is the largest number of sessions for
+    the task, those of reviewers included.
     """
 
     id: int
@@ -50,7 +50,7 @@ class TaskPreview:
     sessions: int
 
     def row(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the preview as a JSON object."""
         return asdict(self)
 
 

@@ -18,13 +18,13 @@ import psutil
 
 TERM_WAIT_S = 5.0
 MAX_LINE = 16 << 20
-"""Bytes of a line of output; a longer one is cut."""
+"""Maximum bytes of a line of output; a longer line is truncated."""
 _CHUNK = 1 << 16
 _LOOK_S = 0.5
 _EARLY_S = 0.5
 # The shell reads one line from stdin and becomes the command, which gets the rest; without the line it exits. A shell
-# reads byte by byte, so nothing of the rest is lost. A descriptor of its own for the gate would cost a fork of the
-# executor with all its memory: only then can a function give the descriptor a number that a shell can name.
+# reads byte by byte, so nothing of the rest is lost. A separate descriptor for the gate needs a number that a shell can
+# name. Only a function in the child can set this number, and then Python forks the executor with all its memory.
 _GATE = 'IFS= read -r go || exit 125; exec "$@"'
 
 
@@ -39,7 +39,7 @@ class Started:
             self.create_time = psutil.Process(process.pid).create_time()
         except psutil.Error:
             self.create_time = 0.0
-        # On Linux create times count from the boot, whose time is known to the second: all have the same error.
+        # On Linux create times count from the boot, whose time is known only to the second: all have the same error.
         self._clock_error = time.time() - self.create_time
 
     @classmethod
@@ -90,8 +90,9 @@ class Started:
         return self._process.returncode is not None
 
     def began_within(self, seconds: float) -> bool:
-        """Return whether the process or its children started a process within the last `seconds` that is still
-        alive. A process that began up to _EARLY_S earlier counts, too: the harness may report a tool after it started.
+        """Return whether a process that is still alive was started below this process within the last `seconds`.
+
+        A process that began up to _EARLY_S earlier counts, too: the harness may report a tool after its start.
         """
         since = time.time() - self._clock_error - seconds - _EARLY_S
         try:
@@ -103,7 +104,7 @@ class Started:
     async def wait(self) -> tuple[int | None, int | None]:
         """Return (exit code, signal) once the process ended; one of them is None."""
         while (code := self._process.returncode) is None:
-            with suppress(TimeoutError):  # the wait of asyncio may last until its pipes are closed
+            with suppress(TimeoutError):  # asyncio's own wait may last until the pipes of the process are closed
                 await asyncio.wait_for(self._process.wait(), _LOOK_S)
         return (None, -code) if code < 0 else (code, None)
 
@@ -163,7 +164,7 @@ def is_alive(pid: int, create_time: float) -> bool:
 
 
 async def end_orphan(pid: int, create_time: float, run: str, wait_s: float = TERM_WAIT_S) -> bool:
-    """End the group of a process that a dead executor of the run started; return whether any of it was alive."""
+    """End the group of a process that a dead executor of the run started; return whether one of the group was alive."""
     if not has_left(pid, create_time, run):
         return False
     _signal(pid, signal.SIGTERM)
@@ -183,7 +184,7 @@ def has_left(pid: int, create_time: float, run: str) -> bool:
 def _has_members(group: int, run: str) -> bool:
     """Return whether a process of the run is in a process group whose leader may have ended.
 
-    Another group may have got the same id by now, so the process has to know the run by its environment.
+    Another group may have got the same id by now, so the environment of the process has to name the run.
     """
     for process in psutil.process_iter() if group else ():
         with suppress(psutil.Error, OSError):

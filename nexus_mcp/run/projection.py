@@ -1,6 +1,6 @@
 """Project the event log to the state of the run: tasks, attempts, cost, questions. It is a pure fold over the events.
 
-The same log gives the same state, so a killed run goes on where its log ends.
+The same log gives the same state, so a killed run continues where its log ends.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class SessionRecord:
 class AttemptRecord:
     """An attempt as logged: the facts for `decide` in `attempt`, and the place of its work.
 
-    A round is the first pass of its sessions, or a pass that mends them: `sessions`, `checks` and `verdicts` are those
-    of the present round. `author` is the last session that may be resumed with findings, of any round; `mending` has
-    the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if unknown) of a
-    session to resume, None without one. If `nudge` is set, this guard on its tools ended the session, and the resumed
-    session gets a message; otherwise its executor died. `nudges` has all guards that ended a session of the attempt;
-    each of them acts once. `used` maps the id of a session to its usage so far. `commit` is the last commit of the
-    branch.
+    A round is the first pass of its sessions, or a pass that corrects their work: `sessions`, `checks` and `verdicts`
+    are those of the present round. `author` is the last session that may be resumed with findings, of any round;
+    `mending` has the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if
+    unknown) of a session to resume, None without one. If `nudge` is set, this guard on its tools ended the session, and
+    the resumed session gets a message; otherwise its executor died. `nudges` has all guards that ended a session of the
+    attempt; each of them acts once. `used` maps the id of a session to its usage so far. `commit` is the last commit of
+    the branch.
     """
 
     attempt: Attempt
@@ -132,12 +132,13 @@ class RunRecord:
     is the commit at which the last checks passed on the whole branch, "" if they did not yet; `unverified` is the
     reason why they failed. `passing` are the checks that passed when an executor began. `executor_since` is when the
     current executor began; `was_killed`: the executor before it logged no end. `checkout` has the digests of the user's
-    checkout that were recorded last; `is_checkout_changed`: this executor saw that it differs. `cost_usd` is the sum of
-    the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running session has
-    reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a limit on the
-    cost cannot hold. `cost_answer` is the answer to `cost-warning`, None without one; it is `continue` after a pause
-    that ended. `raised` are the limits that a person raised, oldest first. `limit_answer` is the start time of the
-    executor that got the answer `continue` to `cost-exceeded`; "" without that answer and once the limit is raised.
+    checkout that were recorded last; `is_checkout_changed`: this executor saw that the checkout differs. `cost_usd` is
+    the sum of the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running
+    session has reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a
+    limit on the cost cannot be enforced. `cost_answer` is the answer to `cost-warning`, None without one; it is
+    `continue` after a pause that ended. `raised` are the limits that a person raised, oldest first. `limit_answer` is
+    the start time of the executor that got the answer `continue` to `cost-exceeded`; "" without that answer and once
+    the limit is raised.
     """
 
     run: str = ""
@@ -264,12 +265,12 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
 
 
 def _cost_answer_after(state: RunRecord) -> str | None:
-    """Return the answer to `cost-warning` once the run goes on. After a pause it is `continue`: one pause is enough."""
+    """Return the answer to `cost-warning` once the run continues: after a pause `continue`, as one pause is enough."""
     return "continue" if state.cost_answer is not None and state.paused is not None else state.cost_answer
 
 
 def _with_answer(state: RunRecord, event: ev.Answered) -> RunRecord:
-    """Return the state with the answer where `decide` looks for it: at the run, or at the attempt of the question."""
+    """Return the state with the answer stored where `decide` reads it: in the run, or in the question's attempt."""
     question = state.questions.get(event.id)
     if question is None:
         return state

@@ -15,7 +15,7 @@ from nexus_mcp.state import times
 
 
 class Unanswered(Exception):
-    """The run paused while a question waited. The question stays open, and comes again when the run goes on."""
+    """The run paused while a question waited. The question stays open, and is asked again when the run continues."""
 
 
 class Questions:

@@ -1,7 +1,8 @@
 """Keep secrets out of everything that a run writes: logs, transcripts, outputs, briefs, questions, reports.
 
-A variable of the environment counts as secret by its name, and one of a linked `.env` file also by its look. Its value
-is replaced by `[NAME]` wherever it occurs. Fields of events that the run reads back, such as paths and commits, stay.
+A variable of the environment counts as secret by its name, and one of a linked `.env` file also if its value looks like
+a secret. A secret value is replaced by `[NAME]` wherever it occurs. Fields of events that the run reads back, such as
+paths and commits, stay.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nexus_mcp.run.events import Event
 _NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|auth(?!or)|cookie|session_id|dsn|private)")
 _PASSWORD = re.compile(r"://[^/\s:@]*:([^@\s/]+)@")
 _SHORTEST = 8
-"""Shorter values are no secrets, and would be replaced everywhere."""
+"""Shorter values do not count as secrets: they would be replaced in many other places."""
 _LOOK = 16
 """From this length on a value of an `.env` file with letters and digits looks like a secret, whatever its name."""
 _NOT_SECRET = frozenset(("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "KEYBOARD"))
@@ -28,17 +29,17 @@ _STRUCTURE = frozenset(
         *("files", "name", "tier", "strategy", "status", "phase", "trigger", "checkout"),
     )
 )
-"""Fields of events that the run reads back; with a part replaced they would lead nowhere."""
+"""Fields of events that the run reads back; with a part replaced the run could not use them."""
 _ENV_FILE = re.compile(r"(?i)^(\.env(\..*)?|.*\.env)$")
 _ENV_BYTES = 1 << 20
 _QUOTES = "\"'`"
 
 
 class Redactor:
-    """Replaces the secrets of one environment, and those of the files that worktrees are linked to."""
+    """Replaces the secrets of one environment, and those of the `.env` files that worktrees link to."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, *, root: str = "", links: Iterable[str] = ()) -> None:
-        """Read the environment, and the `.env` files among `links`, which start at the folder `root`."""
+        """Read the environment, and the `.env` files among `links`, which are paths relative to `root`."""
         secrets = dict(_of_environment(os.environ if environ is None else environ))
         for link in links:
             secrets.update(_of_file(os.path.join(root, link)))
@@ -69,7 +70,7 @@ class Redactor:
         return event if after == before else type(event).model_validate(after)
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value without secrets in its texts; names of members stay."""
+        """Return a JSON value without secrets in its texts; names of fields stay."""
         if not self._table:
             return value
         if isinstance(value, str):
@@ -96,7 +97,7 @@ def _passwords(name: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_file(path: str) -> Iterator[tuple[str, str]]:
-    """Yield (value, name) of each secret in an `.env` file; nothing of another file, or of one that cannot be read."""
+    """Yield (value, name) of each secret in an `.env` file; nothing for any other file, or for an unreadable one."""
     if not _ENV_FILE.match(os.path.basename(path)):
         return
     try:
@@ -128,7 +129,7 @@ def _looks_secret(value: str) -> bool:
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (name, value) of the lines `NAME=value` and `export NAME='value'`; a value in quotes may have several."""
+    """Yield (name, value) of the lines `NAME=value` and `export NAME='value'`; a quoted value may span lines."""
     lines = iter(text.replace("\r\n", "\n").split("\n"))
     for line in lines:
         name, equals, rest = line.strip().removeprefix("export ").partition("=")
@@ -149,7 +150,7 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _forms(value: str) -> set[str]:
-    """Return the value as it stands in a text, and in a JSON string of one or two levels."""
+    """Return the value itself, and its forms in a JSON string and in a JSON string within another one."""
     found = {value}
     for ascii_only in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_only)[1:-1]

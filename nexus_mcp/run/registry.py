@@ -63,7 +63,7 @@ class Registry:
 
     def _write(self, kept: list[dict[str, Any]]) -> None:
         self._rows = kept
-        # Not synced: the file is for a killed executor. After a power cut no process is left that it could name.
+        # Not synced: the file is for the time after a killed executor. A power cut ends all processes in it, too.
         write_json(self._state, NAME, kept, is_kept=False)
 
 

@@ -21,7 +21,7 @@ _MINUTE_S = 60
 
 
 def markdown(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.AnyEvent], *, merge: str = "") -> str:
-    """Return the report as Markdown. `document` is tasks.json; `merge` says why nothing was merged, "" if it was."""
+    """Return the report as Markdown. `document` is tasks.json; `merge` says why the work is not merged, or is ""."""
     lines = [f"# {state.run}", "", *_summary(state, document), ""]
     lines += ["| Task | State | Agent | Attempts | Why |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows(state, document)]
@@ -34,7 +34,7 @@ def markdown(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.Any
 
 
 def next_commands(state: RunRecord, document: Mapping[str, Any], merge: str = "") -> list[str]:
-    """Return the commands that go on from here, the most useful first; [] when everything is done and merged."""
+    """Return the commands for the next steps, the most useful first; [] when everything is done and merged."""
     questions = state.open_questions()
     asking = {one.task for one in questions}
     found = [f"nexus-mcp run answer {one.id} TEXT" for one in questions]
@@ -46,7 +46,7 @@ def next_commands(state: RunRecord, document: Mapping[str, Any], merge: str = ""
     is_over = state.ended is not None and state.ended.status in ("completed", "failed")
     if found or not is_over:
         found.append("nexus-mcp run")
-    if merge and state.unverified:  # `run merge` refuses it
+    if merge and state.unverified:  # `run merge` refuses unverified work
         return [*found, f"git diff HEAD...nexus/{state.run}/integration"]
     return [*found, f"nexus-mcp run merge {state.run}"] if merge else found
 

@@ -100,7 +100,7 @@ def _block(diff: str) -> str:
 
 
 def _flat(text: str) -> str:
-    """Return a stored text on one line, without the marks around a command."""
+    """Return a stored text on one line, without backticks: `left` puts them around commands."""
     return " ".join(text.split()).replace("`", "'")
 
 

@@ -18,7 +18,8 @@ def strategy(
 ) -> Strategy:
     """Return the strategy of a task: the override, a tag in its texts, its owner's, or the default.
 
-    A text task has `none`, and a project without tests `test-after` instead of a strategy that writes tests first.
+    Without an override, a task of TEXT_AGENTS has `none`. A project without tests has `test-after` instead of a
+    strategy that writes tests first.
     """
     chosen = override or _configured(task, config)
     if override is None and task.get("owner") in TEXT_AGENTS:

@@ -91,7 +91,7 @@ class RunLock:
         """Take the lock and return True; False if another run keeps it.
 
         A process that only reads the state of the run holds the lock for a moment, which is long on a machine under
-        load: so try again for _READER_S seconds, but stop after _TRIES if the holder that is named is alive.
+        load: so try again for _READER_S seconds, but stop after _TRIES if the holder named in the file is alive.
         """
         began, tries = time.monotonic(), 0
         while True:
@@ -108,7 +108,7 @@ class RunLock:
                 return True
 
     def name(self, run: str) -> None:
-        """Write the holder into the lock file, for messages of others."""
+        """Write the holder into the lock file, for the messages of other processes."""
         me = psutil.Process()
         process = {"run": run, "pid": me.pid, "create_time": me.create_time(), "host": socket.gethostname()}
         data = json.dumps({**process, "since": times.stamp(time.time())}).encode()
@@ -129,8 +129,8 @@ class RunLock:
 
 
 class EventLog:
-    """The log of one run, open to append. `append` returns when the event is in the file, and for most events on disk;
-    `flushed` returns when all of them are on disk.
+    """The log of one run, open to append. `append` returns when the event is in the file, and on disk unless its type
+    is in _LATER; `flushed` returns when all events are on disk.
     """
 
     def __init__(self, folder: Folder) -> None:

@@ -100,7 +100,7 @@ def problem(config: RunConfig) -> str:
 
 
 def _trial() -> str:
-    """Return why bubblewrap cannot make a sandbox here, "" if it can: in many containers it may not."""
+    """Return why bubblewrap cannot make a sandbox here, "" if it can: many containers forbid it."""
     words = (PROGRAM, "--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", ":")
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=_TRIAL_S)  # noqa: S603

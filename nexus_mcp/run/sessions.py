@@ -1,4 +1,4 @@
-"""Run one session of a harness: start it, follow its output, keep its guards, and record what it did.
+"""Run one session of a harness: start it, follow its output, apply its guards, and record what it did.
 
 The raw output, a neutral transcript and the last message go into the folder of the attempt.
 """
@@ -83,9 +83,10 @@ class Place:
 
 
 async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: asyncio.Event) -> Result:
-    """Run the session to its end, and return the result. Events go to `emit`; `stop` ends it at once.
+    """Run the session to its end, and return the result. Events go to `emit`; `stop` ends the session at once.
 
-    The process begins only after its start is in the log; one that cannot start ends with 127. Raise StorageError.
+    The process begins only after its start is in the log. A process that cannot start counts as ended with exit code
+    127. Raise StorageError.
     """
     command = place.driver.command(place.request)
     try:
@@ -173,7 +174,10 @@ def _error(driver: Driver, result: Result, failure: str) -> str:
 
 
 async def _follow(process: Started, following: _Following, stop: asyncio.Event) -> None:
-    """Read both outputs until the process ends, and end its group; end it when a guard is reached or `stop` is set."""
+    """Read both outputs until the process ends, then end its group. End the process when a guard is reached.
+
+    Raise CancelledError when `stop` is set.
+    """
     reading = asyncio.create_task(_read(process, following))
     errors = asyncio.create_task(_read_errors(process, following))
     started = time.monotonic()
@@ -264,7 +268,7 @@ class _Following:
             self._output(output)
 
     def take_error(self, line: bytes) -> None:
-        """Take one line of stderr. The files keep RAW_LIMIT bytes of both streams; messages get the end."""
+        """Take one line of stderr. The files keep RAW_LIMIT bytes of both streams; messages get the end of stderr."""
         data = self._place.redactor.data(line)
         if self._written + len(data) < RAW_LIMIT:
             put_line(self._stderr, self._place.folder, data)
@@ -325,7 +329,7 @@ class _Following:
         return [tool for tool in dict.fromkeys((*self._used, *self._calls.values())) if self._place.is_forbidden(tool)]
 
     def _end_call(self, output: Output) -> None:
-        """Count the tool of a call that ended and was not refused or failed; an event without an id ends the last."""
+        """Count the tool of a call that ended without failure; an event without a known id ends the last call."""
         call = output.call if output.call in self._calls else next(reversed(self._calls), "")
         tool = self._calls.pop(call, "")
         if tool and not output.failed:

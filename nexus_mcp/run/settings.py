@@ -1,6 +1,7 @@
 """Read the section `run` of `.nexus/config.yml`, and apply the options of a command line to it.
 
-A fault names file, line and column: the model reports a path to the value, and the YAML reader knows where it is.
+A fault names file, line and column: the model reports a path to the value, and the YAML reader knows the place of the
+value.
 """
 
 from __future__ import annotations

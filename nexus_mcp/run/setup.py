@@ -96,8 +96,8 @@ class Run:
     def tasks(self) -> dict[str, Any]:
         """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError.
 
-        An editor that saves in place leaves half a file for a moment: for UNREADABLE_S seconds the list that was read
-        before it counts.
+        An editor that saves in place leaves half a file for a moment: for UNREADABLE_S seconds return the last list
+        that could be read.
         """
         try:
             found = self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}

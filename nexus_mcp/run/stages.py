@@ -1,8 +1,8 @@
 """Compute the next stage of an attempt from the facts in the log. The functions are pure, so a killed run can go on
 from any stage.
 
-A round runs the sessions of the strategy, then the project's own checks, then the reviewers. A mending round resumes
-the last session that changed files instead.
+A round runs the sessions of the strategy, then the project's own checks, then the reviewers. In a mending round, the
+last session that changed files is resumed in place of the sessions of the strategy.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ SESSIONS: dict[Strategy, tuple[Role, ...]] = {
 class Stage:
     """The next stage. `name` is its kind; `role` and `agent` are those of a session.
 
-    `worktree`: make it, with setup. `advise`: ask the advisor. `session`: run a session, resumed with the id `resume`
-    if that is not "". `await`: its process may still run, and has to be ended. `collect`: commit its work. `checks`:
-    run the project's checks. `judge`: compute the outcome.
+    `worktree`: make the worktree, and run the setup. `advise`: ask the advisor. `session`: run a session, resumed with
+    the id `resume` if that is not "". `await`: the process of the session may still run, and has to be ended.
+    `collect`: commit the work of the session. `checks`: run the project's checks. `review`: run the session of a
+    reviewer. `judge`: compute the outcome.
     """
 
     name: Literal["worktree", "advise", "session", "await", "collect", "checks", "review", "judge"]

@@ -191,7 +191,7 @@ def progress(records: Mapping[int, TaskRecord], tasks: Sequence[Mapping[str, Any
 
 
 def milliseconds(start: str, end: str) -> int:
-    """Return the milliseconds between two stamps; 0 if one of them is none, or if the clock went back."""
+    """Return the milliseconds between two stamps; 0 if one of them is not a stamp, or if the clock went back."""
     try:
         return max(0, int((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() * 1000))
     except ValueError:

@@ -69,11 +69,11 @@ class StatusWriter:
         self._written = time.monotonic()
 
     def _write_later(self) -> None:
-        with suppress(NexusError):  # a task list that cannot be read ends the next step of a task
+        with suppress(NexusError):  # the next step of a task reports an unreadable task list
             self.write()
 
     def close(self) -> None:
-        """Drop a write that was put off."""
+        """Drop a delayed write."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

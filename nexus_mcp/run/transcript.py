@@ -1,7 +1,7 @@
-"""transcript.jsonl of an attempt: one neutral form whatever the harness.
+"""Write transcript.jsonl of an attempt, in one neutral format for all harnesses.
 
 The first line is the session; the entry `done` has the tokens that it used. Each further session of the attempt begins
-with an entry `session_info`, which has no parent; an entry whose parent is not the one before begins a branch.
+with an entry `session_info`, which has no parent; an entry whose parent is not the entry before it begins a branch.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _RISKY = ("setup", "checks", "hooks", "drivers", "sandbox", "unsafe", "link", "w
 
 
 def digest(section: Mapping[str, Any]) -> str:
-    """Return the digest of the section `run` as the project wrote it; "" if it names nothing that needs trust."""
+    """Return the digest of the section `run` as the project wrote it; "" if it has no setting that needs trust."""
     if not any(section.get(name) for name in _RISKY):
         return ""
     return hashlib.sha256(json.dumps(section, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
@@ -60,7 +60,7 @@ def state_folder() -> str:
 
 
 def _read() -> dict[str, str]:
-    """Return project -> digest; {} if the file is absent or damaged: then the trust is gone."""
+    """Return project -> digest; {} if the file is absent or damaged: then no project is trusted."""
     try:
         with open(os.path.join(state_folder(), _FILE), "rb") as file:
             value = json.loads(file.read(_LIMIT))

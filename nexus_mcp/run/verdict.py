@@ -27,7 +27,7 @@ class _Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, value: object) -> object:
-        """Drop members that are null: in a structured answer no member may be absent."""
+        """Drop fields that are null: in a structured answer no field may be absent."""
         return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
@@ -153,7 +153,7 @@ def in_message(message: str) -> Verdict | None:
 def categorize(verdict: Verdict | None, *, checks_ok: bool) -> Outcome:
     """Return the outcome of an attempt whose sessions ended well, from the verdict and from our own checks.
 
-    Our own checks decide: if they do not pass, the attempt never succeeds. The order of the rules and the reason texts
+    If our own checks do not pass, the attempt never succeeds. The order of the rules and the reason texts
     are nax's.
     """
     if verdict is None:

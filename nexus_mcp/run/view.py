@@ -65,8 +65,8 @@ class View:
 
 @contextmanager
 def open_view(store: Store, run: str = "") -> Iterator[View]:
-    """Open a run; without a name, the newest one. Raise UsageError for an unknown one, NexusError if there is none,
-    StorageError, PathRefused.
+    """Open a run; without a name, the newest one. Raise UsageError for an unknown name, NexusError if the project has
+    no run, StorageError, PathRefused.
     """
     with store.state() as state:
         ids = [] if state is None else run_ids(state)
