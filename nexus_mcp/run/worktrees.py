@@ -80,7 +80,7 @@ class Repository:
     async def head(self, ref: str) -> str:
         """Return the commit of a ref, "" if there is none."""
         if ref.startswith(RUN_REFS):
-            with suppress(GitFailed, StorageError):  # git itself decides
+            with suppress(GitFailed, StorageError):  # then git is started below
                 found = (await folders(self.root)).ref(ref)
                 if found is not None:
                     return found
@@ -135,9 +135,9 @@ class Repository:
     ) -> tuple[str, str]:
         """Commit everything in the worktree, and return (its commit, the output of a commit hook that refused, or "").
 
-        Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted; without `hooks` none
-        runs; they run in the sandbox of `wrap`. A folder with a repository of its own is left out, and refused in the
-        same way. Raise GitFailed, WorktreeGone.
+        Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted. Without `hooks` no hook
+        runs; hooks run in the sandbox of `wrap`. A folder with a repository of its own is left out, and the second
+        value says so. Raise GitFailed, WorktreeGone.
         """
         git, admin = Git(path, hooks, wrap), await self.admin_of(path)
         await collecting.remove_locks(admin, path)
@@ -175,7 +175,7 @@ class Repository:
             if not found:
                 continue
             inner += found
-            # The content of such a repository is not in its entry of the index.
+            # The index entry of a repository does not contain the content of its files.
             await git.run("rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", *found)
         if code:
             raise GitFailed(words, code, output)
@@ -230,8 +230,8 @@ class Repository:
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
         """Merge the commit into the integration branch; return (the new commit, []), or ("", the files in conflict).
 
-        If the branch contains the commit already, the new commit is its head. Nothing is checked out, and the branch
-        is not moved yet: `check_out` and `publish` do that, with the checks between them. Raise GitFailed.
+        If the branch contains the commit already, the new commit is the head of the branch. Nothing is checked out, and
+        the branch is not moved yet: `check_out` and `publish` do that, with the checks between them. Raise GitFailed.
         """
         head = await self.head(f"refs/heads/{self.integration}")
         if await _can_merge_trees():
@@ -347,7 +347,7 @@ class Repository:
 def left_out_pathspec(path: str) -> str:
     """Return the pathspec that leaves out the path.
 
-    As a pattern: git refuses to leave out a literal path that .gitignore has, such as a linked `.env`.
+    It is a pattern, because git refuses to leave out a literal path that .gitignore names, such as a linked `.env`.
     """
     escaped = "".join(f"\\{one}" if one in "*?[]\\" else one for one in path)
     return f":(exclude,top,glob){escaped if escaped.startswith(_ESCAPE) else _ESCAPE + escaped}"
@@ -371,8 +371,8 @@ class LeaseLost(NexusError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"The worktree {path} belongs to another attempt by now, so this one's result does not count.",
-            next_step="nexus-mcp run log has both attempts.",
+            f"The worktree {path} now belongs to another attempt, so the result of this attempt does not count.",
+            next_step="nexus-mcp run log shows both attempts.",
         )
 
 
@@ -415,7 +415,7 @@ def _leads_to(admin: str, path: str) -> bool:
 
 
 def _text(path: str) -> str:
-    """Return the text of a file for a comparison, which fails for one that cannot be read."""
+    """Return the text of a file for a comparison; for an unreadable file, a text that no comparison accepts."""
     try:
         return text_of(path)
     except OSError as error:
@@ -430,7 +430,7 @@ def _listing(folder: str, is_left_out: Callable[[str], bool] = lambda _: False) 
             continue
         try:
             info = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # it was removed after it was listed, so it is not there
+        except FileNotFoundError:  # the file was removed after it was listed
             continue
         except OSError as error:
             raise StorageError(folder, "read", reason(error)) from error
@@ -439,8 +439,8 @@ def _listing(folder: str, is_left_out: Callable[[str], bool] = lambda _: False) 
 
 
 def _is_written_by_gc(name: str) -> bool:
-    """Return whether a file in git's folder `info` is the list of refs for dumb servers, or the temporary file of it.
+    """Return whether a file in git's folder `info` is the list of refs for dumb servers, or its temporary file.
 
-    `git gc` writes it, and a commit of an agent may start that: nothing else reads the list.
+    `git gc`, which a commit of an agent may start, writes the list. Only dumb servers read it.
     """
     return name == "refs" or name.startswith("refs_")

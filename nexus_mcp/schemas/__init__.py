@@ -1,9 +1,9 @@
-"""JSON Schema: the registry over schemas/ and a small evaluator for the keywords those files use.
+"""Load the JSON Schemas of schemas/, and check values with a small evaluator of the keywords that they use.
 
 `faults` says where a value breaks a schema, and why. Files are nearly always valid and every call checks them, so a
 schema that is used again is compiled into one function that says only whether a value is valid: that is many times as
-fast. The libraries cost every server 40 ms and 8 MB and more (docs/decisions/0002). The tests compare this evaluator
-with `jsonschema`. A keyword it does not know is an error when a schema is loaded, never ignored.
+fast. A library would cost every server at least 40 ms and 8 MB (docs/decisions/0002). The tests compare this
+evaluator with `jsonschema`. A keyword that it does not know is an error when a schema is loaded, never ignored.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _lax(schema: Any) -> Schema:
 def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:
     """Return the violations of `schema` (draft 2020-12) in `value`, outermost first; [] for a valid value.
 
-    Stops soon after the first `most` (1 or more).
+    Stop soon after the first `most` violations (1 or more).
     """
     quickly = isinstance(schema, Schema) and schema.is_used_again() and schema.keeps(value)
     return [] if quickly else _below(pointer, _faults(schema, value, most))
@@ -344,7 +344,7 @@ _REFUSING = {"object": _object, "array": _array, "string": _string}
 
 
 def is_integer(value: object) -> bool:
-    """Return whether JSON Schema calls it an integer: 2 and 2.0 are, true is not."""
+    """Return whether JSON Schema calls a value an integer: 2 and 2.0 are integers, true is not."""
     return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and value.is_integer())
 
 

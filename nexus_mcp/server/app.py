@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 
-# Codex shows a model the first line only, and repeats the whole text for each tool, so the call to action stands first.
+# Codex shows a model the first line only, and repeats the whole text for each tool, so the call to action comes first.
 # At most 500 characters, and fewer than 120 tokens (docs/tokens.md).
 _INSTRUCTIONS = "\n".join(
     (
@@ -145,9 +145,9 @@ class App:
         return self._definitions
 
     def large_hook_arguments(self, head: bytes) -> dict[str, Any] | None:
-        """Return arguments that deny a tool, if `head` begins a call of our hook before a tool use that was too long.
+        """Return arguments that deny a tool, if `head` is the start of a too long call of our hook for pre_tool_use.
 
-        None for any other call, and without a hook tool.
+        Return None for any other call, and without a hook tool.
         """
         if not self.hook_name:
             return None
@@ -173,7 +173,7 @@ class App:
     def check_disk(self) -> None:
         """Read plan and tasks. Raise StorageError if the disk refuses a read, or if the wait for the lock fails.
 
-        A malformed file is only logged: the calls that need it name it, and the server goes on with other projects.
+        A malformed file is only logged: calls that need the file report it, and the server serves other projects.
         """
         for read in (self._store.plan, self._store.tasks):
             try:
@@ -260,7 +260,7 @@ class App:
             reason = isinstance(error, OSError) and error.strerror
             message = f"Internal error in {name} ({type(error).__name__}{f': {reason}' if reason else ''}); "
             is_open = ran or BEGUN in getattr(error, "__notes__", ())
-            message += "look at what is there before you repeat it." if is_open else UNCHANGED
+            message += "check the present state before you repeat the call." if is_open else UNCHANGED
             message = f"{message} The server's log on stderr has more."
             return Answer({"error": message}, is_error=True, afterwards=self._store.tidy)
 

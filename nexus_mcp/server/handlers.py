@@ -1,4 +1,4 @@
-"""Handle requests for resources, prompts, skills and completion. They only read, but each read of a note is counted."""
+"""Handle requests for resources, prompts, skills and completion: they only read, but reads of notes are counted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _of_template(ctx: ReadContext, uri: str, name: str) -> Callable[[], Iterable
 
 
 def _unknown(name: str, known: Iterable[str]) -> Fault:
-    return Fault(INVALID_PARAMS, f"{quoted(name, 100)} is no argument of it; there are {', '.join(known)}")
+    return Fault(INVALID_PARAMS, f"{quoted(name, 100)} is no argument; the arguments are {', '.join(known)}")
 
 
 METHODS: dict[str, Callable[[ReadContext, Params], dict[str, Any]]] = {

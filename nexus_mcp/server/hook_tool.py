@@ -76,7 +76,7 @@ def too_large(name: str, head: bytes) -> Json | None:
 def answer(workspace: Workspace, arguments: Json) -> Json:
     """Return the answer to an event in the form of its payload; {} for a native event without a decision or text.
 
-    A malformed payload of pre_tool_use is answered as the command `hook` does: restrictions still apply. Raise
+    A malformed payload of pre_tool_use is answered as by the command `hook`: restrictions still apply. Raise
     NexusError for an unknown event or harness, and unknown arguments.
     """
     event, own = _checked(workspace, arguments)

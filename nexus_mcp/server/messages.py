@@ -160,7 +160,7 @@ def _refused(line: bytes, what: str) -> Fault:
 
 
 def recover_id(line: bytes) -> Id:
-    """Return the id of an unreadable line; None if it is uncertain, or the module to find it cannot be loaded."""
+    """Return the id of an unreadable line; None if it is uncertain, or if the module `recover` cannot be loaded."""
     try:
         from nexus_mcp.server import recover
 

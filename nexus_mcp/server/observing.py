@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Observer(Protocol):
-        """Counts or traces the events of one project. Any thread calls the methods; they neither block nor raise."""
+        """Counts or traces the events of one project. Any thread may call the methods; they neither block nor raise."""
 
         def operation_ended(self, operation: Operation) -> None:
             """Observe a request that was answered, failed or was cancelled."""
@@ -37,7 +37,8 @@ UNKNOWN = "unknown"
 class Operation:
     """A request of a client, from its arrival to its result.
 
-    `tool` and `prompt` are "" for requests without one. All three names are UNKNOWN if the server does not have them.
+    `tool` and `prompt` are "" for requests without one. `method`, `tool` and `prompt` are UNKNOWN for names that the
+    server does not have.
     `code` and `message` are those of the JSON-RPC error, None and "" without an error. `parent` has the trace context
     of the client: traceparent and tracestate. `begun_ns` is the time in nanoseconds since 1970.
     """

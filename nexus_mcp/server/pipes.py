@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)  # bytes that a descriptor accepts at once if it polls as writable
-_HEAD = 4096  # bytes at the start of a line that is too long, which have the id and the method of the request
+_HEAD = 4096  # bytes at the start of a too long line: they usually have the id and the method of the request
 
 
 class Lines:

@@ -25,7 +25,7 @@ _NESTED = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
 _MARK = re.compile(_STRING + rb'|["{}\[\]\\]', re.DOTALL)
 _CLOSED_BY = {b"{": b"}", b"[": b"]"}
 _DEEPEST = 1000
-# The most digits of an id in a readable line.
+# As many digits as an id in a readable line can have.
 _INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,4299})\Z")
 _LAST_ID = re.compile(
     rb',[ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("[^"\\]*+"|-?[0-9]++)'
@@ -52,7 +52,7 @@ def id_in_line(line: bytes) -> Id:
 
 
 def id_in_head(line: bytes) -> Head:
-    """Read the fields of the outermost object as far as they are JSON, and return what is known of the id."""
+    """Read the fields of the outermost object as far as they are JSON, and return a Head with the id or None."""
     opened = _OPEN.match(line)
     if opened is None:
         return Head(None, cut=False)
@@ -132,7 +132,7 @@ def _is_cut(line: bytes, position: int) -> bool:
 
 
 def _end_of_value(line: bytes, start: int) -> int | None:
-    """Return the position after the value that starts here; None if the line ends inside it or there is none."""
+    """Return the position after the value that starts here; None if no value begins here or the line ends inside it."""
     if line[start : start + 1] not in (b"{", b"["):
         value = _VALUE.match(line, start)
         return value.end() if value else None

@@ -65,6 +65,6 @@ def test_error_after_writing_claims_no_unchanged_files(call: Client, project: Pr
     with patch.object(commit, "write_one", failing), patch.object(response_json, "content", content):
         result = call.app.call("task_add", SMALLEST["task_add"]).result
     told = result["structuredContent"]["error"]
-    assert "look at what is there before you repeat it" in told
+    assert "check the present state before you repeat the call" in told
     assert "nothing was changed" not in told
     assert len(project.json("state/tasks.json")["tasks"]) == 1

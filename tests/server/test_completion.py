@@ -66,8 +66,8 @@ def test_completion_has_at_most_100_values(ask: Asker, project: Project) -> None
     ("of", "name", "told"),
     [
         ("nx-plam", "mode", "Unknown prompt: nx-plam; did you mean nx-plan?"),
-        ("d", "isue", '"isue" is no argument of it; there are issue, text'),
-        ("nexus://agents/{id}", "name", '"name" is no argument of it; there are id'),
+        ("d", "isue", '"isue" is no argument; the arguments are issue, text'),
+        ("nexus://agents/{id}", "name", '"name" is no argument; the arguments are id'),
         (
             "nexus://plan",
             "x",

@@ -109,7 +109,7 @@ def test_failure_after_the_first_write_keeps_the_gitignore(tmp_path: Path) -> No
     receipt.touch()
     with patch.object(close_receipt, "forget", side_effect=MemoryError):
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
-    assert "look at what is there" in told
+    assert "check the present state" in told
     found = {path.name for path in (tmp_path / ".nexus").rglob("*") if path.is_file()}
     assert found == {".gitignore", "lock", "tasks.json", "oplog.jsonl", receipt.name}
 

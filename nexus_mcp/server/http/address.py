@@ -1,6 +1,7 @@
 """Parse the address of a server, and list the Host and Origin headers that it accepts: exact values, no patterns.
 
-The SDK's own checks accept `localhost:evil.example` because of their pattern for ports, and are off elsewhere.
+The SDK's own checks accept `localhost:evil.example` because of their pattern for ports, and are off for servers on
+other addresses.
 """
 
 from __future__ import annotations

@@ -85,11 +85,11 @@ class HttpServer:
             mount.app.stop()
 
     async def refresh(self) -> None:
-        """Read changed files again. End the requests, sessions and projects that they no longer allow."""
+        """Read changed files again. End the requests, sessions and projects that the files no longer allow."""
         gone, left = self._tokens.refresh(), self._mounts.refresh()
         for token in gone:
             self._rates.forget(token.id)
-        for mount in left:  # at once: a project of the same name may get new series during the waits below
+        for mount in left:  # at once: a project of the same name may get new metrics during the waits below
             self._metrics.forget(mount.name)
         self._callers.hang_up(gone)
         for session in self._callers.of(gone, left) if gone or left else ():
@@ -98,7 +98,7 @@ class HttpServer:
             self._run(self._leave(mount))
 
     async def end_expired(self) -> None:
-        """End the streams whose tokens have expired, and the sessions without requests."""
+        """End the streams whose tokens have expired, and the sessions that were idle too long."""
         if self._oauth is not None:
             self._callers.hang_up_expired(self._oauth.now())
         for session in self._callers.expired():
@@ -143,7 +143,7 @@ class HttpServer:
                 self._metrics.count_response(writer.status)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        writer = send if isinstance(send, Writer) else Writer(send)  # for pages, CORS has wrapped it
+        writer = send if isinstance(send, Writer) else Writer(send)  # CORS wraps the Writer for web pages
         headers = Headers(scope=scope)
         try:
             self._guard.check_names(headers)
@@ -215,7 +215,7 @@ class HttpServer:
             writer.on_start = lambda status, headers: self._note_session(status, headers, request)
         try:
             plain = admitted.is_modern and message is not None and self._rights.ends_by_itself(message)
-            writer.hang_up = request.hang_up if plain else None  # any other request looks for it while it is open
+            writer.hang_up = request.hang_up if plain else None  # other requests watch it while they are open
             await mount.handle(scope, receive, writer, admitted.token, ends_by_itself=plain)
         finally:
             self._callers.end(session)

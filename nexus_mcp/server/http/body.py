@@ -32,7 +32,7 @@ MOST_MARKS = 200_000
 small values take seconds there.
 """
 _FEW_MARKS = 1000
-"""With so few structural characters a body is not examined further, and takes no room beyond its bytes."""
+"""A body with at most this many structural characters is not examined further, and takes no room beyond its bytes."""
 _MARK_BYTES = 48
 """Room in bytes for each structural character: the values of a body of empty objects take 20 times its size."""
 _MARK_OR_TEXT = re.compile(rb'([\[{,:])|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -104,7 +104,7 @@ class Body:
 
 
 async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
-    """Return `parse(data)`. A large body takes seconds, in which a thread does it, so that other requests go on."""
+    """Return `parse(data)`. A thread parses a large body, which takes seconds, so that other requests need not wait."""
     if len(data) <= _AT_ONCE:
         return parse(data)
     limiter = _parsing.get(None)
@@ -114,7 +114,7 @@ async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
 
 
 def _count_marks(data: bytes) -> int:
-    """Return the number of structural characters in JSON, those in texts not counted; at most one beyond the limit."""
+    """Return the number of structural characters in JSON, without those in texts; at most MOST_MARKS + 1."""
     marks = (match for match in _MARK_OR_TEXT.finditer(data) if match.lastindex is not None)
     return sum(1 for _ in islice(marks, MOST_MARKS + 1))
 

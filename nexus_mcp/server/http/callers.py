@@ -39,14 +39,14 @@ class Tokens:
         return len(self._tokens)
 
     def find(self, text: str) -> Token | None:
-        """Return the token that `text` is, None for none. Raise Unreadable."""
+        """Return the token with this text, None if there is none. Raise Unreadable."""
         found = tokens.find(self._extra if self._is_unreadable else self._tokens, text)
         if found is None and self._is_unreadable:
             raise Unreadable
         return found
 
     def refresh(self) -> list[Token]:
-        """Read the file again if it changed or was unreadable. Return the tokens that no longer hold as they were."""
+        """Read the file again if it changed or was unreadable. Return the tokens that changed or are now refused."""
         now = _mark(self._file)
         has_changed, self._mark = now != self._mark, now
         if not self._file or not (has_changed or self._is_unreadable):
@@ -56,7 +56,7 @@ class Tokens:
             self._tokens = (*self._extra, *tokens.load(self._file))
             self._is_unreadable = False
         except UsageError as error:
-            if has_changed:  # not again with each request
+            if has_changed:  # so that not each request logs the error
                 log.error(f"each token of the token file is refused until the file can be used: {error}")
             self._is_unreadable = True
             return [token for token in before if token not in self._extra]
@@ -76,9 +76,9 @@ class Session:
 
 
 class Request:
-    """An open HTTP request. Setting `hang_up` ends its stream; `is_lasting` if only that or its client ends it.
+    """An open HTTP request. Setting `hang_up` ends its stream. `is_lasting`: only `hang_up` or the client ends it.
 
-    `mount` is its project, once it was let in, and `writer` then writes its response. `is_opening` while it may open a
+    Once the request is admitted, `mount` is its project, and `writer` writes its response. `is_opening`: it may open a
     session that `Callers` does not have yet.
     """
 

@@ -109,7 +109,7 @@ def _without_port(host: str) -> str:
 
 
 def _matches(name: str, own: str) -> bool:
-    """Return whether a certificate for `own` is valid for `name`. A star in `own` stands for the first label."""
+    """Return whether a certificate for `own` is valid for `name`. A star in `own` matches any first label."""
     if own.startswith("*."):
         return name.partition(".")[2] == own[2:].lower() and bool(name.partition(".")[0])
     return name == own.lower()

@@ -1,8 +1,8 @@
 """Let web pages of the origins of `--allow-origin` call the server: answer preflights, and add the headers of CORS.
 
-A browser asks before a request with a token or of JSON, and shows a page only the headers that the server exposes. A
-preflight has no token. It is answered before Host is checked, because its answer says only which origins may call. A
-request of any other origin goes on to the guard, which refuses it.
+A browser sends a preflight before a request with a token or JSON, and shows a page only the headers that the server
+exposes. A preflight has no token. It is answered before Host is checked, because its answer says only which origins may
+call. A request of any other origin is passed on to the guard, which refuses it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEEP_S = 600
 
 
 def with_cors(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
-    """Return the application for pages of these origins, in lower case. Without origins it is `app` itself.
+    """Return the application for pages of `origins`, which are in lower case. Without origins it is `app` itself.
 
     A page may send any header: those of MCP begin with Mcp-, and the newest revision lets tools name some of them.
     """

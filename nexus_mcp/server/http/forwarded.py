@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 4096
 _MOST = 50
-"""Proxies in a row, at most."""
+"""Maximum number of proxies in a row."""
 _PAIR = re.compile(r"\s*([A-Za-z]+)\s*=\s*(?:\"([^\"\\]*)\"|([^\s;,\"]*))\s*")
 _PORT = re.compile(r":[0-9]{1,5}$")
 

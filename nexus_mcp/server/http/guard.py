@@ -98,7 +98,7 @@ class Guard:
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot read its tokens now.") from None
         if found is None:
             challenge = self._challenges.unauthorized(project, "invalid_token")
-            raise Refusal(HTTPStatus.UNAUTHORIZED, "This token does not hold.", challenge)
+            raise Refusal(HTTPStatus.UNAUTHORIZED, "This token is not valid.", challenge)
         return found
 
     async def check_place(self, scope: Scope, headers: Headers, token: Token) -> Admitted:
@@ -148,7 +148,7 @@ class Guard:
             raise self._forbidden("read", admitted.mount.name)
 
     async def check_body(self, admitted: Admitted, body: Body) -> Message | None:
-        """Return the message of a POST; None for one without a response that the SDK has to judge."""
+        """Return the message of a POST; None for a response or a malformed notification, which the SDK judges."""
         if body.marks > MOST_MARKS:
             text = f"Invalid Request: more than {MOST_MARKS} brackets, commas and colons"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text))
@@ -174,7 +174,7 @@ class Guard:
         session, is_request = admitted.session, message is not None and message.is_request
         if session is None:
             if not (is_request and message is not None and message.method == "initialize"):
-                raise _no_session()  # the SDK would open one first
+                raise _no_session()  # the SDK would open a session first
             if not self._callers.has_room(admitted.token):
                 raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Too many sessions are open.", {"retry-after": "60"})
         elif message is not None and is_request and str(message.id) in (*session.pending, _STANDALONE_ID):

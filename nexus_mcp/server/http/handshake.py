@@ -1,7 +1,7 @@
-"""TLS handshakes with a deadline of ours, counted with the connections.
+"""Do TLS handshakes with a deadline of our own, and count them with the connections.
 
-asyncio would give each one a minute, and uvicorn counts a connection only after its handshake. So a client that opens
-connections and sends nothing could take all descriptors of the process.
+asyncio would give each handshake a minute, and uvicorn counts a connection only after its handshake. So a client that
+opens connections and sends nothing could take all descriptors of the process.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.protocol import Protocol
 
 _BUFFER = 1 << 16
-"""Bytes of the buffer that asyncio gives each TLS connection. Its own 256 KiB take 500 MiB for 2000 connections."""
+"""Bytes of the buffer of a TLS connection. asyncio's default of 256 KiB would take 500 MiB for 2000 connections."""
 
 
 class Handshakes:
-    """Makes the protocol of each connection, as uvicorn's `http_protocol_class`, and does the handshake before it."""
+    """Makes the protocol of each connection, as uvicorn's `http_protocol_class`, and first does the TLS handshake."""
 
     def __init__(self, context: ssl.SSLContext, protocol: type[Protocol]) -> None:
         self._context = context
@@ -59,7 +59,7 @@ class Handshakes:
                 transport, early, self._context, server_side=True, ssl_handshake_timeout=protocol.limits.head_s
             )
         except OSError as error:  # no TLS, too slow, or gone; ssl.SSLError is an OSError
-            error.__traceback__ = None  # its frames refer to it, and to the buffer of the connection
+            error.__traceback__ = None  # its frames keep the error and the buffer of the connection
             transport.abort()
             return
         except asyncio.CancelledError:
@@ -80,7 +80,7 @@ class _Accepted(asyncio.Protocol):
         self._protocol = protocol
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin the handshake. Until then nothing is read: it would get lost."""
+        """Begin the handshake. Until then nothing is read: the data would get lost."""
         transport.pause_reading()
         self._handshakes.begin(transport, self._protocol)
 

@@ -46,7 +46,7 @@ class Health:
         async with self._lock:
             if time.monotonic() >= self._until:
                 asking = self._asking or asyncio.create_task(self._ask())
-                # Never cancelled: its read goes on in a thread, and has to keep its turn so long.
+                # Never cancelled: the read continues in a thread, and has to keep its turn until it ends.
                 done, _ = await asyncio.wait((asking,), timeout=_WAIT_S)
                 self._asking = None if done else asking
                 self._result = bool(done) and asking.result()

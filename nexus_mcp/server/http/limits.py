@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 EXPOSED_RATE = 1200
-"""Requests a minute for each token on a server that other machines can call, without --rate."""
+"""Requests a minute for each token on a server that other machines can call, if --rate is absent."""
 _LEAST_BURST = 10
 _BURST_S = 10
 _MOST_BUCKETS = 10_000
@@ -21,7 +21,7 @@ _MOST_BUCKETS = 10_000
 @dataclass(frozen=True)
 class Limits:
     """Limits for clients. Sizes are in bytes, times in seconds. `rate` is in requests a minute for each token, 0 for no
-    limit. `bodies` bounds the sum of all bodies that are in memory, `unread` that of responses that clients have not
+    limit. `bodies` bounds the sum of all bodies in memory, `unread` the sum of all responses that clients have not
     read.
     """
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nexus_mcp.workspace import Workspace
 
 MOST = 1000
-"""Projects in a projects file, at most."""
+"""Maximum number of projects in a projects file."""
 
 
 class RequestTurns(Turns):
@@ -70,7 +70,8 @@ class RequestTurns(Turns):
 class _Manager(StreamableHTTPSessionManager):
     """The SDK's session manager, with JSON responses for requests of 2026-07-28 that need no cancellation.
 
-    For other requests the SDK starts two tasks, one to detect that the client disconnects: a third of a call's time.
+    For other requests the SDK starts two tasks, one to detect that the client disconnects; they take a third of the
+    time of a call.
     """
 
     @property
@@ -108,7 +109,7 @@ class Mount:
         self._manager = _Manager(
             self._server,
             stateless=is_stateless,
-            session_idle_timeout=None,  # asgi.py ends them, so that callers.py knows all of them
+            session_idle_timeout=None,  # asgi.py ends idle sessions, so that callers.py knows all
             max_request_body_size=limits.body,
             max_sessions=limits.sessions + 1,
         )
@@ -129,7 +130,7 @@ class Mount:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether it is no longer served: its session manager has ended, or ends."""
+        """Return whether the project is no longer served: its session manager has ended, or ends."""
         return self._ended.is_set()
 
     async def start(self) -> None:
@@ -165,7 +166,7 @@ class Mount:
 
     async def end_session(self, session: str, token_id: str) -> None:
         """End a session as if its client had deleted it."""
-        if self.has_ended:  # with all its sessions
+        if self.has_ended:  # then all its sessions have ended, too
             return
         scope = _deletion(session, token_id)
 
@@ -178,7 +179,7 @@ class Mount:
         try:
             await self._manager.handle_request(scope, receive, send)
         finally:
-            self.forget_session(session)  # afterwards: a request of it could have subscribed meanwhile
+            self.forget_session(session)  # last: a request of the session could have subscribed meanwhile
 
     def forget_session(self, session: str) -> None:
         """End the subscriptions of a session that the SDK has ended."""

@@ -1,6 +1,7 @@
-"""HTTP/1.1 with deadlines for the head of a request, and for a body that is not read.
+"""Speak HTTP/1.1 with deadlines for the head of a request, and for a body that the application does not read.
 
-uvicorn has a deadline for the time between two requests only. unread.py has the one for a client that reads slowly.
+uvicorn has a deadline for the time between two requests only. unread.py has the deadline for a client that reads
+slowly.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.metrics.counters import ServerMetrics
 
 FEW = 1 << 16
-"""Bytes that a client may leave unread for any time: asyncio also counts a buffer as full only beyond them."""
+"""Bytes that a client may leave unread for any time. asyncio, too, counts a buffer as full only beyond this size."""
 _ABORT_S = 5.0
 """Seconds that a client has to read the refusal of its connection."""
 
@@ -98,7 +99,7 @@ class Protocol(H11Protocol):
         """Drop the deadlines."""
         self._disarm()
         super().connection_lost(exc)
-        if self.timeout_keep_alive_task is not None:  # after an error uvicorn leaves it, and it refers to all buffers
+        if self.timeout_keep_alive_task is not None:  # after an error uvicorn leaves it running, with all buffers
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = None
 
@@ -133,7 +134,7 @@ class Protocol(H11Protocol):
             self._refuse(408, "Request Timeout", "The request took too long to arrive.")
 
     def note_refused(self, status: int = HTTPStatus.SERVICE_UNAVAILABLE) -> None:
-        """Count a connection that is refused with this status, or would be."""
+        """Count a connection that is refused with this status, or dropped without a response."""
         if self.metrics is not None:
             self.metrics.count_refused_connection(status)
 

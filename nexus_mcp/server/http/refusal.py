@@ -18,7 +18,7 @@ HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 class Refusal(Exception):
-    """A request that the SDK does not answer. `body` is text, or an object that is sent as JSON."""
+    """A response of our own, in place of one of the SDK. `body` is text, or an object that is sent as JSON."""
 
     def __init__(self, status: int, body: str | dict[str, Any], headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{int(status)} {body if isinstance(body, str) else body['error']['message']}")

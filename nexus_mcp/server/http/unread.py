@@ -2,7 +2,7 @@
 
 asyncio reports a full buffer to a protocol, but not over TLS: there most of the data waits in the transport below. So
 all connections are examined each second. After a close asyncio waits 30 s for the client's end of TLS, which an idle
-client never sends; the server needs no such end.
+client never sends; the server does not need it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Unread:
 
     def check(self) -> None:
         """Drop the connections whose clients have not read for too long; beyond the limit of memory, also those that
-        have waited longest. Drop those that were already left at the check before.
+        have waited longest. Drop those that were `is_left` at the check before, too.
         """
         left = {one for one in self._connections if one.is_left}
         for one in left & self._left:

@@ -126,5 +126,5 @@ def test_refusals_are_logged_with_the_address(
     finally:
         log.set_level("warning")
     err = capfd.readouterr().err
-    assert f"refused a request of {shown}: 401 This token does not hold." in err
+    assert f"refused a request of {shown}: 401 This token is not valid." in err
     assert "secret" not in err

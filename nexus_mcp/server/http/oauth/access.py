@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.tokens import Token
 
 LONGEST = 16 * 1024
-"""Characters of an access token, at most."""
+"""Maximum number of characters of an access token."""
 _SHAPE = re.compile(r"[A-Za-z0-9_=-]+\.[A-Za-z0-9_=.-]+")
 
 
@@ -38,4 +38,4 @@ async def check_access(authority: Authority, challenges: Challenges, text: str, 
                 HTTPStatus.FORBIDDEN, f"This token does not suffice. {denied.text}", challenges.forbidden(project)
             ) from None
         challenge = challenges.unauthorized(project, "invalid_token", denied.text)
-        raise Refusal(HTTPStatus.UNAUTHORIZED, f"This token does not hold. {denied.text}", challenge) from None
+        raise Refusal(HTTPStatus.UNAUTHORIZED, f"This token is not valid. {denied.text}", challenge) from None

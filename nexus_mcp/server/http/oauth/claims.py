@@ -1,6 +1,6 @@
 """Check the claims of a token after its signature was verified (RFC 9068), and name the caller.
 
-Claims are stored text of the issuer: names and projects in them are escaped and bounded before anything shows them.
+Claims are text of the issuer: names and projects in them are escaped and bounded before anything shows them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def caller(claims: dict[str, Any], expected: Expected) -> Token:
 
 
 def _check_times(claims: dict[str, Any], now: float) -> float:
-    """Return the time at which the token ends, in seconds of the epoch. Raise Denied."""
+    """Return the time from which the token is refused, in seconds of the epoch. Raise Denied."""
     ends = _time(claims, "exp") + LEEWAY_S
     if now >= ends:
         raise Denied("clock", "It has expired.")
@@ -77,7 +77,8 @@ def _time(claims: dict[str, Any], name: str) -> float:
 def _projects(claims: dict[str, Any], expected: Expected) -> tuple[str, ...] | None:
     """Return the projects that the token is for, None for all. Raise Denied for a token that is not for this server.
 
-    The audience names one project, or the server. A token for a server with several projects has to name them.
+    The audience names one project, or the server. If it names a server with several projects, the claim PROJECTS has to
+    name the projects.
     """
     audiences = _texts(claims, "aud")
     project, named = expected.project, _named_projects(claims)

@@ -11,7 +11,7 @@ from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
 MOST = 100
-"""Keys of an issuer, at most."""
+"""Maximum number of keys of an issuer."""
 _RSA_BITS = 2048
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": ("ES256",), "P-384": ("ES384",), "P-521": ("ES512",), "Ed25519": ("EdDSA",)}

@@ -1,6 +1,6 @@
 """The URLs of this server in OAuth: its resources (RFC 8707), and their metadata (RFC 9728).
 
-Each project is a resource with its own URL. The URL of the server stands for all projects.
+Each project is a resource with its own URL. The URL of the server means all projects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Resources:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the audiences that stand for the whole server. Libraries write a URL without a path with a slash."""
+        """Return the audiences that mean the whole server: libraries add a slash to a URL without a path."""
         return (self.base, f"{self.base}/")
 
     def url_of(self, project: str | None) -> str:

@@ -56,7 +56,7 @@ def check_url(url: str, option: str) -> None:
         )
     if not is_safe(url):
         raise UsageError(
-            f"{option} needs https: over http, other machines on the way could change what comes.",
+            f"{option} needs https: over http, other machines on the way could change the responses.",
             next_step="http is accepted for localhost, 127.0.0.1 and [::1] only.",
         )
 
@@ -76,7 +76,7 @@ def is_local(url: str) -> bool:
 
 
 def _has_host(url: str) -> bool:
-    """Return whether the URL has a possible host, and a possible port or none."""
+    """Return whether the URL has a valid host, and no invalid port."""
     try:
         parts = urlsplit(url)
         return bool(parts.hostname) and parts.port != 0

@@ -182,7 +182,7 @@ def test_wrong_token_is_refused(tmp_path: Path, authorization: AuthorizationServ
     make, why = WRONG[what]
 
     def expected(reply: Any) -> None:
-        assert (reply.status, reply.text) == (401, f"This token does not hold. {why}\n")
+        assert (reply.status, reply.text) == (401, f"This token is not valid. {why}\n")
         challenge = f'Bearer error="invalid_token", error_description="{why}", {METADATA}, {SCOPE}'
         assert reply.headers["www-authenticate"] == challenge
 
