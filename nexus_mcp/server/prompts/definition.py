@@ -90,7 +90,7 @@ class Prompt:
 
         Claude Code splits the text behind a command at blanks and passes one word per argument:
         `/mcp__nexus__plan add a login` has the mode "add". So when each argument has one word, `is_cut` is set.
-        Other clients pass the whole line as one argument: its first word is then split off where it fits.
+        Other clients pass the whole line as one argument: its first word is then split off if it fits another argument.
         """
         *chosen, own = self.arguments
         values = _split_line({name: value.strip() for name, value in values.items() if value.strip()}, chosen, own)
@@ -124,5 +124,5 @@ def own_words(title: str, text: str) -> str:
 
     Claude Code also shows the typed command, which has the full text.
     """
-    note = "The command that was typed, where it is shown, has the user's words in full; here may be only the first."
+    note = "The typed command, if it is shown, has all words of the user; the text above may have only the first ones."
     return f"{title}\n\n{fenced(text)}\n\n({note})"

@@ -1,4 +1,4 @@
-"""Build a prompt for each skill, also for a manual-only one: a user requests a prompt by name."""
+"""Build a prompt for each skill, also for a manual-only one, because a user requests a prompt by name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def of_skill(ctx: ReadContext, name: str, skill: dict[str, Any], called: str) ->
         meanings = "; ".join(f"{mode}: {text}" for mode, text in modes.items())
         arguments.append(
             Argument(
-                "mode", "Mode", f"Left out for the usual way. {meanings}", lambda _: modes, fits=modes.__contains__
+                "mode", "Mode", f"Leave it out for the usual way. {meanings}", lambda _: modes, fits=modes.__contains__
             )
         )
     if name == RUN:
@@ -98,7 +98,7 @@ def _template(
 def _only(ctx: ReadContext, task: str) -> str:
     """Return the instruction that names the one task to carry out."""
     shown = quoted(task, 40)
-    only = f"Only this one of the tasks, by its id: {shown}"
+    only = f"Carry out only the task with the id {shown}"
     try:
         current = ctx.store.tasks()
     except NexusError:
@@ -106,10 +106,10 @@ def _only(ctx: ReadContext, task: str) -> str:
     ids = [] if current is None else [str(one["id"]) for one in current["tasks"]]
     if current is not None and task in ids:
         return f"{only}{_waits(current, current['tasks'][ids.index(task)])}"
-    there = f"there are {', '.join(ids[:MAX_ROWS])}{', …' * (len(ids) > MAX_ROWS)}" if ids else "there are no tasks"
+    there = f"the tasks are {', '.join(ids[:MAX_ROWS])}{', …' * (len(ids) > MAX_ROWS)}" if ids else "there are no tasks"
     return (
-        f"There is no task {shown}; {there}. It may be that the number is the first of the user's words, and no task. "
-        "Carry out nothing before the user has made clear what is meant."
+        f"There is no task {shown}; {there}. The number may be the first of the user's words and not a task id. "
+        "Carry out nothing before the user has said which task is meant."
     )
 
 
@@ -127,8 +127,8 @@ def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
         return ""
     which = ", ".join(waits[:MAX_ROWS]) + ", …" * (len(waits) > MAX_ROWS)
     return (
-        f". It is not ready: it depends on {which}. Tell the user so, and carry it out only once what it depends on is "
-        "completed, or when the user wants it even so."
+        f". It is not ready: it depends on {which}. Tell the user so, and carry it out only once these tasks are "
+        "completed, or if the user still wants it now."
     )
 
 

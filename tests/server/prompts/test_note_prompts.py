@@ -16,12 +16,12 @@ from nexus_mcp.workspace import Workspace
 from tests.server.app_requests import Asker
 from tests.support import Project
 
-SAFELY = "`nexus-mcp act` does it safely, for this message"
+SAFELY = "`nexus-mcp act` does it safely: give it this message"
 
 
 def carried_out(project: Project, prompt: str) -> list[tuple[str, str]]:
     """Return the results of `act` for the message that a prompt names: (result, path) of each step."""
-    message = prompt.partition(SAFELY)[2].partition(":\n\n```\n")[2].partition("\n```\n\nWhere you cannot run it")[0]
+    message = prompt.partition(SAFELY)[2].partition(":\n\n```\n")[2].partition("\n```\n\nIf you cannot run it")[0]
     steps = act(message, load(None), Store(Workspace(str(project.root))))["steps"]
     return [(step["result"], step["path"]) for step in steps]
 
@@ -62,7 +62,7 @@ def test_cut_words_decide_nothing(ask: Asker, project: Project) -> None:
     """If a client passed the first words only, the prompt states neither place nor merging nor equality by them."""
     project.put("memory/pattern-nfs.md", "<!-- tags: nfs -->\nOn NFS\n")
     text = ask.prompt("m", name="On", text="NFS")
-    assert "Here may be only its first words, and the whole sentence decides where it belongs" in text
+    assert "It may be only the beginning of the user's sentence, and the whole sentence decides" in text
     assert "ask the user and wait for the answer" in text
     assert "pattern-nfs" not in text
     assert "it begins" not in text
@@ -70,16 +70,16 @@ def test_cut_words_decide_nothing(ask: Asker, project: Project) -> None:
     project.put("rules/tests.md", "No sleeps")
     text = ask.prompt("rule", name="tests", text="No")
     assert 'it is added to ".nexus/rules/tests.md".' in text
-    assert f"{SAFELY} in which the user's words have to stand in full, without the fence:" in text
+    assert f"{SAFELY}, with the user's words in full, without the fence:" in text
     assert "\n\n```\n[rule:tests] No\n```\n\n" in text
 
 
 def test_words_after_gc_are_kept(ask: Asker) -> None:
     """Words behind gc are not dropped: with them the user may mean a note."""
     text = ask.prompt("m", name="gc", text="is")
-    assert "Words of the user stand behind `gc`, below. The whole sentence decides" in text
+    assert "The user wrote more words after `gc`; they are below. The whole sentence decides" in text
     assert "The user's words:\n\n```\ngc is\n```\n\n" in text
-    assert "Words of the user" not in ask.prompt("m", name="gc")
+    assert "more words" not in ask.prompt("m", name="gc")
 
 
 def test_placeholders_in_the_code_are_known() -> None:

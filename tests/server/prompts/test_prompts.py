@@ -14,7 +14,7 @@ from nexus_mcp.server.prompts.actions import ACTIONS
 from tests.server.app_requests import Asker
 from tests.support import Project, issue, plan
 
-NOTE = "(The command that was typed, where it is shown, has the user's words in full; here may be only the first.)"
+NOTE = "(The typed command, if it is shown, has all words of the user; the text above may have only the first ones.)"
 NAMES = ["nx-init", "nx-plan", "nx-run", "nx-sync", "plan", "run", "sync", "d", "m", "rule"]
 
 
@@ -97,7 +97,7 @@ def test_broken_file_is_named_in_the_prompt(ask: Asker, project: Project) -> Non
 @pytest.mark.requirement("prompts.data")
 def test_decide_prompt_lists_pending_issues(ask: Asker, project: Project) -> None:
     """A decision needs a question to decide; the pending ones are listed as data, and the user's words kept."""
-    told = "The user wants to record a decision. As things are, nothing can be recorded: "
+    told = "The user wants to record a decision. Nothing can be recorded now: "
     assert ask.prompt("d", text="B").startswith(f"{told}No plan is open, so there is no question to decide.")
     project.put("state/plan.json", plan(1, issues=[issue(2, "B", "decided", decision="x")]))
     assert ask.prompt("d", text="B").startswith(f"{told}Every question of the plan is decided.")
@@ -135,7 +135,7 @@ def test_clean_up_prompt_deletes_nothing(ask: Asker, project: Project) -> None:
     assert '- ".nexus/memory/old.md": no read of it is on record, not changed for' in text
     assert project.snapshot() == before
     project.put("config.yml", "memory:\n  propose:\n    min_age_days: 20000\n")
-    assert ask.prompt("m", name="gc").startswith("The user asks which notes of `.nexus/memory/` could go. By the")
+    assert ask.prompt("m", name="gc").startswith("The user asks which notes of `.nexus/memory/` could go. By this")
 
 
 def test_note_deleted_without_a_question_is_proposed_too(ask: Asker, project: Project) -> None:
@@ -155,13 +155,13 @@ def test_note_deleted_without_a_question_is_proposed_too(ask: Asker, project: Pr
 def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -> None:
     """A rule has the place that [rule:…] would choose, and the user's words."""
     begun = ask.prompt("rule", text="No sleeps", name="general")
-    assert 'it begins ".nexus/rules/general.md". `nexus-mcp act` does it safely, for this message, ' in begun
+    assert 'it begins ".nexus/rules/general.md". `nexus-mcp act` does it safely: give it this message, ' in begun
     assert "without the fence:\n\n```\n[rule:g" in begun
     project.put("rules/tests.md", "No sleeps")
     text = ask.prompt("rule", text="No timings", name="tests")
     assert 'it is added to ".nexus/rules/tests.md". `nexus-mcp act` does it safely' in text
     assert text.endswith(f"The user's words:\n\n```\nNo timings\n```\n\n{NOTE}")
-    assert 'It is in ".nexus/rules/tests.md" already; say so.' in ask.prompt("rule", text="No sleeps", name="tests")
+    assert 'It is already in ".nexus/rules/tests.md"; say so.' in ask.prompt("rule", text="No sleeps", name="tests")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -
         ("plam", {}, "Unknown prompt: plam; did you mean plan?"),
         ("d", {}, "Prompt d: text is required"),
         ("d", {"issue": "2"}, "Prompt d: text is required"),
-        ("d", {"text": " ", "tet": "x"}, 'Prompt d: "tet" is no argument; there are issue, text'),
+        ("d", {"text": " ", "tet": "x"}, 'Prompt d: "tet" is no argument; the arguments are issue, text'),
         ("m", {}, "Prompt m: text is required"),
         ("rule", {}, "Prompt rule: name is required; text is required"),
         (
@@ -182,7 +182,7 @@ def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -
         (
             "rule",
             {"text": "x", "name": "Front End"},
-            "Prompt rule: name is not a word that a rule can be called by. Use lower-case letters, digits and - only, "
+            "Prompt rule: name is not a word that can name a rule. Use lower-case letters, digits and - only, "
             "e.g. frontend, code-style, tests; no .md at the end.",
         ),
         (
@@ -191,7 +191,7 @@ def test_rule_prompt_keeps_the_words_of_the_user(ask: Asker, project: Project) -
             "Prompt rule: name has a segment that is a device name on Windows. Use lower-case letters, digits and - "
             "only, e.g. frontend, code-style, tests; no .md at the end.",
         ),
-        ("nx-init", {"mode": "auto"}, 'Prompt nx-init: "mode" is no argument; there are request'),
+        ("nx-init", {"mode": "auto"}, 'Prompt nx-init: "mode" is no argument; the arguments are request'),
     ],
 )
 def test_unknown_prompt_or_argument_is_refused(ask: Asker, name: str, arguments: dict[str, str], told: str) -> None:

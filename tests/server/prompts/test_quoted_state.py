@@ -12,16 +12,16 @@ def test_unknown_numbers_are_not_stated_as_facts(ask: Asker, project: Project) -
     """A task or issue that does not exist, or is decided, is not presented as open: the prompt lists the
     present ones.
     """
-    words = "It may be that the number is the first of the user's words, and no"
-    assert f'## Task\n\nThere is no task "99"; there are no tasks. {words} task.' in ask.prompt("run", task="99")
+    words = "The number may be the first of the user's words and not"
+    assert f'## Task\n\nThere is no task "99"; there are no tasks. {words} a task id.' in ask.prompt("run", task="99")
     project.put("state/tasks.json", tasks(task(1), task(2)))
     text = ask.prompt("run", task="99")
-    assert f'## Task\n\nThere is no task "99"; there are 1, 2. {words} task. Carry out nothing before' in text
-    assert "Only this one" not in text
+    assert f'## Task\n\nThere is no task "99"; the tasks are 1, 2. {words} a task id. Carry out nothing before' in text
+    assert "Carry out only" not in text
     project.put("state/plan.json", plan(1, issues=[issue(1, "A"), issue(2, "B", "decided", decision="x")]))
     for number, told in (("99", 'The plan has no issue "99"'), ("2", 'Issue "2" is decided already')):
         text = ask.prompt("d", issue=number, text="Take it")
-        assert f"{told}. {words} issue. So record nothing before" in text
+        assert f"{told}. {words} an issue id. So record nothing before" in text
         assert "It is the decision on" not in text
 
 

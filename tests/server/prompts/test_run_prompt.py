@@ -17,7 +17,7 @@ def test_run_without_tasks_names_the_next_step(ask: Asker, project: Project) -> 
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(2), task(3, deps=[2])))
     text = ask.prompt("run", task="2")
     assert "1 completed, 0 in progress, 2 pending. Ready: task 2." in text
-    assert text.endswith('## Task\n\nOnly this one of the tasks, by its id: "2"')
+    assert text.endswith('## Task\n\nCarry out only the task with the id "2"')
     assert first not in text
 
 
@@ -26,9 +26,9 @@ def test_task_with_open_dependencies_is_named_with_them(ask: Asker, project: Pro
     rows = [task(1, status="completed"), task(2, status="in_progress"), task(3, deps=[1, 2, 9]), task(4, deps=[1])]
     project.put("state/tasks.json", tasks(*rows))
     assert (
-        'Only this one of the tasks, by its id: "3". It is not ready: it depends on task 2 (in_progress), task 9 '
-        "(there is no such task). Tell the user so, and carry it out only once what it depends on is completed, or "
-        "when the user wants it even so."
+        'Carry out only the task with the id "3". It is not ready: it depends on task 2 (in_progress), task 9 '
+        "(there is no such task). Tell the user so, and carry it out only once these tasks are completed, or "
+        "if the user still wants it now."
     ) in ask.prompt("run", task="3")
     for ready in ("2", "4"):
-        assert ask.prompt("run", task=ready).endswith(f'by its id: "{ready}"')
+        assert ask.prompt("run", task=ready).endswith(f'the task with the id "{ready}"')

@@ -66,7 +66,7 @@ def test_a_rule_is_read_from_its_words(ask: Asker, line: str) -> None:
     for placeholder, value in words.items():
         text = text.replace(placeholder, value)
     assert f"{FENCE}\ntests No sleeps" in text
-    assert "for the message `[rule:WORD] REST` with the user's words in the places of WORD and REST" in text
+    assert "give it the message `[rule:WORD] REST`, with the user's words in place of WORD and REST" in text
 
 
 def test_words_that_were_not_typed_leave_no_placeholder(ask: Asker) -> None:
