@@ -262,14 +262,14 @@ class LocalEngine:
         await self._set_status(id_, PENDING)
 
     async def _ask(self, attempts: Attempts, action: Ask) -> bool:
-        """Ask a person about a task; return whether the task goes on. `decide` finds the answer in the log."""
+        """Ask a person about a task; return whether the task continues. `decide` finds the answer in the log."""
         answer = await self._questions.ask(action, attempts.id, self._number(attempts.id))
         if answer is None:
             await self._pause(attempts.id, action.question)
         return answer is not None
 
     async def _ask_of_run(self, attempts: Attempts, action: Ask) -> bool:
-        """Ask a person about the whole run; return whether the task goes on. Tasks share the answer."""
+        """Ask a person about the whole run; return whether the task continues. Tasks share the answer."""
         async with self._asking:
             again = self._decide(attempts)
             if self._is_over or self.run.state.paused is not None:

@@ -1,4 +1,4 @@
-"""Warn before a run reaches its limit of cost, log reached limits, and raise them if a person lets the run go on."""
+"""Warn before a run reaches its limit of cost, log reached limits, and raise them if a person lets the run continue."""
 
 from __future__ import annotations
 

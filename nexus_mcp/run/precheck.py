@@ -69,7 +69,7 @@ class Subject:
 
 
 async def examine(subject: Subject) -> list[Item]:
-    """Check the subject, and return an item for each check; `of_checks` returns those for the project's own checks.
+    """Check the subject, and return its items; `of_checks` returns the items of the project's own checks.
     Raise StorageError.
     """
     found = [*await _of_git(subject), _of_lock(subject), await _of_earlier_run(subject)]

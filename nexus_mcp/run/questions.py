@@ -77,9 +77,9 @@ class Questions:
             waiting.cancel()
 
     def answered(self, id_: str, text: str, by: str) -> None:
-        """Record the answer to a question; if its task is paused, the task goes on. Ignore an answer to a question that
-        is unknown or not open. If the question concerns the whole run, the answer counts for all tasks that wait for
-        it. Raise StorageError.
+        """Record the answer to a question; if its task is paused, the task continues. Ignore an answer to a question
+        that is unknown or not open. If the question concerns the whole run, the answer counts for all tasks that wait
+        for it. Raise StorageError.
         """
         question = next((one for one in self._run.state.open_questions() if one.id == id_), None)
         if question is None:

@@ -52,7 +52,7 @@ class RunBusy(NexusError):
 
 
 class LogLost(StorageError):
-    """The log of the run cannot be written, so the run cannot go on: its next actions would not be recorded."""
+    """The log of the run cannot be written, so the run cannot continue: its next actions would not be recorded."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(

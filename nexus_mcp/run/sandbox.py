@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PROGRAM = "bwrap"
 _TRIAL_S = 60.0
 Wrap = Callable[[Sequence[str]], tuple[str, ...]]
-"""A function that turns the words of a command into those that run it in a sandbox."""
+"""A function that returns the words of a command that runs the given command in a sandbox."""
 
 
 async def around(

@@ -1,4 +1,4 @@
-"""Compute the next stage of an attempt from the facts in the log. The functions are pure, so a killed run can go on
+"""Compute the next stage of an attempt from the facts in the log. The functions are pure, so a killed run can continue
 from any stage.
 
 A round runs the sessions of the strategy, then the project's own checks, then the reviewers. In a mending round, the
@@ -27,7 +27,7 @@ SESSIONS: dict[Strategy, tuple[Role, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The next stage. `name` is its kind; `role` and `agent` are those of a session.
+    """The next stage. `name` is its kind; `role` and `agent` describe its session.
 
     `worktree`: make the worktree, and run the setup. `advise`: ask the advisor. `session`: run a session, resumed with
     the id `resume` if that is not "". `await`: the process of the session may still run, and has to be ended.

@@ -1,7 +1,7 @@
 """Remember which commands of a repository's configuration a person has seen and trusted.
 
-A repository that was cloned may name any command. So they run only after a person saw them: the digest of the section
-`run` is kept in the user's own state folder, by project, and any change of the section asks again.
+A repository that was cloned may name any command. So its commands run only after a person saw them: the digest of the
+section `run` is kept in the user's own state folder, by project, and any change of the section asks again.
 """
 
 from __future__ import annotations

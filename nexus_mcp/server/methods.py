@@ -1,7 +1,7 @@
 """List the methods of both protocol eras with the shapes of their params, and check values against a shape.
 
 Like the official SDK, the server first checks the params of every method of the protocol (-32602), also of methods that
-it does not serve, and only then refuses those (-32601). `HANDLED` names the methods that it serves.
+it does not serve. Only then does it refuse the methods that are not in `HANDLED` (-32601).
 
 A shape is
 - a word: "any", "string", "integer", "token" (string or integer), "boolean", "object" (any fields);

@@ -55,11 +55,11 @@ def work(task: int, attempt: int, *, is_resumed: bool) -> None:
         say("text", "discounted() has a test now.")
     elif task == 2:
         edit(CODE, CODE.read_text() + DISCOUNT)
-        say("text", "discounted() is there.")
+        say("text", "I added discounted().")
     else:
         edit(CODE, CODE.read_text() + SHOWN)
         edit(TESTS, TESTS.read_text() + SHOWN_TEST)
-        say("text", "shown() is there, with a test.")
+        say("text", "I added shown(), with a test.")
 
 
 def review(task: int) -> None:

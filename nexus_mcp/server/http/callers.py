@@ -26,7 +26,7 @@ class Unreadable(Exception):
 
 
 class Tokens:
-    """The valid tokens: those of a file, and `extra` ones. Raise UsageError if the file cannot be used at the start."""
+    """The valid tokens: the tokens of a file, and `extra`. Raise UsageError if the file cannot be used at the start."""
 
     def __init__(self, file: str, extra: Iterable[Token] = ()) -> None:
         self._file = file

@@ -63,7 +63,7 @@ class Proxies:
             raise Refusal(HTTPStatus.FORBIDDEN, text)
 
     def _first_foreign(self, row: list[str], peer: Any) -> Any:
-        """Return the last address of the row that is not a named proxy: strangers can write the ones before it."""
+        """Return the last address of the row that is not a named proxy: strangers can write earlier addresses."""
         last = peer
         for text in reversed(row[-_MOST:]):
             address = _address(text)

@@ -130,7 +130,7 @@ class Guard:
             raise self._forbidden(right, project)
 
     def check_still(self, request: Request, mount: Mount) -> None:
-        """Check what can end while a body arrives: the token was revoked, or the project is no longer served."""
+        """Check that neither the token was revoked nor the project removed while the body arrived."""
         if request.hang_up.is_set():
             raise ended()
         if mount.has_ended:

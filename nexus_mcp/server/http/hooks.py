@@ -1,6 +1,7 @@
 """Answer hook events over HTTP: `POST /hook` and `/p/NAME/hook`, as `nexus-mcp hook --url` sends them.
 
-The answer is that of a local hook. The paths in an event are those of the client's machine (lifecycle/client_paths.py).
+The answer is the same as for a local hook. The paths in an event are paths on the client's machine
+(lifecycle/client_paths.py).
 """
 
 from __future__ import annotations

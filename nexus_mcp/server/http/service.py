@@ -113,7 +113,7 @@ def check(settings: Settings) -> None:
     if not (settings.oauth or tokens.load(settings.file)):
         raise UsageError(
             f"A server {where} needs tokens.",
-            next_step=f"Make one: {command('token new NAME')}. Or accept those of an issuer: {ISSUER} URL",
+            next_step=f"Make one: {command('token new NAME')}. Or accept tokens of an issuer: {ISSUER} URL",
         )
 
 

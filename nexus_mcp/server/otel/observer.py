@@ -42,7 +42,7 @@ class Instruments:
 
 
 class ProjectTelemetry:
-    """The observer of one project: `attributes` are those of its transport and its name."""
+    """The observer of one project: `attributes` name its transport and the project."""
 
     def __init__(self, tracer: Tracer, instruments: Instruments, attributes: dict[str, str]) -> None:
         self._tracer = tracer

@@ -1,6 +1,7 @@
 """Answer /metrics with the series that a token may see, in the text format 0.0.4 of Prometheus.
 
-A token for named projects gets their series only. A token for all projects also gets those of the process.
+A token for named projects gets the series of these projects only. A token for all projects also gets the series of the
+process.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ _URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?(/
 
 class OAuthSettings(NamedTuple):
     """The options of OAuth. `audience` is the URL of this server, "" for the address where it listens; `jwks` is the
-    URL of the issuer's keys, "" to find it; `accepts_plain` also accepts tokens whose type is not at+jwt.
+    URL of the issuer's keys, "" to read it from the issuer's metadata; `accepts_plain` also accepts tokens whose type
+    is not at+jwt.
     """
 
     issuer: str
