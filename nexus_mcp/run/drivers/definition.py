@@ -141,7 +141,7 @@ class Driver(Protocol):
         """Return the events in one line of stdout; none for a line of another format."""
 
     def failure(self, code: int | None, stderr: str) -> Failure | None:
-        """Return why a session failed, if its exit code or stderr shows it: `login` if it is not logged in, `limit` for
+        """Return why a session failed, if its exit code or stderr shows it: `login` if nobody is logged in, `limit` for
         a limit of the account.
         """
 
