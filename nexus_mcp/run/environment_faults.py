@@ -47,7 +47,7 @@ def full_disk(error: BaseException) -> str:
 
 
 def check_fault(name: str, code: int | None, output: str) -> str:
-    """Return why a failing check says nothing about the work, "" if it does."""
+    """Return why the result of a failing check does not count, "" if it counts."""
     tail = " ".join(output.split())[-_SHOWN:]
     if names_full_disk(output):
         return f"The disk is full: {name} ends with: {tail} {GO_ON}"

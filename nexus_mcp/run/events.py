@@ -129,7 +129,7 @@ class ProcessEnded(Event):
     """The session ended by an exit code or a signal.
 
     `done`: the harness reported its own end. `guard` is the guard that ended it, `failure` the driver's reason.
-    `forbidden` are the tools that the agent used although it may not.
+    `forbidden` are the forbidden tools that the agent used.
     """
 
     type: Literal["process_ended"] = "process_ended"

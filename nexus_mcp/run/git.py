@@ -147,7 +147,10 @@ def _awaited_pipe_in(folder: str) -> str:
 
 
 def _is_awaited_pipe(path: str) -> bool:
-    """Return whether a file is a pipe that a process has open or opens to read: only then can it be opened to write."""
+    """Return whether a file is a pipe that a process has open to read, or waits to open to read.
+
+    Only then can it be opened to write.
+    """
     try:
         if not stat.S_ISFIFO(os.lstat(path).st_mode):
             return False

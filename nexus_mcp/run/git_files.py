@@ -98,7 +98,7 @@ async def has_commit_hooks(root: str) -> bool:
 async def staged(root: str) -> str:
     """Return a digest of the entries of the index of a checkout. Raise GitFailed.
 
-    They are read again only if the file of the index changed.
+    The entries are read again only if the file of the index changed.
     """
     path = os.path.join((await folders(root)).own, "index")
     before = signature(path)

@@ -1,4 +1,4 @@
-"""Keep a process of git that answers many requests: to start a process for each would cost more than its work."""
+"""Keep a process of git that answers many requests: to start a process for each would cost more than the request."""
 
 from __future__ import annotations
 

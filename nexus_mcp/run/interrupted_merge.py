@@ -26,7 +26,7 @@ _ADDED = "A"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A path that differs between two commits: `kind` is git's letter, `mode` that of the new commit."""
+    """A path that differs between two commits: `kind` is git's letter, `mode` the file mode in the new one."""
 
     path: str
     kind: str

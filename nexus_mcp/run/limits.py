@@ -61,7 +61,7 @@ def restore(run: Run, spent: Limits) -> None:
         for one in run.state.raised if name != "minutes" else ():
             if one.name != name:
                 continue
-            if last is None or one.before != last.after:  # it raised a newly configured limit, not the last raise
+            if last is None or one.before != last.after:  # this raise began at a newly configured limit
                 after = one if one.before == before else None
             elif after is not None:
                 after = one

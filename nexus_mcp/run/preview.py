@@ -26,9 +26,9 @@ _WORKTREE, _WORKTREES, _SCRATCH = "/WORKTREE", "/WORKTREES", "/SCRATCH"
 
 @dataclass(frozen=True, slots=True)
 class TaskPreview:
-    """The preview of one task. `wave` counts from 1; 0: it depends on a missing task, or is in a cycle.
+    """The preview of one task. `wave` counts from 1; 0: the task depends on a missing task, or is in a cycle.
 
-    `command` is that of its first session, with the server, the hooks and the sandbox; `files` are those that the run
+    `command` starts its first session, with the server, the hooks and the sandbox; `files` are those that the run
     writes for this session, `environ` the variables that the run sets. `sessions` is the largest number of sessions for
     the task, those of reviewers included.
     """

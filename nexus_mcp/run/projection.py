@@ -129,7 +129,7 @@ class TaskRecord:
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """The state of a run. `integration` is the commit of the integration branch, "" before the first merge; `verified`
-    is the commit at which the last checks passed on the whole branch, "" if they did not yet; `unverified` is the
+    is the commit at which the last checks passed on the whole branch, "" if they have not passed; `unverified` is the
     reason why they failed. `passing` are the checks that passed when an executor began. `executor_since` is when the
     current executor began; `was_killed`: the executor before it logged no end. `checkout` has the digests of the user's
     checkout that were recorded last; `is_checkout_changed`: this executor saw that the checkout differs. `cost_usd` is
@@ -424,7 +424,7 @@ def _attempt(record: AttemptRecord, event: ev.AnyEvent) -> AttemptRecord:  # noq
 
 
 def _with_security(record: AttemptRecord, reasons: tuple[str, ...]) -> AttemptRecord:
-    """Return the record with more reasons for a question about security. They stay when the work is mended."""
+    """Return the record with more reasons for a question about security. The reasons stay when the work is mended."""
     known = record.attempt.security
     more = tuple(dict.fromkeys(reason for reason in reasons if reason not in known))
     return replace(record, attempt=replace(record.attempt, security=(*known, *more))) if more else record

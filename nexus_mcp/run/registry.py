@@ -31,7 +31,7 @@ class Registry:
         self._rows: list[dict[str, Any]] = []
 
     async def end_orphans(self) -> list[int]:
-        """End the processes of dead executors that are alive, and return their ids. Raise StateError, StorageError."""
+        """End the living processes of dead executors, and return their ids. Raise StateError, StorageError."""
         ended = []
         for row in rows(self._state):
             if await end(row):
@@ -63,7 +63,7 @@ class Registry:
 
     def _write(self, kept: list[dict[str, Any]]) -> None:
         self._rows = kept
-        # Not synced: the file is for the time after a killed executor. A power cut ends all processes in it, too.
+        # Not synced: the file is needed after the executor was killed. A power cut ends the listed processes, too.
         write_json(self._state, NAME, kept, is_kept=False)
 
 

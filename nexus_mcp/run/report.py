@@ -101,7 +101,7 @@ def timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
 
 def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callable[[str], str]) -> list[str]:
     """Return a line for each remaining step, with commands and paths between backticks. `text` escapes stored texts for
-    the form of the report.
+    the format of the report.
     """
     found = []
     for task in document["tasks"]:

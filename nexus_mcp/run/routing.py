@@ -16,7 +16,7 @@ _ADVISORS = {"engineer": "architect", "writer": "strategist", "researcher": "pos
 def strategy(
     task: Mapping[str, Any], config: RunConfig, *, has_tests: bool, override: Strategy | None = None
 ) -> Strategy:
-    """Return the strategy of a task: the override, a tag in its texts, its owner's, or the default.
+    """Return the strategy of a task: the override, that of a tag in its texts or of its owner, or the default.
 
     Without an override, a task of TEXT_AGENTS has `none`. A project without tests has `test-after` instead of a
     strategy that writes tests first.

@@ -37,7 +37,7 @@ _LEFT_S = 1.0
 @dataclass(slots=True)
 class Result:
     """The result of a session. `guard` names the guard that ended it, "" for none; `error` is the harness's own
-    message. `forbidden` are the tools that the agent used although it may not.
+    message. `forbidden` are the forbidden tools that the agent used.
     """
 
     code: int | None = None
@@ -325,7 +325,7 @@ class _Following:
                 result.is_done = True
 
     def forbidden_tools(self) -> list[str]:
-        """Return the tools that the agent used although it may not; a call without an end counts."""
+        """Return the forbidden tools that the agent used; a call without an end counts, too."""
         return [tool for tool in dict.fromkeys((*self._used, *self._calls.values())) if self._place.is_forbidden(tool)]
 
     def _end_call(self, output: Output) -> None:

@@ -44,8 +44,8 @@ class Stage:
 def next_stage(record: AttemptRecord, reviewers: Sequence[str], *, has_checks: bool) -> Stage:
     """Return the next stage of an attempt without an outcome.
 
-    `reviewers` are the agents that judge it after the checks; in three-session-tdd they are verifiers. `has_checks`:
-    the project has checks, and the strategy runs them.
+    `reviewers` are the agents that judge the work after the checks; in three-session-tdd they are verifiers.
+    `has_checks`: the project has checks, and the strategy runs them.
     """
     if not record.worktree:
         return Stage("worktree")

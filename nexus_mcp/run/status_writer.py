@@ -44,7 +44,8 @@ class StatusWriter:
     def take(self, event: ev.AnyEvent) -> None:
         """Write the file if the event is one of WRITE_POINTS.
 
-        For an event of `_PROGRESS` the write waits until WAIT_S seconds after the last write; for others it does not.
+        For an event of `_PROGRESS` the write waits until WAIT_S seconds after the last write; other events of
+        WRITE_POINTS are written at once.
         """
         if event.type not in WRITE_POINTS:
             return

@@ -30,7 +30,7 @@ RUN_EFFECTS: dict[Answer, str] = {
 
 _TASK: tuple[Answer, ...] = ("continue", "retry", "skip", "escalate", "abort")
 _END: tuple[Answer, ...] = ("retry", "skip", "escalate", "abort")
-"""The answers where the task would fail or pause without the question, so `continue` has no meaning."""
+"""The answers if the task would fail or pause without the question: then `continue` has no meaning."""
 
 
 @dataclass(frozen=True, slots=True)

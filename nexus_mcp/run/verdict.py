@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, 
 from nexus_mcp.run.outcome import Category, Outcome
 
 MAX_BYTES = 1 << 20
-"""A larger verdict counts as none."""
+"""A larger text does not count as a verdict."""
 _LONGEST_REASON = 4000
 _WORDS = {"pass": True, "accept": True, "fail": False, "accept after musts": False, "reject": False}
 _Text = Annotated[str, Field(max_length=20_000)]
@@ -89,7 +89,7 @@ class Evidence(_Part):
 
 
 class Verdict(_Part):
-    """A verdict, version 1. `version`, `approved` and `tests` are required: without them it counts as none."""
+    """A verdict, version 1. `version`, `approved` and `tests` are required: a text without them is no verdict."""
 
     version: Literal[1]
     approved: StrictBool

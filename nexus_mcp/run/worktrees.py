@@ -316,7 +316,7 @@ class Repository:
         return admin if is_plain and _leads_to(admin, path) else ""
 
     async def is_ancestor(self, commit: str, of: str) -> bool:
-        """Return whether a commit is part of another one's history."""
+        """Return whether a commit is in the history of the commit `of`."""
         return (
             bool(commit and of) and (await self.git.run("merge-base", "--is-ancestor", commit, of, check=False))[0] == 0
         )

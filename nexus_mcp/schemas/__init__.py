@@ -83,7 +83,7 @@ class Fault:
 def load(name: str) -> Schema:
     """Return the schema `schemas/<name>.schema.json` with its `$ref`s resolved, read once.
 
-    Raises ValueError when it uses a keyword that `faults` does not evaluate.
+    Raise ValueError if the schema uses a keyword that `faults` does not evaluate.
     """
     if name not in _loaded:
         raw = _read(name)

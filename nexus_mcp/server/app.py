@@ -184,9 +184,9 @@ class App:
                 log.info(f"{self.workspace.root}: {error}")
 
     def warm_up(self, is_called: Callable[[], bool] = bool) -> bool:
-        """Prepare the first call in steps until `is_called()`; the next warm_up continues there.
+        """Prepare the first call in steps until `is_called()` is true; the next warm_up continues there.
 
-        Return whether preparation is finished or impossible. Changes no file and never raises.
+        Return whether preparation is finished or impossible. Change no file and never raise.
         """
         try:
             from nexus_mcp.server import response_json  # noqa: F401

@@ -50,7 +50,7 @@ class _Job:
 
 
 class CallQueue:
-    """The calls of one connection: at most `MAX_WAITING` wait while one runs. Their lines have at most `MAX_BYTES`.
+    """The calls of one connection: at most `MAX_WAITING` wait while one runs, with lines of at most `MAX_BYTES` in all.
 
     The reading thread adds calls; one thread begins and runs them, while `read_on` is called on another one. The
     constructor raises OSError or RuntimeError when the system has no descriptor or no thread left.

@@ -143,7 +143,7 @@ class Connection:
     def large_hook(self, fault: Fault) -> Call | None:
         """Return the call of our hook in a line that was too long to be read, None for any other line.
 
-        If it got an error instead of an answer, the harness would run the tool that the hook has to judge.
+        After an error instead of an answer, the harness would run the tool that the hook has to judge.
         """
         if fault.id is None or not (self._open or self._modern):
             return None

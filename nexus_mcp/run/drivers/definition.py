@@ -25,7 +25,7 @@ class SessionRequest:
     session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
     not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema
     of the last message, None for free text. `mount` has our server and hooks. `environ` has the variables that session,
-    server and hooks get in addition to the executor's; a harness may not pass its own environment to a server.
+    server and hooks get in addition to the executor's; some harnesses do not pass their own environment to a server.
     """
 
     role: Role
@@ -48,7 +48,7 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The command of a session. `files` maps absolute paths in the scratch folder to texts that are written first."""
+    """The command of a session. `files` maps absolute paths in the scratch folder to texts written before the start."""
 
     words: tuple[str, ...]
     stdin: bytes = b""
@@ -100,7 +100,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The login of a harness: `words` describe it for people. `found` says whether there is one, None if unknown.
+    """The login of a harness: `words` describe it for people. `found` says whether it exists, None if unknown.
     Without `is_needed` a session may work without a login.
     """
 
@@ -228,7 +228,7 @@ def why_failed(
 
 
 def probe_program(program: str, words: Sequence[str] = ("--version",), *, has_cost: bool = False) -> Probe:
-    """Return the path and version of a program in PATH. It gets no stdin, and PROBE_TIMEOUT_S seconds."""
+    """Return the path and version of a program in PATH. It gets no stdin, and at most PROBE_TIMEOUT_S seconds."""
     path = shutil.which(program)
     if path is None:
         return Probe(problem=f"{program} is not in PATH")

@@ -81,7 +81,7 @@ class OpenCode:
 
 
 def _merged(below: Any, above: Any) -> Any:
-    """Merge two configurations as OpenCode does: objects field by field, lists are joined, else `above` wins."""
+    """Merge two configurations as OpenCode does: objects are merged, lists are joined, otherwise `above` wins."""
     if isinstance(below, dict) and isinstance(above, dict):
         return {**below, **{name: _merged(below.get(name), value) for name, value in above.items()}}
     if isinstance(below, list) and isinstance(above, list):

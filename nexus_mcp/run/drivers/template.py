@@ -17,7 +17,7 @@ _WORDS = ("session", "resume", "model", "agent", "folder")
 
 
 class TemplateDriver:
-    """A driver from a template. Without `done` in its output a session that ends with 0 is no success.
+    """A driver from a template. Without `done` in its output a session with exit code 0 is no success.
 
     In `format: jsonl` a line may be an object as in definition.Output: `{"kind": "text", "text": "…"}`.
     """
@@ -58,7 +58,7 @@ class TemplateDriver:
         found: list[Output] = []
         if self.format == "jsonl":
             found += _own_event(text)
-        elif text.strip() and (done is None or done[0].strip() != text.strip()):  # no text if the line is only the mark
+        elif text.strip() and (done is None or done[0].strip() != text.strip()):  # a line with only the mark is no text
             found.append(Output("text", text))
         if done is not None:
             found.append(Output("done"))

@@ -102,8 +102,8 @@ class Guard:
         return found
 
     async def check_place(self, scope: Scope, headers: Headers, token: Token) -> Admitted:
-        """Return the project and the session that the request is for. Unknown and forbidden ones get the same
-        response.
+        """Return the project and the session that the request is for. Unknown and forbidden projects get the
+        same response.
         """
         mount = await self.find_mount(scope["path"], token)
         versions = headers.getlist(_VERSION)

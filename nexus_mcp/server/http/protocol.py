@@ -28,7 +28,7 @@ _ABORT_S = 5.0
 class Protocol(H11Protocol):
     """One connection. `limits` and `metrics` are set on a subclass, because uvicorn makes the instances.
 
-    `below` is the transport below that of TLS, None without TLS.
+    `below` is the transport below the transport of TLS, None without TLS.
     """
 
     limits = Limits()
