@@ -139,8 +139,8 @@ class LocalEngine:
     async def _task(self, id_: int) -> None:
         """Carry one task to its end: completed, failed, paused or skipped.
 
-        A step that meets a full disk is repeated once; then the run pauses. In this case, and if the
-        run pauses while a question of the task waits, the task keeps its state in the log.
+        A step that meets a full disk is repeated once; then the run pauses. In this case, and if the run pauses while a
+        question of the task waits, the task keeps its state in the log.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():

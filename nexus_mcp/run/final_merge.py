@@ -69,7 +69,7 @@ def unverified(config: RunConfig, state: RunRecord) -> str:
 async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
     """Move the current branch to the commit `new`. Return "", or a sentence that says why it was not moved.
 
-    `new` is a commit, not the integration branch: a process left by an attempt may move that branch after `readiness`
+    `new` is a commit, not the integration branch: a process left by an attempt may move that branch after the caller
     compared it. git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand,
     unless they are in the tree and the run changed them: changed hooks would run without the sandbox, and before a
     person has read them. The intent is written to the run folder. If git stops within the move, the checkout is put

@@ -32,7 +32,7 @@ class Leases:
         self._fault: NexusError | None = None
 
     def begin(self) -> None:
-        """Free all leases: this executor holds the lock, so no other lives. Raise StateError, StorageError."""
+        """Free all leases: no other executor lives, because this one has the lock. Raise StateError, StorageError."""
         tasks_extension.free(self._state)
 
     def take(self, event: ev.AnyEvent) -> None:
