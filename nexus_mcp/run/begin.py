@@ -130,7 +130,7 @@ def _check_dead(state: Folder, run: str) -> None:
         if is_older and any(_PROGRAM in word for word in process.cmdline()):
             raise RunBusy(
                 f"Process {record.pid} works on {record.run}, although its lock file was removed.",
-                next_step="Wait for its end, or end it by Ctrl-C; then nexus-mcp run goes on.",
+                next_step="Wait for its end, or end it by Ctrl-C; then continue with nexus-mcp run.",
             )
 
 

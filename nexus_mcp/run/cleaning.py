@@ -91,7 +91,7 @@ async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str
     if not is_run_id(name) or name not in run_ids(state):
         raise UsageError(f"There is no run {name!r}.", next_step="nexus-mcp run list shows them.")
     if name == unfinished(state):
-        raise UsageError(f"{name} is not finished.", next_step="nexus-mcp run goes on; --new abandons it.")
+        raise UsageError(f"{name} is not finished.", next_step="nexus-mcp run continues it; --new abandons it.")
     repository = Repository(root, name, _worktrees_of(state, name, worktrees))
     left = await _remove_git(repository)
     with state.make(RUNS)[0] as runs, runs.make(name)[0] as folder:

@@ -34,7 +34,7 @@ class GitAtWork(NexusError):
     def __init__(self, pid: int, lock: str) -> None:
         super().__init__(
             f"{lock} exists, and git (process {pid}) is at work in this repository.",
-            next_step="Wait until it has ended; then nexus-mcp run goes on.",
+            next_step="Wait until it has ended; then continue with nexus-mcp run.",
         )
 
 

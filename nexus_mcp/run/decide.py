@@ -271,7 +271,7 @@ def _question(
 
 
 def _cost_step(config: RunConfig, spent: Limits) -> Action | None:
-    """Return the question `cost-warning`, or the effect of its answer; None if the run goes on."""
+    """Return the question `cost-warning`, or the effect of its answer; None if the run continues."""
     limit = config.max_cost_usd
     if limit is None or not config.questions.asks("cost-warning"):
         return None
@@ -425,7 +425,7 @@ def _over(config: RunConfig, spent: Limits) -> str:
         return f"The run has cost {spent.cost_usd:.2f} USD; its limit is {config.max_cost_usd:.2f} USD."
     if config.max_cost_usd is not None and not spent.is_cost_reported:
         limit = f"the limit of {config.max_cost_usd:.2f} USD"
-        return f"A session reported no cost, so {limit} cannot hold. Set run.prices, or leave the limit out."
+        return f"A session reported no cost, so {limit} cannot be enforced. Set run.prices, or leave the limit out."
     if config.max_minutes is not None and spent.minutes >= config.max_minutes:
         return f"The run has taken {spent.minutes:.0f} minutes; its limit is {config.max_minutes}."
     if config.max_attempts is not None and spent.attempts >= config.max_attempts:

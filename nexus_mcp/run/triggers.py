@@ -14,7 +14,7 @@ from nexus_mcp.run.config import Questions, Trigger
 Answer = Literal["continue", "retry", "skip", "escalate", "abort"]
 
 EFFECTS: dict[Answer, str] = {
-    "continue": "the run goes on as if the trigger were off",
+    "continue": "the run continues as if the trigger were off",
     "retry": "the task gets new attempts, as by `run retry`",
     "skip": "the task is left out, as by `run skip`",
     "escalate": "the task pauses for a person; the other tasks go on",
@@ -23,7 +23,7 @@ EFFECTS: dict[Answer, str] = {
 """Effect of an answer on a task. RUN_EFFECTS has the effects on the whole run."""
 
 RUN_EFFECTS: dict[Answer, str] = {
-    "continue": "the run goes on; cost-exceeded raises each reached limit to the used amount plus the limit",
+    "continue": "the run continues; cost-exceeded raises each reached limit to the used amount plus the limit",
     "escalate": "the run pauses",
     "abort": "the run ends as at a reached limit",
 }

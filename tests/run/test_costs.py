@@ -1,4 +1,4 @@
-"""The cost of a run: an unreported cost is shown as unknown, and a limit that cannot hold is reported."""
+"""The cost of a run: an unreported cost is shown as unknown, and a limit that cannot be enforced is reported."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_limit_that_cannot_hold_ends_the_run(tmp_path: Path) -> None:
     ground = Ground(tmp_path, TWO, {"1": [writes("f1")], "2": [writes("f2")]})
     ground.configure(max_cost_usd=5.0)
     code, out, err = ground.cli("--trust", "--merge", "never")
-    assert (code, "reported no cost, so the limit of 5.00 USD cannot hold" in out) == (4, True), out + err
+    assert (code, "reported no cost, so the limit of 5.00 USD cannot be enforced" in out) == (4, True), out + err
     assert ground.statuses() == ["completed", "pending"]
     assert "Set run.prices" in ground.cli("diagnose")[1]
 
