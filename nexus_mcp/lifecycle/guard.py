@@ -64,8 +64,8 @@ def harness_of(value: object, workspace: Workspace) -> str:
         return check_harness_id(value if isinstance(value, str) else "")
     except UsageError as error:
         # The text of the error is not logged, because it quotes the value.
-        taken = f"{', '.join(TAKEN[:-1])} or {TAKEN[-1]}"
-        problem = f"harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and not be {taken}"
+        taken = ", ".join(TAKEN)
+        problem = f"harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and be none of {taken}"
         raise InvalidArguments([problem]) from error
 
 

@@ -31,7 +31,8 @@ class CheckoutChanged(NexusError):
         places = [".git/config", ".git/hooks", *(("~/.gitconfig",) if GLOBAL_CONFIG in parts else ())]
         super().__init__(
             f"The {' and the '.join(what)} changed {when}.",
-            next_step=f"Look at the change (git reflog, git status, {', '.join(places)}); then continue with nexus-mcp run.",
+            next_step=f"Look at the change (git reflog, git status, {', '.join(places)}); then continue with "
+            "nexus-mcp run.",
         )
 
 

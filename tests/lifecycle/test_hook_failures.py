@@ -56,8 +56,8 @@ TOO_LARGE = (
         (
             "session_end",
             b'{"harness_id": "../SECRET"}',
-            "harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and not be artifacts, cache, "
-            "idempotency, lock or runs. " + MEND,
+            "harness_id is not usable: it must start with a-z, go on with a-z, 0-9 and -, and be none of artifacts, "
+            "cache, idempotency, lock, runs. " + MEND,
         ),
         ("user_message", b'{"prompt": "' + b"SECRET" * 3_000_000 + b'"}', TOO_LARGE),
         ("session_end", b" " * (LIMIT + 1), TOO_LARGE),

@@ -47,7 +47,7 @@ def show(typed: TypedRun) -> int:
     for one in found:
         if one.wave != wave:
             wave = one.wave
-            print(f"\nWave {wave}" if wave else "\nCannot start: a dependency is missing, or tasks depend on each other")
+            print(f"\nWave {wave}" if wave else "\nCannot start: a task is missing, or tasks depend on each other")
         _show(one)
     if found:
         _show_bounds(found, typed.config)
