@@ -118,7 +118,7 @@ def document_at(
     is_needed: bool = True,
     room: Room | None = None,
 ) -> Document | None:
-    """Read the file at `path`; None when it is unreadable or absent, which is a fault when `is_needed`.
+    """Read the file at `path`; None when it is absent (a fault when `is_needed`) or unreadable (always a fault).
 
     `faults` gets the faults under `entry`, by default the path. Fields that break the schema stay in the document;
     `Document.keeps` tells them apart. The sizes of the files are subtracted from `room`; a file that does not fit is a
@@ -186,7 +186,9 @@ def _body_fault(body: bytes) -> str:
 
 
 def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[FaultText]:
-    """Yield the faults in the valid fields of an agent: names that the vocabulary lacks, and repeated capabilities."""
+    """Yield the faults of an agent that its schema does not find: names missing in the vocabulary, and capabilities
+    that are listed twice.
+    """
     document = entry.document
     if document is None:
         return

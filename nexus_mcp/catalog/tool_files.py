@@ -81,8 +81,8 @@ def own_name(naming: str, tool: str) -> str:
 def class_tools(known: Mapping[str, Any], name: str, vocabulary: Mapping[str, Any]) -> list[str]:
     """Return the names and patterns of the tools of a class in a capability map.
 
-    They include our tools of the class, named as in `nexus_tools`, so that the mount of a server removes no
-    restriction.
+    They include the tools of nexus-mcp in this class, named as in `nexus_tools`. So an agent that may not use the class
+    may not use these tools either.
     """
     own = [own_name(known["nexus_tools"], tool) for tool in own_tools(vocabulary, name)]
     return list(dict.fromkeys([*known["classes"].get(name, ()), *own]))

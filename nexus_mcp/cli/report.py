@@ -55,7 +55,8 @@ def run(values: Values) -> int:
     view = store.history(
         lambda archive: report(archive, now, since=since, until=until, branch=values.get(BRANCH.name, "")),
     )
-    # A file that cannot be read fails the command; the report names the file.
+    # Without --until the report also shows the open work, and names each of its files that cannot be read. Such a file
+    # fails the command.
     code = exits.FAILED if now["faults"] and not until else exits.OK
     if JSON.name in values:
         print_json_view(view)

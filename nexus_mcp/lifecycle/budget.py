@@ -20,7 +20,7 @@ REST = {
     NOTES: "the folders memory, context and rules below .nexus/ have the notes",
 }
 _SHORTEST = 400
-"""Characters below which a text is left out as a whole, rather than shown in part."""
+"""If fewer characters than this are left, a text that does not fit is left out as a whole, not shown in part."""
 
 
 class Part:
@@ -35,7 +35,9 @@ class Part:
 
 
 def fit(parts: Sequence[Part], limit: int) -> str:
-    """Return the texts, joined; with a `limit` above 0 the most important first, at most `limit` characters in all."""
+    """Return the texts, joined. If they have more than `limit` characters in all, put the most important first, and
+    shorten them to `limit` characters in all. A `limit` of 0 means no limit.
+    """
     if not limit or sum(len(part.text) + 2 for part in parts) <= limit:
         return "\n\n".join(part.text for part in parts)
     texts: list[str] = []

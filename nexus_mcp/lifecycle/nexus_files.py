@@ -299,13 +299,14 @@ def refusal(
     """
     path = next((path for path, kind in kinds.items() if kind == STATE), None)
     if path is not None:
-        return f"{_would(tool, path)}: only tools and commands change that. {_instead(path)}."
+        return f"{_would(tool, path)}: only the tools and commands of nexus-mcp may change that. {_instead(path)}."
     if is_main:
         if is_certain or not may_reach_state:
             return ""
         return (
             f"Which files {quoted(tool, _SHOWN)} would change is uncertain, and its input names "
-            f".nexus/state or .nexus/history.json, which only tools and commands change. {_plainer(known, tool)}"
+            ".nexus/state or .nexus/history.json, which only the tools and commands of nexus-mcp may change. "
+            f"{_plainer(known, tool)}"
         )
     path = next((path for path, kind in kinds.items() if kind not in (FILE, NOTE)), None)
     if path is not None:

@@ -152,8 +152,8 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
 
     The entry of a submodule names a commit. A commit without a remote branch, and changes that are not committed, would
     be lost with the worktree. Untracked files do not count: builds leave them. But files in the folder of a submodule
-    that is not initialised count, because no repository has them. With `is_staged` the entries of such submodules are
-    reset in the index. Raise GitFailed.
+    that is not initialised count, because no repository has them. With `is_staged`, the index entries of the submodules
+    with such commits or changes are reset to HEAD. Raise GitFailed.
     """
     names = await _repositories(Git(path))
     found = [name for name in names if os.path.lexists(os.path.join(path, name, ".git"))]

@@ -1,7 +1,9 @@
 """Commit and merge by git's plumbing: with few processes, and without reading unchanged files.
 
 `git commit` and `git merge` check each file of the tree again and write the index; in a tree of 20 000 files that is
-most of the cost of an attempt. They are used only if a hook of the repository has to run, or a merge is under way.
+most of the cost of an attempt. `git commit` is used only if a hook of the repository has to run, or a merge is under
+way. `git merge` is used only to merge the integration branch into a worktree, for the last merge into the user's
+branch, and with versions of git before 2.38.
 """
 
 from __future__ import annotations

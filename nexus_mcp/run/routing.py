@@ -1,4 +1,4 @@
-"""Choose strategy, agent, model and reviewers of a task, and the paths that a session may change. Pure."""
+"""Choose strategy, reviewers and advisor of a task, and the paths that a session may change. Pure."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Verdict(_Part):
 
 
 def read(text: str | bytes) -> Verdict | None:
-    """Return the verdict in a text, None if it is too long, no JSON, or lacks a required field."""
+    """Return the verdict in a text, None if it is too long, no JSON, or has a missing or invalid field."""
     if len(text) > MAX_BYTES:
         return None
     try:

@@ -198,7 +198,7 @@ class Sink:
         self._fd = fd
         self._stop = stop
         self._is_over = is_over
-        self._waits = waits  # whether a write may wait for the client to read
+        self._waits = waits  # whether os.write may block; otherwise it raises BlockingIOError for a full pipe
         self._lock = threading.Lock()
         self._is_wide = False
         self.broken = False

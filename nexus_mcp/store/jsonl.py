@@ -26,8 +26,8 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
     first.
 
     Before a file grows beyond `limit` bytes, its older half is dropped; if no line of that half `is_ours`, the file is
-    set aside whole. The line is not synced, so a power cut may lose the last lines. Raise OSError, Unsynced and
-    NexusError; then the line is missing or truncated.
+    set aside whole. The line is not synced, so a power cut may lose the last lines. Raise OSError and NexusError;
+    then the line is missing or truncated. Raise Unsynced if the line is in the file, but a power cut may undo that.
     """
     fd = folder.open(name, _FLAGS, PRIVATE)
     try:

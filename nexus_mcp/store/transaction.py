@@ -1,6 +1,7 @@
 """Collect the reads and writes of one change under the lock; commit.py carries it out.
 
-One file is replaced by itself; a change of several files, or with a cycle, goes through the journal.
+A change of one file is written without the journal. A change of several files, a change with a cycle or the record of
+an idempotency key, and an undo are written through the journal.
 """
 
 from __future__ import annotations
@@ -202,8 +203,8 @@ class Transaction:
                 shapes.check_writable(shapes.check(decode(data, shown), KINDS[name].schema, shown), shown)
         before, has_folder = self._current(name)
         if data is not None and not has_folder:
-            # The folder existed when the file was last written. A new folder could take the name of a file that exists
-            # now.
+            # The folder existed when the file was last written. It is not created again: the same undo may restore a
+            # file with the name of the folder.
             raise StorageError(shown, "write", "its folder is gone")
         self.marks.pop(name, None)
         self.writes[name] = (before, data)

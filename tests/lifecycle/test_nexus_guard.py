@@ -82,7 +82,7 @@ def test_edits_of_state_are_denied_to_everyone(
     for params in ({}, {"agent_name": "engineer"}, {"agent_id": "x9", "agent_name": "Explore"}):
         answer = tell("pre_tool_use", **edits(told), **params)
         assert answer["decision"] == "deny"
-        assert "only tools and commands change that. Use " in answer["reason"]
+        assert "only the tools and commands of nexus-mcp may change that. Use " in answer["reason"]
     (ready.root / TASKS).unlink()
     assert decision(tell, **edits(told)) == "deny"
 

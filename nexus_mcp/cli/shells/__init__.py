@@ -15,7 +15,8 @@ FOLDER, FILE, TASK, COMMAND_WORD = "folder", "file", "task", "command"
 """Kinds of values that are found while the user types."""
 HELP = Option("--help", "", "show the help", short="-h")
 VERSION = Option("--version", "", "show the version", short="-V")
-# The word for a value in --help is its type. COMMAND is a program after an option, one of our commands as an argument.
+# The word for a value in --help tells its kind. COMMAND is a program if it is the value of an option, and a command of
+# nexus-mcp if it is an argument.
 _OF_OPTIONS = {"DIR": FOLDER, "FILE": FILE, "PATH": FILE, "COMMAND": FILE, "TASK-ID": TASK, "TASK": TASK}
 _OF_ARGUMENTS = {**_OF_OPTIONS, "COMMAND": COMMAND_WORD, "%O %A %B": FILE}
 _WORDS_OF = {"--harness-id": tuple(HARNESSES)}

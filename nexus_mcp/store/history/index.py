@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from nexus_mcp.store.history.identity import Identity
 
 RECORD = struct.Struct("=QQQQ24s16s")
-"""The record of a cycle: its begin and end, the end of its line of text (0 without one), and the highest plan id of
-this and all earlier cycles. Then `completed_at`, or NULs if it has not 24 ASCII characters. Last a digest, or NULs, of
-the bytes from the end of the cycle before (for the first cycle: from the bracket) to the end of this cycle.
+"""The record of a cycle: its begin and end, the end of its line in the file `texts` of Index (0 without one), and the
+highest plan id of this and all earlier cycles. Then `completed_at`, or NULs if it has not 24 ASCII characters. Last a
+digest, or NULs, of the bytes from the end of the cycle before (for the first cycle: from the bracket) to the end of
+this cycle.
 """
 NUMBERS = RECORD.size // 8
 """The number of 8-byte integers in a record; the first three are begin, end and end of the line."""
