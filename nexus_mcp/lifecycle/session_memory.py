@@ -210,7 +210,7 @@ def _has_work(ctx: EventContext) -> bool:
 def _history(ctx: EventContext) -> str:
     """Return the size of history.json in bytes, which grows with each closed cycle."""
     try:
-        return str(os.lstat(os.path.join(ctx.workspace.root, ".nexus", "history.json")).st_size)
+        return str(os.lstat(os.path.join(ctx.workspace.state_root, ".nexus", "history.json")).st_size)
     except OSError:  # the file is absent; the next read reports other errors
         return "0"
 
