@@ -195,7 +195,7 @@ def is_permanent(line: Entry) -> bool:
 def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
     """Return the content of the file before the change `by`, from its content `now`.
 
-    Raise UndoRefused if `now` is not the content that the change wrote.
+    Raise UndoRefused if `now` is not the content that the change wrote, or if the recorded old content is damaged.
     """
     before = file["before"]
     if not _matches(file["after"], now):

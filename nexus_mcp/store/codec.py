@@ -1,7 +1,7 @@
 """Read and write state files as JSON: strict when reading, one layout when writing.
 
-The C reader does not report the position of a fault, so `locate` reads the text again, token by token, for the error
-message.
+The C reader does not report the position of a value that only nexus-mcp refuses, so `locate` reads the text again,
+token by token, for the error message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-# Session files are two levels deeper in the journal and in history.json, which must stay readable.
+# A plan is two levels deeper in a journal and three in history.json, and both files must stay readable.
 SESSION_DEPTH = 64
 ARCHIVE_DEPTH = 128
 # In a journal a cycle is nested one level less deep than in history.json.
@@ -68,7 +68,7 @@ def strict_decoder(
 
 
 STRICT = strict_decoder()
-_NEAR = 4096  # the number of characters around a fault in which its kind is searched
+_NEAR = 4096  # the number of characters around a fault in which a comma before a closing bracket is searched
 COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _quoted = json.encoder.encode_basestring
 

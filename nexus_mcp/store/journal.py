@@ -4,9 +4,9 @@
 next lock holder rolls it forward. It holds the new cycle with its final time, and the entry of the operation log. For
 each file it holds a digest of the bytes before and after, and the new bytes. Applying it twice does no harm.
 
-Version 1 has a cycle and session files. Version 2 has neither cycle nor answer, and may have artifacts. Version 3 also
-has the record of an idempotency key, and no answer. A journal gets the lowest version that can describe its change, so
-that an older nexus-mcp can complete the closes of a newer one.
+Version 1 has a cycle and session files. Version 2 has neither cycle nor answer, and may have artifacts. Version 3 has
+the record of an idempotency key, with or without a cycle, and no answer. A journal gets the lowest version that can
+describe its change, so that an older nexus-mcp can complete the closes of a newer one.
 """
 
 from __future__ import annotations

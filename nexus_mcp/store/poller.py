@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 PAUSE = 0.25
-"""Seconds between two polls: a change is reported in clearly less than a second. Each poll detects a file that was
-replaced, as every tool of ours does. Only each second poll detects a write in place, or below a subfolder.
+"""Seconds between two polls: a change is reported in clearly less than a second. Each poll detects any change of a
+polled file, and a file that was replaced in a polled folder. Only every other poll detects a write in place in a polled
+folder, or a change below a subfolder.
 """
 MOST_NAMES = 10_000
 """The maximum number of names that are polled in a folder. Beyond it, only the times of folders are compared, which
@@ -114,7 +115,7 @@ class Poller:
             return bool(self._wanted) and not self._ended
 
     def _poll(self) -> set[str]:
-        """Return the paths that changed. Each second poll skips the entries of a folder whose times did not change."""
+        """Return the paths that changed. Every other poll skips the entries of a folder whose times did not change."""
         with self._changed:
             before = dict(self._marks)
             self._is_half = not self._is_half and not self._ended

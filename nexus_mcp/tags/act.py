@@ -1,7 +1,7 @@
 """Carry out the inline actions of a message, and describe their results in lines of text.
 
-[m], [m:gc] and [rule:…] write notes here. [d] records a decision if it is certain which question the decision
-answers; otherwise the agent records it.
+[m] and [rule:…] write notes here, and [m:gc] proposes notes for deletion or deletes them. [d] records a decision if it
+is certain which question the decision answers; otherwise the agent records it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _NEXT_STEP = (
 def read(nexus: Folder | None) -> dict[str, Any]:
     """Return the settings, {} without a file.
 
-    Raise CatalogError with file, line and column of each fault, PathRefused, StorageError.
+    Raise CatalogError with file, line and column of the first 20 faults, PathRefused, StorageError.
     """
     try:
         data = None if nexus is None else nexus.read(NAME, LIMIT)

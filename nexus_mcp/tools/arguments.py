@@ -135,7 +135,7 @@ def _int_or_infinity(digits: str) -> float:
 
 
 def _json_in(text: str) -> Any:
-    """Return the value of a JSON text; None if it is not one."""
+    """Return the value of a JSON text; None if it is not one, or is nested too deeply."""
     try:
         value = STRICT.decode(text)
     except (ValueError, RecursionError):

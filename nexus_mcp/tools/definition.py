@@ -60,9 +60,9 @@ class Tool:
     `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
     use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
     the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other
-    errors come first. Before `run` only their types are checked. `read_only` is True if the tool changes nothing. The
-    hints are MCP's tool annotations; openWorldHint is false everywhere, because no tool reaches beyond the project.
-    `run(ctx, arguments)` gets valid arguments and returns the answer.
+    errors come first. Before `run` only their types are checked. `read_only` is True if the tool changes nothing.
+    `read_only`, `destructive` and `idempotent` become MCP's tool annotations; openWorldHint is false everywhere,
+    because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments and returns the answer.
     """
 
     def __init__(

@@ -70,7 +70,8 @@ def decisions(
 
     `tasks` are those of tasks.json. Without an `archive` only the decisions of the plan are found. A decision matches
     if each word of `query` is in its question, its text, its topic, an advice or the name of an advising agent,
-    ignoring case, and if its cycle was closed at the stamp `since` or later. Raise StorageError.
+    ignoring case, and if its cycle was closed at the stamp `since` or later; `since` does not apply to the present
+    plan. Raise StorageError.
     """
     found = list(_matching(archive, plan, tasks, query, since))
     return {"version": VERSION, "total": len(found), "decisions": found if most is None else found[:most], "faults": []}

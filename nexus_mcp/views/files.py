@@ -30,7 +30,8 @@ def artifacts(store: Store) -> dict[str, Any]:
     """Return `version`, `files`, `more` (whether there are more than MOST_FILES) and `faults`.
 
     A file has `name` (its path below the folder of artifacts), `bytes` and `modified` (a stamp); the newest comes
-    first. Links and special files are left out. Raise StateError, PathRefused, StorageError.
+    first. If there are more than MOST_FILES, newer ones may be missing. Links, special files and files whose names
+    `artifact` refuses are left out. Raise StateError, PathRefused, StorageError.
     """
     found: list[dict[str, Any]] = []
     faults: list[FaultRow] = []

@@ -36,7 +36,9 @@ _COMMANDS = {
 
 
 def newest_run(store: Store) -> RunRow | None:
-    """Return the newest run that has a status, None without one. Raise StateError, StorageError, PathRefused."""
+    """Return the newest run; None if there is no run, or the newest one has no status file yet. Raise StateError,
+    StorageError, PathRefused.
+    """
     with store.state_as_it_is() as state:
         ids = [] if state is None else run_ids(state)
         found = None if state is None or not ids else read_status(state, ids[-1])

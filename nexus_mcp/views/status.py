@@ -110,11 +110,12 @@ def tasks_view(tasks: dict[str, Any]) -> dict[str, Any]:
 
 
 def line(store: Store) -> str:
-    """Return the status on one line: `2/5 done · 1 running · 2 ready · 1 question`; parts of 0 are left out.
+    """Return the status on one line: `2/5 done · 1 running · 2 ready · 1 question · run: paused`, without the parts
+    that do not apply.
 
-    `no plan` without plan and tasks, and `unreadable: nexus-mcp doctor` if a file cannot be read. Only plan.json,
-    tasks.json and the status of the newest run are read, and no library is imported: a status bar calls this every few
-    seconds.
+    If no part applies, it is `no plan` or, with a plan, `plan decided`; if a file cannot be read, it is
+    `unreadable: nexus-mcp doctor`. Only plan.json, tasks.json and the status of the newest run are read, and no library
+    is imported: a status bar calls this every few seconds.
     """
     from nexus_mcp.views.runs import newest_run, part
 

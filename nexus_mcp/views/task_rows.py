@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         """One task. `state` is one of STATES.
 
         `waits_for` has the ids of unfinished dependencies, `missing` those among them that no task has, and `blocks`
-        the ids of unfinished tasks that depend on this one. `in_cycle`: the task depends on itself through
+        the ids of unfinished tasks that depend on this one. `in_cycle`: the task depends on itself, directly or through
         others, so it can never become ready. `is_critical`: it is on the critical path.
         """
 

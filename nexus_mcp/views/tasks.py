@@ -120,7 +120,7 @@ def _state(one: Neighbour) -> str:
 
 
 def problems(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> list[str]:
-    """Return a sentence for each cycle of dependencies (`groups`) and for each task whose dependency is missing."""
+    """Return a sentence for each cycle of dependencies (`groups`) and each unfinished task with a missing one."""
     found = []
     for group in groups:
         ids = ", ".join(map(str, group[:_MOST])) + and_more(len(group) - _MOST)

@@ -112,8 +112,8 @@ def _names(plan: object, tasks: object) -> dict[str, str]:
 
 
 def state_after(store: Store, line: int) -> dict[str, Any]:
-    """Return the state after the change in this line of the log: `line`, `at`, and `plan` and `tasks`, the values of
-    the files (None for no file). `unknown` names the files whose content the log does not hold.
+    """Return the state after the change in this line of the log: `version`, `line`, `at`, and `plan` and `tasks`, the
+    values of the files (None for no file). `unknown` names the files whose content the log does not hold.
 
     Raise UsageError if no readable change has this line, or if the log does not reach back to it; StateError,
     PathRefused, StorageError.
@@ -149,7 +149,9 @@ def _read(store: Store) -> tuple[list[Line], Files]:
 
 
 def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int, Entry, Files]]:
-    """Yield (line, entry, the files after it), newest first, until no file is known. An unknown file is left out."""
+    """Yield (line, entry, the files after it), newest first. An unknown file is left out. Stop at a line that cannot be
+    read, and when no file is known any more.
+    """
     files = dict(now)
     archived: Files = {}  # tasks.json from a cycle, without goal and decisions: only to be shown
     for number, entry in reversed(lines):

@@ -5,8 +5,8 @@ written again, in place, and look the same. A file is *settled* if it was writte
 gave it a time that the clock never shows: any later write to it is visible. A file that is not settled has to be
 compared by its bytes.
 
-A write through a shared mapping changes the times only at the first write to a page; the comparison of the last bytes
-of the file reveals later ones.
+A write through a shared mapping changes the times only at the first write to a page. A later write to that page is
+detected only in the last TAIL bytes of the file, which are compared.
 """
 
 from __future__ import annotations
