@@ -129,7 +129,7 @@ def test_applied_deletion_is_one_commit_that_restores_each_note(real_repository:
     assert git(project.root, "status", "--porcelain") == ""
     assert git(project.root, "rev-parse", "main^").strip() == parent
     assert git(project.root, "log", "-1", "--format=%B").strip().split("\n") == [
-        "Delete 2 notes that were not read",
+        "Delete 2 notes not read for a long time",
         "",
         "To restore a note, run its command at the top of the repository:",
         "",

@@ -44,7 +44,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
-    """Return the result of `normalize`, from the parsed value where possible; with `floats` some numbers are no ints.
+    """Return the result of `normalize`, from the parsed value where possible; `floats` says whether it has a float.
 
     A float or a minus zero can be written in many ways. For everything else this is ten times faster.
     """

@@ -131,7 +131,7 @@ def _removed(folder: Folder, name: str, data: bytes | None) -> bool:
 
 def _message(chosen: list[Signals], restore: dict[str, str]) -> str:
     number = len(chosen)
-    what = f"Delete {number} note{'s' * (number > 1)} that were not read"
+    what = f"Delete {number} note{'s' * (number > 1)} not read for a long time"
     lines = [what, "", "To restore a note, run its command at the top of the repository:", ""]
     for one in chosen:
         lines += [f"- {one.path}: {', '.join(one.reasons())}", f"    {restore[one.path]}"]
