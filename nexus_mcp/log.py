@@ -1,8 +1,8 @@
 """Write log lines to stderr, without the logging package, whose import takes longer than a response.
 
-Nothing here may raise or wait: a line that cannot be written at once is dropped. Clients that never read stderr are
-common, and a full pipe must not stop the server. Lines are text, or one JSON object each; only JSON lines have the
-fields.
+Writing a line must neither raise nor wait: a line that cannot be written at once is dropped. Clients that never read
+stderr are common, and a full pipe must not stop the server. Lines are text, or one JSON object each; only JSON lines
+have the fields.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _write(level: int, message: str, fields: Fields) -> None:
 
 
 def _line(level: int, message: str, fields: Fields, most: int) -> bytes:
-    """Return the line of a message, of at most `most` bytes."""
+    """Return the line of a message, of at most `most` bytes unless the fields of a JSON line alone are longer."""
     message = without_tokens(message)
     if _dumps is None:
         return _shorten(f"nexus-mcp: {LEVELS[level]}: {printable(message)}\n".encode(), most)

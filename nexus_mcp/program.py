@@ -43,7 +43,8 @@ def leads_to(program: str, path: str) -> bool:
 
 
 def is_own_program(word: str, root: str) -> bool:
-    """Return whether `word` names this installation, a nexus-mcp outside of the project folder `root`, or no program.
+    """Return whether `word` names this installation, a nexus-mcp outside of the project folder `root`, or a nexus-mcp
+    that does not exist.
 
     A cloned project may name any program, and may contain a program with this name.
     """
@@ -60,7 +61,9 @@ def is_own_program(word: str, root: str) -> bool:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """Return the words quoted for a shell; words with special characters in the $'\\x1b' form of bash and zsh."""
+    """Return the words quoted for a shell; words with a `<` or an unprintable character in the $'\\x1b' form of bash
+    and zsh.
+    """
     return " ".join(map(_shell_word, words))
 
 

@@ -94,7 +94,7 @@ def fenced(text: str) -> str:
 def fault(error: Any, text: str = "") -> str:
     """Return a NexusError's `text` (by default its fault), inert, with the path in it quoted.
 
-    Paths of folders in .nexus and of files in .nexus/state stay unquoted: their names are ours.
+    Paths of entries directly in .nexus or .nexus/state stay unquoted: their names are ours.
     """
     path = getattr(error, "path", "") or getattr(error, "file", "")
     shown: str = text or error.fault

@@ -83,7 +83,8 @@ class Assertion:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and its response. `request` is "task_add", "event agent_spawn", "restart" or "kill task_close".
+    """One request and its response. `request` is for example "task_add", "event agent_spawn", "restart" or "kill
+    task_close".
 
     `answer` is the payload, None when there was none; `error` is the reason, or the text of a protocol error.
     `description` is that of the event in the fixture. `cut` counts the parts that were left out of the answer, the

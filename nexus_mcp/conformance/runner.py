@@ -65,7 +65,7 @@ def run(
     on_result: Callable[[FixtureResult], None] = lambda _result: None,
     on_left: Callable[[tuple[Leftover, ...]], None] = lambda _left: None,
 ) -> RunResult:
-    """Run every fixture, `jobs` at a time (0: one per processor), and return the results.
+    """Run every fixture, `jobs` at a time (0: one per processor, at most AT_ONCE), and return the results.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
     of the fixtures. After `max_failures` failures of fixtures whose ids `is_expected` does not accept, the others are

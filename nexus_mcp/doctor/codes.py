@@ -228,7 +228,7 @@ CODES = {
     # Git
     "not-ignored": Code(
         WARNING,
-        "Git does not ignore the session files.",
+        "Git does not ignore the files in `state/`.",
         "Add the line state/ to .nexus/.gitignore. If there is no such file, run nexus-mcp init.",
     ),
     "ignore-unclear": Code(
@@ -238,7 +238,7 @@ CODES = {
     ),
     "tracked": Code(
         WARNING,
-        "Git tracks session files. Every clone gets them.",
+        "Git tracks files in `state/`. Every clone gets them.",
         "Stop tracking it without deleting it (git rm --cached), then commit.",
     ),
     "history-unmerged": Code(

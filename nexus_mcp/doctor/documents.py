@@ -69,7 +69,7 @@ def _inner(text: str, at: int, name: str) -> int | None:
 T = TypeVar("T")
 _WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
-# No line of valid JSON matches, so a marker of any length counts, not only git's seven characters.
+# No line of valid JSON matches, so a marker of three or more characters counts, not only git's seven.
 _SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)
 _REPAIR = "Run nexus-mcp history repair --dry-run. It shows what can be repaired, and changes nothing."
 

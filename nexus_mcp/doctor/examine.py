@@ -76,7 +76,9 @@ def _run_checks(queries: Queries, nexus: Folder, watch: LockWatch) -> tuple[Site
 
 
 def _with_positions(site: Site, found: Findings) -> Iterator[Finding]:
-    """Yield the findings, with line and column for each pointer into a text of at most _LINES_LIMIT characters."""
+    """Yield the findings, with line and column for each pointer into a cycle, or into a text of at most _LINES_LIMIT
+    characters.
+    """
     for finding in found.kept.values():
         line, column = finding.line, finding.column
         if line is None and finding.pointer is not None:

@@ -35,7 +35,7 @@ class Facts:
     """The facts about the project that git reports.
 
     `answered`: git answered. `reason`: why git did not answer about an existing repository, else "". `not_ignored`:
-    session files, existing or not, that git does not ignore. `tracked`: session files in git's index.
+    files of `state/`, existing or not, that git does not ignore. `tracked`: files of `state/` in git's index.
     `history_unmerged`: history.json has an unresolved conflict. `merge`: the merge attribute of history.json. `driver`:
     the registered command of our merge driver, "" when there is none.
     """

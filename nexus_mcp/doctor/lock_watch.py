@@ -110,7 +110,7 @@ class LockWatch:
 
 @contextmanager
 def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
-    """Yield whether a live process has locked the receipt `name`; None when the file is gone.
+    """Yield whether a live process has locked the receipt `name`; None when the file is gone or cannot be opened.
 
     Call this while writers are locked out: otherwise another process could mistake our lock on the receipt for that of
     the process that closes.

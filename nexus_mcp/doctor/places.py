@@ -94,7 +94,9 @@ _KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # other names with this pref
 
 
 def role(path: str, kind: str) -> str:
-    """Return the role of the path; OTHER for files that nexus-mcp leaves to their owner, UNKNOWN for misplaced ones."""
+    """Return the role of the path; OTHER for names that doctor knows, but that have no role of their own, UNKNOWN for
+    names that nexus-mcp does not use.
+    """
     parts = path.split("/")[1:]
     if not parts:
         return OTHER

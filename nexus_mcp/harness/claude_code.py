@@ -64,7 +64,9 @@ _FAST = {
     "PostToolUseFailure": ("post_tool_use", (*_TOOL, "is_interrupt")),
     "Stop": ("turn_end", ("stop_hook_active",)),
 }
-"""Event that can be a hook of type mcp_tool → (our event, its fields). A model would gain by forging other events."""
+"""Event that can be a hook of type mcp_tool → (our event, its fields). All other events stay hooks of type command,
+because a model that calls the tool itself would gain by forging them.
+"""
 _RESULT = (
     "Your last message is the result: Claude Code hands it to the lead, as the answer of the tool `Agent` or as a "
     "message when you have ended. The user does not see it, and nothing else of this conversation reaches the lead. So "

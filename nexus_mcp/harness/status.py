@@ -54,7 +54,8 @@ _HELLO = {
 def status(harness: Harness, site: Site) -> dict[str, Any]:
     """Return id, title, version ("" when not found), scopes (parts, notices, answers), plugins and doubles.
 
-    plugins: place → its parts. doubles: a line for each part that is installed twice.
+    plugins: place → its parts. doubles: a line for each part that is installed twice, and one for a program that the
+    PATH has several times.
     """
     scopes = {scope: _scope(harness, site._replace(scope=scope)) for scope in SCOPES}
     sets = [set(row["parts"]) for row in scopes.values()]
@@ -147,7 +148,9 @@ def drift(site: Site, record: Record, harness: str) -> list[str]:
 
 
 def _own_values(site: Site, record: Record, harness: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield (path, pointer, present value) of the recorded entries; None as the value of an entry that has changed."""
+    """Yield (path, pointer, present value) of the recorded entries; None as the value of an entry that has changed or
+    is missing.
+    """
     settings: dict[str, Any] = {}
     for key, pointer in record.owned_entries(harness):
         if key not in settings:

@@ -35,7 +35,7 @@ _HEAD = 1 << 14
 
 
 def find_unrecorded(site: Site, harness: Harness, record: Record) -> list[str]:
-    """Return a line for each file that has entries like ours, and for each folder of files with our mark.
+    """Return a line for each place in a file that has entries like ours, and for each folder of files with our mark.
 
     Raise InstallRefused if the user has no home folder.
     """

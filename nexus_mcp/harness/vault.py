@@ -51,7 +51,7 @@ class Vault:
         return found
 
     def write(self, rows: dict[str, tuple[str, bytes | None]]) -> None:
-        """Store these rows instead of the earlier ones. Raise InstallRefused."""
+        """Store these rows instead of the earlier ones; without rows, do nothing. Raise InstallRefused."""
         if not rows:
             return
         self._make(self._folder)

@@ -108,8 +108,9 @@ def select_proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Si
 def select_certain(found: Iterable[Signals], limits: dict[str, Any], reads: Reads, now: float) -> list[Signals]:
     """Return the notes for which the recorded reads prove all three limits; they may be deleted without a question.
 
-    A note without a recorded read counts as unread since the first recorded read of any note: the records of a new
-    clone are young, however old the files are. If a log has malformed lines, no note is returned.
+    A note without a recorded read counts as unread since the first recorded read of any note, or since its own last
+    change if that is later: the records of a new clone are young, however old the files are. If a log has malformed
+    lines, no note is returned.
     """
     if reads.since is None or reads.unreadable:
         return []

@@ -147,7 +147,7 @@ def _markdown_files(path: str, below: str = "", depth: int = 0) -> Iterator[str]
         with os.scandir(os.path.join(path, below)) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as error:
-        raise StorageError(os.path.join(path, below), "listed", reason(error)) from error
+        raise StorageError(os.path.join(path, below), "list", reason(error)) from error
     for entry in entries:
         name = f"{below}/{entry.name}" if below else entry.name
         if entry.name.startswith(".") or entry.is_symlink():

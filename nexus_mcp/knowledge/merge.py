@@ -38,7 +38,8 @@ _BLANKED = _Blanked()
 
 
 def words(text: str) -> list[str]:
-    """Return the words of `text` in order of appearance, each once, in lower case, without stop words.
+    """Return the words of `text` in order of appearance, each once, in lower case, without stop words, numbers and
+    words of fewer than SHORTEST characters.
 
     A script without blanks between words is split into pairs of characters.
     """

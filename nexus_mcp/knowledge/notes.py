@@ -207,7 +207,7 @@ def _decode(folder: Folder, name: str, data: bytes | None) -> str | None:
         return None
     shown = folder.show(name)
     if has_markers(data):
-        advice = f"Settle the conflict in {shown}, then call again."
+        advice = f"Resolve the conflict in {shown}, then call again."
         raise StateError(shown, "has git conflict markers", next_step=advice)
     try:
         return data.decode("utf-8")

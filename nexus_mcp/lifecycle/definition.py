@@ -66,7 +66,8 @@ class EventContext:
     """The context of one event: workspace, store, and the parts of the answer collected so far.
 
     `warnings` are for the model, `context` has a text for each part of its working context, `decision` and `reason`
-    control the tool, `members` are more fields. All of them are in the answer even if the event fails later.
+    control the tool, `members` are more fields. All of them are in the answer even if the event fails later, except for
+    pre_tool_use.
 
     Warnings, reason and context are made inert (quoting.py) a second time here, so that unquoted data cannot start a
     tag. Only the text of a skill is added unchanged, by `instruct`.

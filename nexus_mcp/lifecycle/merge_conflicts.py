@@ -98,7 +98,10 @@ def _read(path: str, limit: int, *, is_whole: bool = True) -> bytes | None:
 
 
 def _unmerged(data: bytes) -> Iterator[str]:
-    """Yield the names with a stage above 0 in an index of version 2, 3 or 4 (gitformat-index). Raise ValueError."""
+    """Yield the names with a stage above 0 in an index of version 2, 3 or 4 (gitformat-index).
+
+    Raise ValueError or IndexError for any other data.
+    """
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != _SIGNATURE or version not in (2, 3, 4):
         raise ValueError("no index")

@@ -21,7 +21,7 @@ _MEMORY, _NOTE = ".nexus/memory/", ".md"
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Append one line per file to the tool log, and count the read of each note.
+    """Append one line per file to the tool log, and count the read of each note in memory/.
 
     The capability map of the harness says which tools read files, and in which parameter the file is. Writes,
     listings, searches and failed calls are no reads.
@@ -73,7 +73,7 @@ def _give_carried(ctx: EventContext, session: str) -> None:
 
 
 def _is_note(root: str, path: str) -> bool:
-    """Return whether the path is a note that exists: a tool that failed to read may not report the failure."""
+    """Return whether the path is an existing note in memory/: a tool that failed to read may not report the failure."""
     return path.startswith(_MEMORY) and path.endswith(_NOTE) and os.path.isfile(os.path.join(root, path))
 
 

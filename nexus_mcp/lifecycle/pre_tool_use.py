@@ -46,11 +46,12 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 def decide(
     ctx: EventContext, params: dict[str, Any], *, may_be_agent: bool = False, is_input_lost: bool = True
 ) -> None:
-    """Allow tools that only read, deny tools that the agent may not use, then check the files that the call edits.
+    """Deny tools that a session of a run may not call, allow tools that only read, deny tools that the agent may not
+    use, then check the files that the call edits.
 
-    Without a capability map the classes of the tools are unknown, so nothing is denied. With `may_be_agent` a call
-    without an agent may come from an agent. If `is_input_lost` is false, a call without an input had none, and
-    its files are judged as those of the main session.
+    Without a capability map, not even a faulty one, the classes of the tools are unknown, so only the first of these
+    rules applies. With `may_be_agent` a call without an agent may come from an agent. `is_input_lost` is false if the
+    call certainly has no input; then its files are judged as those of the main session.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]

@@ -1,6 +1,6 @@
 """Read the settings of `.nexus/config.yml` that events follow. They are read only when an event needs one.
 
-A faulty file never relaxes a rule: every setting then has its strictest value, with a warning.
+A faulty file never relaxes a rule: the edit gate and the file leases then block, with a warning.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def gate_of(ctx: EventContext) -> str:
 
 
 def limit_of(ctx: EventContext) -> int:
-    """Return the maximum number of characters of a context: the project's for this harness, else the host's; 0 for
-    none.
+    """Return the maximum number of characters of a context: 0, no maximum, if the host has none, else the project's for
+    this harness, else the host's.
     """
     if not (ctx.host.limit and ctx.context):
         return ctx.host.limit

@@ -101,7 +101,7 @@ class Lacking:
 
 
 class Hopeless:
-    """The file is unreadable or incomplete (`fault`), and an automatic repair is not safe (`reason`).
+    """An automatic repair is not possible or not safe (`reason`). `fault` is the state of the file, such as unreadable.
 
     `next_step` is a sentence, or "" if only a repair by hand is possible.
     """

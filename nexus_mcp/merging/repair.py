@@ -103,7 +103,7 @@ def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committ
 class Repair:
     """The diagnosis, and whether the file was repaired (`is_mended`).
 
-    `backup`: path of the copy of the old file, "" when none was made: there was no file, or nothing to repair.
+    `backup`: path of the copy of the old file, "" when none was made: there was no file, or it was not repaired.
     `interrupted`: the journal holds an incomplete change, which the next call completes.
     """
 
@@ -148,9 +148,9 @@ def repair(
     """Diagnose the history, and repair it when a repair is safe.
 
     A conflict with both sides is always repaired, damage only with `damage`. With a `revision` the cycles of that
-    commit are restored in every case. The journal of an interrupted change is left to the next call: completing it
-    needs a readable history. The writing is inside the context manager `interrupt_guard`. Raise the errors of
-    `examine`, LockTimeout and NotConfirmed.
+    commit are restored, also without `damage`. The journal of an interrupted change is left to the next call:
+    completing it needs a readable history. The writing is inside the context manager `interrupt_guard`. Raise the
+    errors of `examine`, LockTimeout and NotConfirmed.
     """
     before, seen = _examine(root, revision)
     if _repaired_data(seen.diagnosis, damage=damage) is None:

@@ -154,9 +154,10 @@ def run_git(
 ) -> tuple[int, bytes, str]:
     """Run git in `folder`. Return (exit code, stdout, reason of a failure).
 
-    Runs no program that the repository names, and takes paths literally, not as patterns. `data` is stdin. `index` is a
-    file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raise UsageError without git and
-    after the timeout. Ctrl-C at a terminal does not reach git, because it would interrupt a change.
+    Runs no program that the repository names, and takes paths literally, not as patterns, unless `is_literal` is false.
+    `data` is stdin. `index` is a file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raise
+    UsageError without git and after the timeout. Ctrl-C at a terminal does not reach git, because it would interrupt a
+    change.
     """
     import subprocess
 

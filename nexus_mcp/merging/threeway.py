@@ -192,7 +192,7 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
     """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
 
     `file` is the readable part, None if there is none; `revision` is the name of the commit. Repeated cycles stay
-    repeated. Raise Undecided when the commit has no history, or one of a newer version.
+    repeated. Raise Undecided when `commit` is no history or has a newer version, or when the result would be too large.
     """
     base = Side.read(commit, f"the copy in {revision}")
     own = None if file is None else Side.read(file, THE_FILE)

@@ -73,7 +73,7 @@ def parse(text: str, source: str, *, is_plain_allowed: bool = False) -> Address:
     host, port = _host(authority, scheme, source)
     path = slash + path
     if not _IN_PATHS.issuperset(path) or "//" in path or ".." in path.split("/"):
-        raise _fault(source, "has a path with other characters than letters, digits and -._~/")
+        raise _fault(source, "has a path with // or .., or with other characters than letters, digits and -._~/")
     if not path.endswith(_MCP):
         raise _fault(source, "needs the whole URL of the server, which ends with /mcp")
     found = Address(scheme, host, port, path)
@@ -86,7 +86,9 @@ def parse(text: str, source: str, *, is_plain_allowed: bool = False) -> Address:
 
 
 def check_variable(name: str, option: str) -> str:
-    """Return `name`. Raise UsageError unless it can name an environment variable in every harness."""
+    """Return `name`. Raise UsageError unless it can name an environment variable in every harness, and for a name that
+    looks like a token.
+    """
     if not name or not _IN_VARIABLES.issuperset(name) or name[0].isdigit():
         raise UsageError(
             f"{option} needs the name of an environment variable, not {name[:40]!r}.",

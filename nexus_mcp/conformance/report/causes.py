@@ -154,7 +154,11 @@ def _about_any_tool(assertion: Assertion) -> Assertion:
 
 
 def _outline(value: Any) -> Hashable:
-    """Return a value without the parts that vary: a word such as `pending` stays, a sentence does not."""
+    """Return a value without the parts that vary.
+
+    A word such as `pending` stays. A text with numbers, ids, times or paths stays with these replaced. Any other text
+    becomes "text".
+    """
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, (int, float)):

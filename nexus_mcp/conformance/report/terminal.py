@@ -188,7 +188,7 @@ class Screen:
         self._expected(run)
 
     def _expected(self, run: RunResult) -> None:
-        """Print the expected failures that passed; those that failed are counted in the last line."""
+        """Print the expected failures that passed, and with VERBOSE those that failed; the last line counts both."""
         known = [result for result in run.having(FAILED) if result.expected] if self._detail == VERBOSE else []
         if known or run.healed:
             self._console.print()
@@ -230,7 +230,8 @@ class Screen:
         self._progress.update(self._task, description=text if len(text) <= room else f"{text[: room - 1]}…")
 
     def _is_new(self, result: FixtureResult) -> bool:
-        """Return whether the first failed assertion of a fixture differs from those of all earlier ones.
+        """Return whether to print the line of a fixture: with VERBOSE always, else only if its first failed assertion
+        differs from those of all earlier fixtures.
 
         A fixture that passed, but is expected to fail, has the reason of its entry in place of an assertion.
         """

@@ -1,4 +1,4 @@
-"""The project of a fixture: an empty git repository, read and written without ever leaving it.
+"""The project of a fixture: an empty git repository or a plain folder, read and written without ever leaving it.
 
 A target may change the folder meanwhile, so each path is entered part by part, and through no link.
 """
@@ -87,8 +87,8 @@ class Sandbox:
     """A project folder, and for a temporary one the folder `around` it.
 
     WorkspaceRoot creates it; `clear` deletes it and returns the paths that cannot be deleted. `project` is its path,
-    with links resolved. `beside` returns names in the folder of the run that belong to no sandbox. Every method raises
-    TargetFailure once the path leads to another folder.
+    with links resolved. `beside` returns names in the folder of the run that belong to no sandbox. `write`, `read`,
+    `snapshot` and `lay_git` raise TargetFailure once the path leads to another folder, or its permissions have changed.
     """
 
     def __init__(
@@ -109,7 +109,8 @@ class Sandbox:
     def lay(self, fixture: Fixture) -> None:
         """Write the files of a fixture's precondition, with its tokens replaced.
 
-        Raise OSError or ValueError when that is impossible.
+        Raise OSError or ValueError when that is impossible, HarnessFault when a fixture without git would lie in a
+        repository.
         """
         try:
             if fixture.git:

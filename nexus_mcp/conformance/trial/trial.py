@@ -116,7 +116,7 @@ class Trial:
             self.assertions += unchanged_checks(step.asserts, before, self._sandbox.snapshot(), label)
 
     def _judge_end(self, last: Answer | None) -> None:
-        """Judge the postcondition. `last` is the answer that it asserts, None if a kill prevented the answer."""
+        """Judge the postcondition. `last` is the answer that it asserts, None without one, as after a kill."""
         post = self._fixture.postcondition
         if last is not None and self._fixture.single:
             self.assertions += answer_checks(post, last.reply) + schema_checks(last)

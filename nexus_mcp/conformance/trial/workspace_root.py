@@ -21,8 +21,8 @@ _NAMED = 5
 class WorkspaceRoot:
     """Create the sandboxes of a run. With `served`, all sandboxes are this one folder, one after the other.
 
-    `remove` deletes them. Raise HarnessFault unless the run may fill and empty the folder. The methods of a sandbox may
-    run in any thread.
+    `remove` deletes all temporary ones. Raise HarnessFault unless the run may fill and empty the folder. The methods of
+    a sandbox may run in any thread.
     """
 
     def __init__(self, served: str | None = None) -> None:

@@ -28,7 +28,7 @@ _BY_ROLE = {
     places.OLD_TRACKER: ("old-tracker", "is in the place that old versions used"),
 }
 _HAS_MODES = os.name == "posix"
-# nexus-mcp does not use the files of these roles, so the group of a shared project needs no access to them.
+# Most files of these roles are not used by nexus-mcp, so the access of the group of a shared project is not checked.
 _UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 

@@ -1,4 +1,4 @@
-"""Check git: ignored and tracked session files, and the merge driver of history.json."""
+"""Check git: ignored and tracked files of `state/`, and the merge driver of history.json."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = f"{places.NEXUS}/.gitignore"
 
 
 def check_ignored(site: Site) -> Iterator[Finding]:
-    """Yield a finding if git does not ignore the session files, or if that is unknown."""
+    """Yield a finding if git does not ignore the files of `state/`, or if that is unknown."""
     there = any(site.entries(places.IGNORE_FILE))
     if not there and not any(site.entries(places.STATE_FOLDER)):
         return  # the first write creates the folder and .gitignore
@@ -100,7 +100,7 @@ def _runs(command: str) -> bool:
 
 
 def check_tracked(site: Site) -> Iterator[Finding]:
-    """Yield tracked session files, and a note when git did not answer."""
+    """Yield tracked files of `state/`, and a note when git did not answer."""
     if site.git.reason:
         problem = (
             f"was checked without git ({site.git.reason}): tracked files, ignored files and merge driver are unknown"

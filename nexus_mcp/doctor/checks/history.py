@@ -40,7 +40,7 @@ def check(site: Site) -> Iterator[Finding]:
 
 
 def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield cycles that break the schema. A missing schema_version or plan, and extra fields, are allowed."""
+    """Yield cycles that break the schema. A missing schema_version and extra fields are allowed."""
     envelope = allow_unknown_fields(shapes.part(shapes.CYCLE))
     envelope["required"] = [name for name in envelope["required"] if name != "schema_version"]
     plan = allow_unknown_fields(schemas.load(shapes.PLAN))

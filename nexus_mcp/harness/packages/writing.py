@@ -1,8 +1,8 @@
 """Write a folder of generated files as a whole: a package, or an export of the plan, tasks and history.
 
-The new folder is completed beside the old one, then takes its name in one step, so a kill leaves either the old files
-or the new ones. A record in the folder has the hash of each file, so that edits by hand, and a folder that is not ours,
-are detected.
+The new folder is completed beside the old one, then takes its name. If the system can exchange two names in one step, a
+kill leaves either the old files or the new ones. A record in the folder has the hash of each file, so that edits by
+hand, and a folder that is not ours, are detected.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ EVIDENCE = 100_000
 """Characters of all the examples that are shown in full."""
 BRIEF = 160
 EXPLAINED = (
-    "Failures that look alike except for numbers, ids, times and paths have one cause. Each has one example in full; "
-    "--report result.json has the requests and files of all of them."
+    "Failures that look alike except for numbers, ids, times and paths have one cause. As far as there is room, "
+    "each has one example in full; --report result.json has the requests and files of all of them."
 )
 LONGEST = 1000
 """Characters of a description or a reason."""
@@ -168,7 +168,7 @@ def not_run_list(run: RunResult) -> Html:
 
 
 def fixtures(run: RunResult) -> Html:
-    """Return every fixture, by tool."""
+    """Return the fixtures that were run, by tool, with the counts of all fixtures."""
     folds = (
         fold(
             joined(el("code", one_line(name)), el("small", f" {_tally(results)}")),
