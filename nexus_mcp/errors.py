@@ -1,4 +1,5 @@
-"""The error hierarchy. Errors carry data; commands and the server render them.
+"""The error hierarchy; run/ and rendering/ add errors of their own. Errors carry data; commands and the server render
+them.
 
 NexusError
 ├── UsageError            the command line or the environment is wrong

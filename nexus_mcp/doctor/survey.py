@@ -30,7 +30,8 @@ _HAS_MODES = os.name == "posix"
 
 
 class Entry(NamedTuple):
-    """A file or folder. `path` starts at the project root and uses `/`. `stamp` changes with each write or replacement.
+    """A name in `.nexus`, of any kind. `path` starts at the project root and uses `/`. `stamp` changes with each write
+    or replacement.
 
     `info` is the result of lstat.
     """

@@ -59,9 +59,9 @@ class Change(NamedTuple):
 class Plan(NamedTuple):
     """The changes of an installation or a removal. `record` is the record afterwards.
 
-    `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file.
-    `copies`: edited files to copy before they are replaced. `adopted`: keys of files that are ours or have
-    entries of ours, but were in no record; from now on they count as installed.
+    `befores`: absolute path → the bytes that a file of the user has without our entries, None for no file. `copies`:
+    files to copy before a change replaces edits, other entries or comments in them. `adopted`: keys of files that are
+    ours or have entries of ours, but were in no record; from now on they count as installed.
     """
 
     states: list[State]

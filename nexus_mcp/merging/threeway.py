@@ -110,10 +110,10 @@ class Combination:
 
 
 def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
-    """Combine the cycles of both sides in git's index with those that only `file` has, each once. Raise Undecided.
+    """Combine the cycles of both sides in git's index with those that only `file` has. Raise Undecided.
 
-    A repeated cycle in the file counts once, because when git merges by lines, it may take the cycle from both sides.
-    The text of a cycle and the other fields come from the file.
+    A cycle of several versions counts once. So does a repeated cycle in the file, because when git merges by lines, it
+    may take the cycle from both sides. The text of a cycle and the other fields come from the file.
     """
     one, other = Side.read(ours, "our side in git"), Side.read(theirs, "their side in git")
     own = Side.read(file, "the file")
@@ -134,7 +134,7 @@ def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
 
 
 def union(ours: bytes, theirs: bytes) -> bytes:
-    """Return the cycles of both sides, each once, without a common ancestor. Raise Undecided."""
+    """Return the cycles of both sides, those of both once, without a common ancestor. Raise Undecided."""
     return merge(None, ours, theirs)
 
 

@@ -29,7 +29,8 @@ _CUT = "ended the connection in the middle of its response"
 
 
 class Unreachable(Exception):
-    """The server sent no complete response. The message continues a sentence that begins with the server's name.
+    """The server was not reached, or sent no usable response. The message continues a sentence that begins with the
+    server's name.
 
     `next_step` is "" if the message says enough.
     """

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Snapshot = dict[str, str]
-"""Path, with / -> content: "folder", "-> target", "other", the digest of a file, or "large" with size and time."""
+"""Path, with / -> content: "folder", "-> target", "other", the digest of a file, "large" with size and time, or a
+text for something that may not be read.
+"""
 
 DEEPEST = 64
 """The maximum depth of nested folders that are read."""
