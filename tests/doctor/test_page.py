@@ -10,7 +10,7 @@ from nexus_mcp.doctor.codes import CODES
 from nexus_mcp.doctor.examine import MAX_PASSES
 from nexus_mcp.doctor.finding import CAP
 from nexus_mcp.doctor.git import TIMEOUT_S
-from nexus_mcp.store import oplog
+from nexus_mcp.store import agents_extension, oplog
 from nexus_mcp.store.journal import HISTORY_LIMIT, SESSION_LIMIT
 from tests.conftest import CHECKOUT
 
@@ -39,7 +39,8 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("`history.json`", f"{HISTORY_LIMIT >> 20} MiB"),
         ("`oplog.jsonl`", f"{oplog.READ_LIMIT >> 20} MiB"),
         ("notes", f"{files.LIMIT >> 20} MiB"),
-        ("other files that the tools read", f"{SESSION_LIMIT >> 20} MiB"),
+        ("`agents.extension.jsonl`", f"{agents_extension.READ_LIMIT >> 20} MiB"),
+        ("plan, tasks, tool log and the other files of a harness", f"{SESSION_LIMIT >> 20} MiB"),
         ("lines of a JSONL file", f"{lines.MAX_LINES // 1000} 000"),
     ]
     assert (MAX_PASSES, "four times at most" in TEXT) == (4, True)
