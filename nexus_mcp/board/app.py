@@ -171,7 +171,7 @@ def _watched(board: Board, request: Request) -> list[str]:
 
 
 async def _changed(board: Board, request: Request) -> Response:
-    """Send a digest of the files that the page shows; a window without a stream asks for it regularly."""
+    """Send the checksum of the projects' files (Hub.seen); a window without a stream asks for it regularly."""
     return JSONResponse({"seen": await to_thread.run_sync(board.hub.seen, _watched(board, request))})
 
 

@@ -50,7 +50,9 @@ HEADERS = {
 
 
 def secure_headers(nonce: str) -> dict[str, str]:
-    """Return the headers that every answer has. Scripts with this nonce may run."""
+    """Return the headers of an answer, except a raw artifact, which has the policy SANDBOX. Scripts with this nonce may
+    run.
+    """
     return {**HEADERS, "content-security-policy": POLICY.format(nonce=nonce)}
 
 

@@ -1,6 +1,6 @@
 """Cache the catalog that a project's files produce, in `.nexus/state/cache/catalog.json`, to parse YAML once.
 
-catalog-rows.json beside it holds the result of each file. It saves work when only some files changed, or when a hook
+catalog-rows.json beside it holds the result of each entry. It saves work when only some files changed, or when a hook
 was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode. It also
 records its own inode and time, so a cache that came with a repository, or was edited, is ignored. Every hook checks the
 structure of the cache, because a damaged or forged cache must never remove a canonical capability of an agent. Plain
@@ -221,13 +221,13 @@ def is_plausible(own: Any, seen: Seen, shipped: dict[str, Any]) -> bool:
 
 
 def read_rows(nexus: Folder) -> dict[str, Any]:
-    """Return the cached result of each file (building.Work); {} without a valid cache."""
+    """Return the cached result of each entry (building.Work); {} without a valid cache."""
     rows = _read(nexus, ROWS, [])
     return rows if rows is not None and is_rows(rows) else {}
 
 
 def write_rows(nexus: Folder, rows: dict[str, Any]) -> None:
-    """Cache the result of each file. A failure changes nothing."""
+    """Cache the result of each entry. A failure changes nothing."""
     write(nexus, [], rows, ROWS)
 
 

@@ -1,7 +1,7 @@
 """Load the catalog of a project: `.nexus/agents`, `.nexus/skills` and the project's map override the shipped catalog.
 
-If the project has no such files, only catalog.json is read. Otherwise the result is cached (cache.py), so that hooks
-stay fast.
+If the project has no such files, only assets/catalog.json is read. Otherwise the result is cached (cache.py), so that
+hooks stay fast.
 """
 
 from __future__ import annotations

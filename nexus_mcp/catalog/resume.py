@@ -101,7 +101,10 @@ def _resume_owner(
 def _same_artifact(
     task: Mapping[str, Any], named: str, entries: Sequence[Entry], targets: list[str]
 ) -> tuple[Entry | None, str]:
-    """Return (newest agent of the owner that touched all these files, the reason); (None, why there is none)."""
+    """Return (an agent of the owner that touched all these files, the reason); (None, why there is none).
+
+    The agent with the id `named` comes first, then the newest.
+    """
     candidates = sorted(_own(entries, task), key=lambda entry: entry["agent_id"] != named)
     if not candidates:
         return None, _NO_EARLIER_AGENT

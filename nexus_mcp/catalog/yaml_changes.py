@@ -108,7 +108,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _leaf(collection: Any) -> tuple[Any, Any] | None:
-    """Return (the collection of the last leaf, its key or index there); None without a leaf or comments."""
+    """Return (the collection of the last leaf, its key or index there); None for an empty or a plain collection."""
     if not isinstance(collection, (CommentedMap, CommentedSeq)) or not collection:
         return None
     key = list(collection)[-1] if isinstance(collection, CommentedMap) else len(collection) - 1

@@ -1,4 +1,4 @@
-"""The command line: the table COMMANDS, and `main`, the one place where errors become exit codes."""
+"""The command line: the table COMMANDS, and `main`, which turns the errors that a command raises into exit codes."""
 
 from __future__ import annotations
 

@@ -190,8 +190,8 @@ SHOW = Command(
 
 
 def _check(values: Values) -> int:
-    """Print the result; return 1 if the agent may not use the tool or a map is incomplete. Raise UsageError,
-    NexusError.
+    """Print the result; return 1 if the agent may not use the tool. Raise CatalogError if a map is incomplete;
+    UsageError, NexusError.
     """
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.tool_files import class_tools

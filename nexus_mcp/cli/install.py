@@ -139,7 +139,9 @@ def on_path() -> list[str]:
 
 
 def report_edits(action: Callable[[], int]) -> int:
-    """Return the exit code of `action`; if files were edited by hand, print a line for each and return EDITED."""
+    """Return the exit code of `action`; if files were edited by hand, print a line for each and return EDITED. If the
+    action is refused, print the reasons and return FAILED.
+    """
     try:
         return action()
     except EditedByHand as error:

@@ -79,7 +79,9 @@ class Server:
         return str(self._client["root"])
 
     def ask(self, name: str, params: Any, host: Host, *, records: bool = False) -> Json:
-        """Return the server's answer to an event, or the strictest answer if it sends none. Never raise."""
+        """Return the server's answer to an event. If it sends none, return our own: then pre_tool_use allows only tools
+        that read. Never raise.
+        """
         return self._answer({"event": name, "params": params}, host, records=records)
 
     def ask_failure(self, name: str, problem: str, host: Host, fields: Json, *, is_whole: bool) -> Json:

@@ -157,7 +157,8 @@ COMMAND = Command(
     "speak MCP on stdin and stdout, or over HTTP",
     "Serves the tools to the client that started it, over stdin and stdout, until\n"
     "stdin ends. With --http it serves several clients until Ctrl-C, at /mcp, or\n"
-    "with --projects at /p/NAME/mcp, and prints a token for them. Logs go to stderr.",
+    "with --projects at /p/NAME/mcp. If only this machine can reach it, it prints a\n"
+    "token for them, except with --oauth-only. Logs go to stderr.",
     (PROJECT, HARNESS_ID, TOOL_PREFIX, MOUNT, LOG_LEVEL, LOG_FORMAT, SDK, HOOK_TOOL, HTTP, *OVER_HTTP),
     run,
     examples=(

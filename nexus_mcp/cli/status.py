@@ -17,7 +17,7 @@ JSON = Option("--json", "", "print the status as JSON")
 
 
 def run(values: Values) -> int:
-    """Print the status; return 1 if a file cannot be read. Raise UsageError."""
+    """Print the status; return 1 if a file cannot be read, except with --line and --watch. Raise UsageError."""
     chosen = [option.name for option in (LINE, WATCH, JSON) if option.name in values]
     if len(chosen) > 1:
         raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other.", next_step="Leave one out.")

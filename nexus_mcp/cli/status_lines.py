@@ -38,7 +38,7 @@ _SECTIONS = (
     (task_rows.WAITING, "Waiting", FEWER, "tasks --blocked"),
 )
 """State, heading, maximum number of rows, and the command that lists all tasks in the state."""
-_FIRST_STEP = "Type [plan] and what you want to do in your client: it starts a plan here."
+_FIRST_STEP = "In your client, type [plan] and what you want to do: this starts a plan here."
 _CLOSE = "All tasks are done: task_close puts the cycle into the history."
 
 

@@ -27,7 +27,11 @@ NOT_PRINTED = "nexus-mcp: The changes were taken back, but the result could not 
 
 
 def run(values: Values) -> int:
-    """Take back the last changes and print them. Raise UndoRefused and other errors; then nothing has changed."""
+    """Take back the last changes and print them.
+
+    Raise UsageError, and the errors of store.undo, most of them with nothing changed. Raise OSError if the result
+    cannot be printed; then the changes were taken back.
+    """
     from nexus_mcp.state.oplog import UNDO, By
     from nexus_mcp.store.store import Store, undo
 

@@ -1,7 +1,7 @@
 """Compare an answer, or the files of a project, with the assertions of a fixture.
 
-Nothing is called or read here. Patterns are matched in a helper process, so a check may take seconds. The tokens in the
-assertions must have been replaced before (tokens.replace_tokens).
+No tool is called here, and a function of the caller reads the files. Patterns are matched in a helper process, so a
+check may take seconds. The tokens in the assertions must have been replaced before (tokens.replace_tokens).
 """
 
 from __future__ import annotations

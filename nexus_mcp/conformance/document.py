@@ -50,7 +50,10 @@ class Members(dict[str, Any]):
 
 
 class Unparsable(ValueError):
-    """The text is not JSON. The message begins with the line and the column, both counted from 1."""
+    """The text is not JSON, or an object in it has a duplicate key (`parse_file`).
+
+    If it is not JSON, the message begins with the line and the column, both counted from 1.
+    """
 
 
 def parse(text: str) -> Any:

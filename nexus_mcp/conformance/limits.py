@@ -32,7 +32,7 @@ EXPECTED_ITEMS = 1000
 EXPECTED_LENGTH = 4 << 20
 """The maximum of `minLength`, as in the schema."""
 FAULTS = 100
-"""Schema faults of one fixture that are reported."""
+"""Schema faults, or exceeded bounds, of one fixture that are reported."""
 
 PRINTED = 32 << 20
 """Bytes that the targets of all fixtures that run at once may print. Each fixture gets a share of it."""
@@ -42,12 +42,12 @@ PRINTED_LEAST = 1 << 20
 LINE = 4 << 20
 """Bytes of one line that a target prints."""
 VALUES = 300_000
-"""JSON values in the whole output of a fixture's target, and in one file that is checked."""
+"""JSON values in one fixture file, in the whole output of a fixture's target, and in one file that is checked."""
 LARGEST = 4 << 20
 """Bytes of a file that is checked. The report says so if a file is larger."""
 
 AT_ONCE = 8
-"""Fixtures that run at once by default."""
+"""The maximum number of fixtures that run at once by default: one for each processor, but not more than this."""
 
 ITEM = 16 << 10
 """Characters, as JSON, of one answer, one value or one file in the evidence."""

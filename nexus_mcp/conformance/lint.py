@@ -1,8 +1,8 @@
 """Check a suite of fixtures: faults beyond loading (lint), and the coverage of its assertions (coverage).
 
 A mistyped name of a tool or a file makes a fixture assert nothing. The runner does not know the tools, so it
-compares the names in the suite: a name counts as mistyped if only one fixture uses it and it differs from another name
-by a letter or two.
+compares their names in the suite: a name counts as mistyped if only one fixture uses it and it differs from another
+name by a letter or two. The name of a file counts as mistyped if it differs so from a name in STATE_FILES.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def _odd(fixture: Fixture, tools: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _can_fail(asserts: Asserts) -> bool:
-    """Return whether any assertion can fail. Success of a call alone does not count: its effect stays unchecked."""
+    """Return whether there is an assertion. Each call must succeed by default, but that alone does not count: it does
+    not check the effect of the call.
+    """
     return bool(
         asserts.return_value
         or asserts.result

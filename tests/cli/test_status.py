@@ -121,7 +121,7 @@ def test_an_empty_project_gets_the_first_step(capsys: pytest.CaptureFixture[str]
     assert (code, err) == (0, "")
     assert out.splitlines() == [
         "Nothing is planned here yet.",
-        "Type [plan] and what you want to do in your client: it starts a plan here.",
+        "In your client, type [plan] and what you want to do: this starts a plan here.",
     ]
     assert project.snapshot() == before
 

@@ -38,7 +38,7 @@ ONLY = Option("--only", "GLOB", "run fixtures whose id matches; repeatable", man
 TOOL = Option("--tool", "NAME", "run fixtures that call this tool; repeatable", many=True)
 LEVEL = Option("--level", "LEVEL", "basic, full or robust (default)", LEVELS)
 ALL_TOOLS = Option("--require-all-tools", "", "fail fixtures of tools that the server lacks")
-JOBS = Option("--jobs", "N", "fixtures at once (default: one per core)", short="-j")
+JOBS = Option("--jobs", "N", "fixtures at once (default: cores, at most 8)", short="-j")
 MOST_JOBS = 9999
 
 ASKING = (

@@ -1,4 +1,6 @@
-"""Make the demo's temporary folder, which is removed in any case, and the small git project in it."""
+"""Make the demo's temporary folder and the small git project in it. The folder is removed even after an error or a
+signal, unless --keep is set.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def run(values: Values) -> int:
                 left = asyncio.run(clean(state, workspace.root, worktrees, name))
                 print(f"{name}: removed" + (f"; kept branches with unmerged work: {', '.join(left)}" * bool(left)))
             if not names:
-                print(f"There is nothing to clean: the newest {KEPT} runs are kept.")
+                print(f"There is nothing to clean: without --older-than the newest {KEPT} runs are kept.")
     return exits.OK
 
 
@@ -50,7 +50,8 @@ COMMAND = Command(
     "clean",
     "remove old runs and their worktrees",
     "Removes the files, worktrees and merged branches of finished runs. Without RUN\n"
-    "the newest twenty are kept. Branches whose work is not merged stay.",
+    "and --older-than the newest twenty are kept. Branches whose work is not merged\n"
+    "stay.",
     (OLDER, *PROJECT_ONLY),
     run,
     argument=RUN,

@@ -27,7 +27,10 @@ Two tasks run at once, each in its own worktree. Three things go wrong on the wa
 
 
 def show() -> int:
-    """Show the demo. Return 0 when every task is completed, merged and green. Raise NexusError otherwise."""
+    """Show the demo. Return 0 if the tests on main pass at the end, else 1.
+
+    Raise NexusError if the run does not complete and merge all tasks, or if one of the three faults does not occur.
+    """
     print(INTRODUCTION, flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="nexus-run-demo-") as folder:

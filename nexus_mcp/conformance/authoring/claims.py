@@ -5,9 +5,9 @@ A field behind a `$ref` to another schema file counts as a field of that file.
 
 A parameter of a call or an event counts as asserted when one of these holds:
 - The JSONPath of an assertion names it.
-- An expected value is the parameter's value, or a scalar inside it, or a text or a pattern that has it as a whole word.
-  Blank texts, booleans, null, 0, 1 and -1 do not count, because they match by chance; neither does the expected number
-  of a `.length`.
+- An expected value is the parameter's value, or a scalar inside it, or a pattern that has it as a whole word, or a text
+  that has it as a whole word of at least three characters. Blank texts, booleans, null, 0, 1 and -1 do not count,
+  because they match by chance; neither does the expected number of a `.length`.
 - An assertion expects the parameter's value at a key, and the parameter's name ends with that key: `id` for `issue_id`.
 - The path of an asserted file ends with the parameter's value; for `harness_id` the path may have {HARNESS_ID} instead.
 - The expected message of an error has the name or the value of the parameter.
@@ -332,7 +332,7 @@ def _shows(query: str, expected: Any, scalars: list[str | int | float]) -> bool:
 
 
 def _plain(matcher: dict[str, Any]) -> str:
-    """Return the text of a matcher's pattern without backslashes, with a blank for each class such as \\b."""
+    """Return the text of a matcher's pattern without backslashes, with a blank for each escaped letter such as \\b."""
     return _ESCAPED.sub(lambda match: match[1] or " ", matcher.get("pattern", ""))
 
 

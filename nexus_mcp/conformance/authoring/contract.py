@@ -1,6 +1,7 @@
 """Read the rules of the contract: their texts from docs/contract.md, their fixtures from conformance/rules.yml.
 
-The page is written by hand, and the lists are data, so that neither repeats the other.
+The texts are written by hand. The line below a text that counts its fixtures, or says why there is none, is generated
+from rules.yml.
 """
 
 from __future__ import annotations

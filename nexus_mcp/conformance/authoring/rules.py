@@ -34,7 +34,9 @@ DEEDS = ("write", "remove", "exit", "start_again", "signal", "hang", "meet")
 
 
 def bound_faults(raw: Any) -> list[Fault]:
-    """Return every bound that a fixture, as JSON, exceeds. Such a fixture is not checked further."""
+    """Return the bounds that a fixture, as JSON, exceeds: those of its depth, else of its size, else of its keys and
+    texts, else of its numbers of calls, parameters and assertions. Such a fixture is not checked further.
+    """
     deep = _too_deep(raw)
     if deep is not None:
         return [Fault(deep, f"must have at most {limits.FIXTURE_LEVELS} levels of arrays and objects")]
@@ -265,7 +267,7 @@ def _requests(raw: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _count(value: dict[str, Any], name: str) -> int:
     count = value.get(name, 1)
-    # The schema reports a larger number than _MOST_TIMES.
+    # The schema reports _MOST_TIMES and every larger number.
     return int(min(count, _MOST_TIMES)) if is_integer(count) and count >= 1 else 1
 
 

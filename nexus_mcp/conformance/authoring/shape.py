@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 def shape_faults(raw: Any) -> list[Fault]:
-    """Return every way in which a fixture, as JSON, breaks its schema."""
+    """Return the faults of a fixture, as JSON, against its schema: at most FAULTS of them."""
     return list(islice(_worded(schemas.load("conformance/fixture"), raw, ""), FAULTS))
 
 
