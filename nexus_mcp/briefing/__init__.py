@@ -1,1 +1,1 @@
-"""Brief an agent on one task: compose its text, and decide whether to resume an earlier agent."""
+"""Brief agents: compose the text of a task, describe the progress, and decide whether to resume an earlier agent."""

@@ -166,7 +166,7 @@ def _with_advice(lines: list[str]) -> list[str]:
 
 
 def has_text(entry: dict[str, Any]) -> bool:
-    """Return whether an entry has a readable text; a faulty entry of the project has none."""
+    """Return whether an entry has a readable text. A faulty entry has none, unless it replaces a shipped entry."""
     return not (entry["own_body"] and MEND in entry)
 
 

@@ -17,7 +17,7 @@ USAGE = 2
 EDITED = 3
 """`install`, `uninstall`, `package` and `export`: a user edited a written file by hand, so nothing was changed."""
 NEEDS_PERSON = 3
-"""`run`: stalled or paused, a person is needed."""
+"""`run`: a person is needed, because the run is stalled or paused, or its work is not in the user's branch."""
 LIMIT = 4
 """`run`: the limit of cost, time or attempts is reached."""
 BLOCKED = 5

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import FixtureResult
 
 MANY = 32
-"""Calls and events of a fixture that are recorded in full; later ones are cut to their beginning."""
+"""Calls and events of a fixture that are recorded with up to ITEM characters; later ones have up to REMAINDER."""
 DEEPEST = 60
 """Levels of a value that are shown; deeper values are replaced by NOT_SHOWN."""
 LARGEST_BITS = 4096

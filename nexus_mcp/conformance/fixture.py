@@ -1,4 +1,4 @@
-"""Build a fixture as a value from its JSON, with one shape for fixtures with a single call and with many steps."""
+"""Build a `Fixture` from its JSON. A fixture with a single call gets the shape of one with many steps: it has one."""
 
 from __future__ import annotations
 

@@ -6,13 +6,14 @@ import os
 import time
 
 from nexus_mcp.cli import exits
-from nexus_mcp.cli.options import Command, Option, parse_count
+from nexus_mcp.cli.options import Argument, Command, Option, parse_count
 from nexus_mcp.cli.run.options import PROJECT_ONLY, RUN, opened_store, refuse_in_session, run_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
+RUN_TO_REMOVE = Argument(RUN.name, "the id of the run to remove; without it, old runs", least=0)
 OLDER = Option("--older-than", "DAYS", "only runs that ended more than DAYS ago")
 
 
@@ -54,6 +55,6 @@ COMMAND = Command(
     "stay.",
     (OLDER, *PROJECT_ONLY),
     run,
-    argument=RUN,
+    argument=RUN_TO_REMOVE,
     examples=(("nexus-mcp run clean --older-than 30", "remove runs that are older than 30 days"),),
 )

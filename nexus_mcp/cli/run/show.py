@@ -30,5 +30,5 @@ COMMAND = Command(
     PROJECT_ONLY,
     run,
     argument=RUN,
-    examples=(("nexus-mcp run show last", "show the attempts of the last run"),),
+    examples=(("nexus-mcp run show", "show the attempts in the newest run"),),
 )

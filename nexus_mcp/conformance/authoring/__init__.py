@@ -1,1 +1,1 @@
-"""Check fixtures as their authors wrote them, and turn them into values."""
+"""Help authors: check and explain fixtures, find what they assert, and write the start of a server."""
