@@ -76,6 +76,7 @@ LIST = Command(
 
 
 ID = Argument("ID", "an agent or a skill")
+_HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "print the names in this harness, not placeholders")
 _ROWS = (
     "id",
     "description",
@@ -140,7 +141,7 @@ SHOW = Command(
     "show one agent or skill with its text",
     "Prints the fields and the text. A placeholder such as {{tool:plan_decide}}\n"
     "stands for the name in the harness; with --harness-id that name is printed.",
-    (PROJECT, HARNESS_ID),
+    (PROJECT, _HARNESS),
     _show,
     argument=ID,
     examples=(

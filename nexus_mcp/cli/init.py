@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.merging.repository import Repository
     from nexus_mcp.workspace import Workspace
 
+HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the id of your harness (default: that of each client)")
 GIT_MERGE = Option("--git-merge", "", "instead, have git merge history.json with nexus-mcp")
 REMOVE = Option("--remove", "", "with --git-merge: remove the merge driver")
 IGNORE = ".nexus/.gitignore"
@@ -154,7 +155,7 @@ COMMAND = Command(
     "Creates .nexus/ with its .gitignore in the project, keeps existing files, and\n"
     "prints the lines that mount the server in each client. With --git-merge it only\n"
     "registers the merge driver of history.json in the git repository.",
-    (PROJECT, HARNESS_ID, TOOL_PREFIX, GIT_MERGE, REMOVE),
+    (PROJECT, HARNESS, TOOL_PREFIX, GIT_MERGE, REMOVE),
     run,
     examples=(
         ("nexus-mcp init", "create .nexus/ in the repository around you"),
