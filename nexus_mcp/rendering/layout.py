@@ -1,7 +1,7 @@
 """Compute the places of the cards and arrows of a graph with Graphviz (pygraphviz; its wheels contain Graphviz).
 
 Graphviz gets only numbers, so no title can become an instruction for it, and the result does not depend on fonts. Tasks
-without a dependency would stand in one endless column, so they are placed in a grid below the others.
+without an edge would stand in one endless column, so they are placed in a grid below the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     class Layout(TypedDict):
         """Sizes and places in pixels, from the upper left corner. `cards` has the corner of each node, in order, and
         `arrows` the points of each edge, in order: a Bezier curve. `grid_top` is where the grid of nodes without edges
-        begins, None without one.
+        begins, None without a grid or if no node has an edge.
         """
 
         width: float

@@ -73,7 +73,8 @@ def unfinished(state: Folder) -> str:
 async def begun(
     *, workspace: Workspace, store: Store, config: RunConfig, options: Options, catalog: Catalog, is_new: bool = False
 ) -> AsyncIterator[Run]:
-    """Hold the lock of runs and open a run: the unfinished one unless `is_new`, else a new one from HEAD.
+    """Hold the lock of runs and open a run: the unfinished one unless `is_new`, else a new one from `options.base` or
+    HEAD.
 
     Raise RunBusy if another run holds the lock, UsageError if the unfinished run works on other tasks, GitFailed,
     StateError, StorageError, PathRefused.

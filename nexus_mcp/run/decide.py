@@ -1,8 +1,9 @@
 """Decide the next step of a task from its attempts: one pure function, without files, clocks or processes.
 
-RULES has a row for each failure category: how often the session is resumed, what the next attempt is, and how the task
-ends when its tiers are used up. "Escalate" is the next attempt at the same tier while it has attempts left, then at the
-next tier. Where a trigger of triggers.py is on, a question comes first, and its answer in the log decides.
+RULES has a row for each failure category but `blocked` and `limit`: how often the session is resumed, what the next
+attempt is, and how the task ends when its tiers are used up. "Escalate" is the next attempt at the same tier while it
+has attempts left, then at the next tier. Where a trigger of triggers.py is on, a question comes first, and its answer
+in the log decides.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The task failed, and no tier is left."""
+    """The task failed: no tier is left, or the answer to a question was `abort`."""
 
     reason: str
 
@@ -190,7 +191,8 @@ RULES: dict[Category, Rule] = {
 def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: Limits) -> Action | None:
     """Return the next step of the task; None while its last attempt runs.
 
-    `attempts` are all attempts of the task, oldest first. The number of a new attempt is one more than the highest.
+    `attempts` are those since the last `run retry`, oldest first. A new attempt gets the highest of their numbers
+    plus 1.
     """
     last = attempts[-1] if attempts else None
     if last is not None and last.outcome is None:

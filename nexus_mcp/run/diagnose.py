@@ -1,4 +1,4 @@
-"""Find the causes that delay or stop a run, from its log alone, without a model. Pure."""
+"""Find the causes that delay or stop a run, from its log, tasks and processes, without a model. Pure."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _recovered(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnos
     if solved:
         yield Diagnosis(
             "AUTO_RECOVERED",
-            f"{len(solved)} faults were overcome without a person: by resumed sessions or by a stronger model.",
+            f"{len(solved)} faults needed no person: processes were ended, sessions resumed or tiers raised.",
             "You need not do anything.",
             evidence=[event.seq for event in solved],
         )

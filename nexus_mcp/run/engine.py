@@ -295,8 +295,8 @@ class LocalEngine:
     async def _set_status(self, id_: int, status: str) -> None:
         """Change the status of a task through the same code as the tool, so that hooks, log and undo see it.
 
-        Raise LockTimeout only if another process keeps the workspace lock for LOCK_S seconds: a machine under load is
-        no reason to pause a task.
+        Retry after a LockTimeout, because a machine under load is no reason to pause a task. Raise it after LOCK_S
+        seconds, or if the run is stopped.
         """
         workspace, store, began = self.run.workspace, self.run.store, time.monotonic()
         context = ToolContext(workspace, store, By(task_update.TOOL.name, workspace.harness_id, CLIENT))
@@ -312,7 +312,7 @@ class LocalEngine:
                 return
 
     async def _see_hand_edits(self) -> None:
-        """End the attempt of a task that a person completed; its work stays on its branch and is never merged."""
+        """End the attempt of a task that a person completed; work that is not merged yet stays on its branch."""
         tasks = {task["id"]: task for task in self.run.tasks()["tasks"]}
         for id_ in list(self._working):
             task = tasks.get(id_)

@@ -44,7 +44,7 @@ class RunStarted(Event):
 
 
 class TaskReady(Event):
-    """All dependencies of the task are merged."""
+    """The task can start, or a person answered the question for which it was paused."""
 
     type: Literal["task_ready"] = "task_ready"
 
@@ -239,7 +239,7 @@ class TaskDone(Event):
 
 
 class TaskFailed(Event):
-    """The task failed, and no tier is left."""
+    """The task failed: no tier is left, or the answer to a question was `abort`."""
 
     type: Literal["task_failed"] = "task_failed"
     reason: str

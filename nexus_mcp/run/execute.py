@@ -190,7 +190,7 @@ async def _moved(run: Run) -> bool:
 
 
 async def _last_checks(run: Run, commit: str) -> str:
-    """Return the reason why the checks fail on a commit, "" if all pass."""
+    """Return the reason why the checks fail on a commit, "" if they have no new failure."""
     repository = run.repository
     path = await repository.check_out(commit)
     environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)

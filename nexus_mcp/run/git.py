@@ -28,7 +28,7 @@ LIMIT_S = 1800.0
 
 
 class GitFailed(NexusError):
-    """A command of git failed. `output` is the end of what it printed."""
+    """A command of git failed. `output` is what it printed, or why it was ended."""
 
     def __init__(self, words: Sequence[str], code: int, output: str) -> None:
         lock = _LOCKED.search(output)

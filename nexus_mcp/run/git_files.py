@@ -1,6 +1,6 @@
 """Read refs, hooks and the index of a repository from its files: to start git for each read would cost more.
 
-The module uses only documented files of git, and only if refs are files; otherwise the callers start git.
+The module uses only documented files of git. If refs are not files, the callers start git to read them.
 """
 
 from __future__ import annotations

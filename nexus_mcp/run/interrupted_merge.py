@@ -57,7 +57,8 @@ def end(folder: Folder) -> None:
 async def put_back(repository: Repository, folder: Folder) -> list[str]:
     """Put back the files of an interrupted fast-forward. Return the paths that cannot be put back now.
 
-    Do nothing without an intent, or if the branch has moved. Raise GitFailed, StorageError, PathRefused.
+    Do nothing without an intent. If the branch has moved, only remove the intent. Raise GitFailed, StorageError,
+    PathRefused.
     """
     if not is_begun(folder):
         return []

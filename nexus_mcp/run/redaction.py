@@ -1,8 +1,8 @@
 """Keep secrets out of everything that a run writes: logs, transcripts, outputs, briefs, questions, reports.
 
 A variable of the environment counts as secret by its name, and one of a linked `.env` file also if its value looks like
-a secret. A secret value is replaced by `[NAME]` wherever it occurs. Fields of events that the run reads back, such as
-paths and commits, stay.
+a secret. A password in a URL counts in any variable. A secret value is replaced by `[NAME]` wherever it occurs. Fields
+of events that the run reads back, such as paths and commits, stay.
 """
 
 from __future__ import annotations

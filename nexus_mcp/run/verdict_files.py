@@ -43,7 +43,7 @@ def remove(folder: str) -> None:
 
 
 def _take_file(path: str) -> bytes | None:
-    """Return the beginning of a file, and remove it; None for a link, a folder or another special file."""
+    """Return the beginning of a file, and remove it; None if there is no file, or a link, folder or special file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -61,7 +61,7 @@ class Repository:
 
     @property
     def git(self) -> Git:
-        """Return git in the user's checkout; it only reads there, and writes refs below nexus/."""
+        """Return git in the user's checkout. This class reads with it, and writes refs below nexus/ and worktrees."""
         return Git(self.root)
 
     @property
@@ -136,8 +136,8 @@ class Repository:
         """Commit everything in the worktree, and return (its commit, the output of a commit hook that refused, or "").
 
         Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted. Without `hooks` no hook
-        runs; hooks run in the sandbox of `wrap`. A folder with a repository of its own is left out, and the second
-        value says so. Raise GitFailed, WorktreeGone.
+        runs; hooks run in the sandbox of `wrap`. A folder with a repository of its own, or a file that git cannot
+        store, is left out, and the second value says so. Raise GitFailed, WorktreeGone.
         """
         git, admin = Git(path, hooks, wrap), await self.admin_of(path)
         await collecting.remove_locks(admin, path)
@@ -230,8 +230,8 @@ class Repository:
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
         """Merge the commit into the integration branch; return (the new commit, []), or ("", the files in conflict).
 
-        If the branch contains the commit already, the new commit is the head of the branch. Nothing is checked out, and
-        the branch is not moved yet: `check_out` and `publish` do that, with the checks between them. Raise GitFailed.
+        If the branch contains the commit already, the new commit is the head of the branch. With git 2.38 or later
+        the merge needs no checkout. The branch is not moved yet: after the checks `publish` does that. Raise GitFailed.
         """
         head = await self.head(f"refs/heads/{self.integration}")
         if await _can_merge_trees():
@@ -322,8 +322,9 @@ class Repository:
         )
 
     async def fingerprint(self) -> dict[str, str]:
-        """Return digests of the parts that an attempt must not change: HEAD, index, refs, config, hooks and info of
-        the user's checkout, and the user's own configuration of git, which can name programs that git starts.
+        """Return a text for each part that an attempt must not change, for comparisons: HEAD, index, refs, config,
+        hooks and info of the user's checkout, and the user's own configuration of git, which can name programs that git
+        starts.
 
         Refs below refs/heads/nexus/ are left out. Raise GitFailed, and StorageError for a part that cannot be read.
         """

@@ -97,7 +97,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def readable(name: str) -> Schema:
-    """Return the part of a schema that files of other harnesses must satisfy: required fields, types, enums."""
+    """Return the part of a schema that files of other harnesses must satisfy: required fields, types, enums, minima."""
     if name not in _readable:
         _readable[name] = _lax(load(name))
     return _readable[name]

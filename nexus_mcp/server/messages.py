@@ -29,8 +29,8 @@ class Message:
 
 
 def parse(line: bytes) -> Message | None:
-    """Read one line. Return None for a blank line, a response, or a notification that cannot be read: none of these
-    gets a response.
+    """Read one line. Return None for a blank line, a response, or a notification whose params are no object: none of
+    these gets a response.
 
     Raise Fault: -32700 for a line that is not JSON, -32600 for JSON that is no request, -32602 for params
     that are no object.

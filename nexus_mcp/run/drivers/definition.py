@@ -21,11 +21,12 @@ _MOST_TOKENS = 10**15
 class SessionRequest:
     """A session to start or to resume.
 
-    `prompt` goes to stdin. `role_text` is the text of the agent, repeated at each resume. `resume` is the id of the
-    session to resume, "" for a new one, whose id `session` proposes. `forbidden` are names of tools that the agent may
-    not use. `folder` is the worktree, `scratch` a private folder for files of this session. `schema` is the JSON Schema
-    of the last message, None for free text. `mount` has our server and hooks. `environ` has the variables that session,
-    server and hooks get in addition to the executor's; some harnesses do not pass their own environment to a server.
+    `prompt` goes to stdin, or into a file if a template has `{prompt_file}`. `role_text` is the text of the agent,
+    repeated at each resume. `resume` is the id of the session to resume, "" for a new one, whose id `session` proposes.
+    `forbidden` are names of tools that the agent may not use. `folder` is the worktree, `scratch` a private folder for
+    files of this session. `schema` is the JSON Schema of the last message, None for free text. `mount` has our server
+    and hooks. `environ` has the variables that session, server and hooks get in addition to the executor's; some
+    harnesses do not pass their own environment to a server.
     """
 
     role: Role
@@ -142,7 +143,7 @@ class Driver(Protocol):
 
     def failure(self, code: int | None, stderr: str) -> Failure | None:
         """Return why a session failed, if its exit code or stderr shows it: `login` if nobody is logged in, `limit` for
-        a limit of the account.
+        a limit of the account, `environment` if a program cannot be started.
         """
 
 

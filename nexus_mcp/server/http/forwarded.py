@@ -1,7 +1,7 @@
 """Read the address and the scheme of clients from the headers of named proxies.
 
-A proxy usually writes one kind of header and passes the other kind on as the client sent it. So an address is used only
-if both kinds agree. `X-Forwarded-Host` is never used: proxies pass the Host header on.
+A proxy usually writes one kind of header and passes the other kind on as the client sent it. So if a request has both
+kinds, an address is used only if they agree. `X-Forwarded-Host` is never used: proxies pass the Host header on.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def share(number: int) -> int:
 
 
 class Rates:
-    """A token bucket for each caller: it holds the requests of ten seconds and fills steadily."""
+    """A token bucket for each caller: it holds the requests of ten seconds, at least ten, and fills steadily."""
 
     def __init__(self, per_minute: int, now: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_minute / 60

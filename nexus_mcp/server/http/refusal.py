@@ -35,7 +35,7 @@ class Refusal(Exception):
 
 
 def ended() -> Refusal:
-    """Return the refusal of a request that the server ends itself: its token was revoked meanwhile."""
+    """Return the refusal of a request that the server ends itself, for example because its token was revoked."""
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
 
 

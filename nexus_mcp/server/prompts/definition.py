@@ -103,7 +103,7 @@ class Prompt:
 
 
 def _split_line(values: dict[str, str], chosen: list[Argument], own: Argument) -> dict[str, str]:
-    """Return the values; if there is one value and it has several words, its first word becomes a value of its own.
+    """Return the values; a first word that fits another argument is split off a single value of several words.
 
     A line in the argument for free text counts as that text, unless another argument is required.
     """

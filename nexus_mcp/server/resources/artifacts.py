@@ -79,7 +79,9 @@ MOST_WORDS = 10_000
 
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the artifact as text, or as bytes if it is not UTF-8. Raise Missing, and the errors of reading a file."""
+    """Return the artifact as text, or as bytes if its suffix or content is binary. Raise Missing, and the errors of
+    reading a file.
+    """
     path = values["path"]
     with ctx.store.state() as state:
         data = read_file(state, f"{FOLDER}/{path}")

@@ -45,7 +45,7 @@ def read(ctx: ReadContext, values: Values) -> list[Content]:
 
 
 def newest(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    """Yield the entry of the newest run, if there is a run that has a status."""
+    """Yield the entry of the newest run, if that run has a status."""
     ids = _ids(ctx) if after is None else []
     for entry in _entry(ctx, ids[-1]) if ids else ():
         yield Entry("", {}, size=entry.size, modified=entry.modified)

@@ -1,6 +1,6 @@
 """Register tools and read requests as handlers of the SDK's server, run one at a time in arrival order.
 
-A turn ends when its response was written or dropped.
+On stdio the turn of a call ends when its response was written or dropped. All other turns end when the result exists.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Turns:
             observer.turn_waited(time.perf_counter() - began)
 
     def give_up(self) -> None:
-        """End a turn without a response."""
+        """End a turn without waiting for a response to be written."""
         self._turn.release()
 
     def answer(self, context: Context, answer: Answer) -> None:

@@ -52,7 +52,7 @@ class Measuring:
 
     async def __call__(self, ctx: Context, call_next: Callable[[Context], Awaitable[Any]]) -> Any:
         exchange = exchange_of(ctx)
-        # Over HTTP the SDK itself lists the tools before each call: that is no request of a client.
+        # Over HTTP the SDK may itself call a handler such as tools/list: that is no request of a client.
         if ctx.request_id is None or (exchange is not None and exchange.method not in ("", ctx.method)):
             return await call_next(ctx)
         operation = self._operation(ctx)

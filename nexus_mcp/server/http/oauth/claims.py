@@ -119,7 +119,7 @@ def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Return the text in letters, digits and `_.-~@%`; a long text is replaced by its beginning and a hash."""
+    """Return the text in letters, digits and `_.-~@%`; a long text is replaced by its beginning, `*` and a hash."""
     plain = quote(text, safe="@", errors="surrogatepass")
     if len(plain) <= _LONGEST_PART:
         return plain

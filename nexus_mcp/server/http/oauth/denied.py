@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class Denied(Exception):
-    """A token that is refused. `text` says why; `kind` is "scope" for a token without any of our scopes, "clock" if a
-    wrong clock can be the reason, "" if no signature was verified.
+    """A token that is refused. `text` says why; `kind` is a word for the check that failed: "scope" if the token has
+    none of our scopes, "clock" if a wrong clock can be the reason, "" if no signature was verified.
     """
 
     def __init__(self, kind: str, text: str) -> None:

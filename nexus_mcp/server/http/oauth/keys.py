@@ -36,7 +36,7 @@ def keys_of(document: dict[str, Any]) -> tuple[Key, ...]:
 
 
 def choose(keys: tuple[Key, ...], id: str, algorithm: str) -> Key | None:
-    """Return the key for a token; None if no key matches, or if the token has no key id and several match."""
+    """Return the key for a token; None if no key matches, or if several match."""
     found = [key for key in keys if algorithm in key.algorithms and (not id or key.id == id)]
     return found[0] if len(found) == 1 else None
 

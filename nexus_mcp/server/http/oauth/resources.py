@@ -1,6 +1,7 @@
 """The URLs of this server in OAuth: its resources (RFC 8707), and their metadata (RFC 9728).
 
-Each project is a resource with its own URL. The URL of the server means all projects.
+Each project is a resource with its own URL. The URL of the server is the resource of the whole server. A token for it
+may name projects in a claim, and has to if the server has several (claims.py).
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def check_url(url: str, option: str) -> None:
     if not is_safe(url):
         raise UsageError(
             f"{option} needs https: over http, other machines on the way could change the responses.",
-            next_step="http is accepted for localhost, 127.0.0.1 and [::1] only.",
+            next_step="http is accepted only for loopback addresses, such as localhost, 127.0.0.1 and [::1].",
         )
 
 
