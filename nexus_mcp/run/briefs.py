@@ -35,7 +35,7 @@ _PARTS: Mapping[Role, str] = {
     "verifier": "Another agent says that the task is done. Find out whether that is true. Change nothing.",
     "reviewer": "Another agent says that the task is done. Review its changes. Change nothing.",
     "advisor": (
-        "Two attempts at this task failed. Read their findings and the code, and advise the next agent in at most "
+        "Several attempts at this task failed. Read their findings and the code, and advise the next agent in at most "
         "twenty lines: what was misunderstood, and what to do instead. Change nothing."
     ),
 }

@@ -1,4 +1,4 @@
-"""Remove finished runs: log, worktrees, merged branches. An unmerged branch stays."""
+"""Remove finished and abandoned runs: log, worktrees, merged branches. An unmerged branch stays."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _HEADS = "refs/heads/"
 
 
 def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
-    """Return the runs to remove: those older than `days`, or, if `days` is None, all but the newest KEPT. An unfinished
-    run is never among them. Raise PathRefused, StorageError.
+    """Return the runs to remove: those older than `days`, or, if `days` is None, all but the newest KEPT. The run that
+    `nexus-mcp run` would continue is never among them. Raise PathRefused, StorageError.
     """
     names = run_ids(state)
     open_run = unfinished(state)
@@ -35,8 +35,8 @@ def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
 async def drop_old_runs(state: Folder, root: str, worktrees: str) -> list[str]:
     """Remove the finished runs beyond the newest KEPT, and return their ids. Raise GitFailed, StorageError.
 
-    A run stays if its work is not in the checked-out branch, if it has a worktree of an attempt, or if it has not
-    ended: `run clean` removes these. The caller holds the lock of runs.
+    A run stays if its work is not in the checked-out branch, if it has a worktree of an attempt, or if it is
+    neither completed nor failed: `run clean` removes these. The caller holds the lock of runs.
     """
     names = run_ids(state)[:-KEPT]
     if not names:

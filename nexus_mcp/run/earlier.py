@@ -11,7 +11,7 @@ from nexus_mcp.store.run_files import run_ids
 
 
 async def run_to_merge(state: Folder | None, root: str) -> str:
-    """Return the id of the newest run if it has ended and HEAD lacks its work, else "".
+    """Return the id of the newest run if it was completed or failed, and HEAD lacks its work, else "".
 
     Raise PathRefused, StorageError.
     """

@@ -97,7 +97,7 @@ class Session(Event):
 
 
 class Usage(Event):
-    """Tokens and cost of the session so far; the cost is None where the harness does not report it."""
+    """Tokens and cost since the session's last such event; the cost is None where the harness does not report it."""
 
     type: Literal["usage"] = "usage"
     input: int = 0
@@ -143,7 +143,7 @@ class ProcessEnded(Event):
 
 
 class Collected(Event):
-    """The work of the session was committed. `refused` is the output of a commit hook that refused it."""
+    """The work of the session was committed. `refused` says why some or all of it was not."""
 
     type: Literal["collected"] = "collected"
     files: list[str] = []

@@ -28,7 +28,8 @@ _REPORTED = 1000
 class Readiness:
     """Whether the user's branch can move to the integration branch. `problem` is the reason why it cannot, or "".
 
-    `commits` is the number of commits that the user's branch would get; 0 means that it has them all.
+    `commits` is the number of commits that the user's branch would get; 0 without a problem means that it has
+    them all.
     """
 
     branch: str

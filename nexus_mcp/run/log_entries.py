@@ -151,7 +151,7 @@ def _ended(event: ev.ProcessEnded) -> str:
 
 def _collected(event: ev.Collected) -> str:
     if event.refused:
-        return f"a commit hook refused the work: {_short(event.refused)}"
+        return f"not all work could be committed: {_short(event.refused)}"
     names = ", ".join(event.files[:5])
     more = f" and {len(event.files) - 5} more" if len(event.files) > 5 else ""
     number = f"{len(event.files)} file{'s' * (len(event.files) != 1)}"

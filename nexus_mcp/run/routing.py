@@ -51,7 +51,7 @@ def reviewers(task: Mapping[str, Any], category: str, config: RunConfig, chosen:
 
 
 def advisor(owner: str) -> str:
-    """Return the agent that advises this owner after two attempts failed."""
+    """Return the agent that advises this owner when a task reaches its third tier."""
     return _ADVISORS.get(owner, "architect")
 
 

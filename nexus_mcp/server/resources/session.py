@@ -78,7 +78,9 @@ TASKS = Resource(
 
 
 def read_ready(ctx: ReadContext, _: Values) -> list[Content]:
-    """Return the goal and, in file order, each pending task whose dependencies are completed."""
+    """Return the goal and, in file order, each pending task whose dependencies are completed; without a task list only
+    `exists`, which is false.
+    """
     current = ctx.store.tasks()
     if current is None:
         return as_json({"exists": False})
