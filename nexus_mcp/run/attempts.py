@@ -271,8 +271,8 @@ class Attempts:
         self._write("checks.json", [asdict(result) for result, _ in results])
 
     async def check(self, folder: str) -> list[tuple[CheckResult, bool]]:
-        """Run the project's checks in a folder; return each result, and whether it failed in the same way at the base
-        commit.
+        """Run the project's checks in a folder; return each result, and whether it failed in the same way in the
+        baseline.
         """
         run = self.run
         environ = environment(tuple(run.config.strip_env), **self._variables(folder))

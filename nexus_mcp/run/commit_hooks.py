@@ -16,7 +16,7 @@ _GENERATED = "_"
 async def runs_hooks(root: str, worktree: str, base: str) -> bool:
     """Return whether the hooks of the checkout `root` may run in a worktree whose attempt began at `base`.
 
-    Hooks in the tree are trusted if they are as in `base`; those that git ignores, if the checkout has the same ones.
+    Hooks in the tree are trusted if they are as in `base`; untracked ones, if the checkout has the same.
     Raise GitFailed.
     """
     if not await has_commit_hooks(root):

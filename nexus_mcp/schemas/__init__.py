@@ -38,7 +38,7 @@ _readable: dict[str, Schema] = {}
 
 
 class Schema(dict):  # type: ignore[type-arg]
-    """A cached schema. Its compiled check is made once, on first use."""
+    """A cached schema. Its compiled check is made once, when it is first needed."""
 
     __slots__ = ("_is_used", "_keeps")
 

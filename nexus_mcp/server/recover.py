@@ -35,8 +35,8 @@ _LAST_ID = re.compile(
 
 
 class Head:
-    """The result of reading the beginning of a line. `cut`: the line was valid JSON up to its end, which is inside a
-    value.
+    """The result of reading the beginning of a line. `cut`: the line was valid JSON up to its end, where the
+    outermost object is still open.
     """
 
     __slots__ = ("cut", "id")
