@@ -15,8 +15,8 @@ MOST = 50
 
 
 def counted() -> Counter[str]:
-    """Path -> how many vague words its text has, code included; decisions are records of their day and do not count."""
-    paths = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "nexus_mcp").rglob("*.py")]
+    """Path -> how many vague words its text has, code included."""
+    paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "nexus_mcp").rglob("*.py")]
     counts = {path.relative_to(ROOT).as_posix(): len(VAGUE.findall(path.read_text(encoding="utf-8"))) for path in paths}
     return Counter({path: count for path, count in counts.items() if count})
 

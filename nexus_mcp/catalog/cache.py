@@ -57,7 +57,7 @@ _SPAN = 2_000_000_000  # nanoseconds: the resolution of times on FAT
 _BEGUN, _UNFINISHED = "catalog-", ".new"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-_MEMBERS = {AGENTS, SKILLS, "maps", "told", CLOSED, LOST_MAP}
+_MEMBERS = {AGENTS, SKILLS, "maps", "warnings", CLOSED, LOST_MAP}
 _OF = {
     AGENTS: {
         **dict.fromkeys(("id", "name", "description", "model_tier", "body_hash", "category", "resume_tier"), str),
@@ -81,7 +81,7 @@ def _is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | No
 
     `names`: the existing folders of each kind, None for too many. `has_map`: whether the project has a map.
     """
-    if not isinstance(own, dict) or own.keys() != _MEMBERS or not _is_texts(own["told"]):
+    if not isinstance(own, dict) or own.keys() != _MEMBERS or not _is_texts(own["warnings"]):
         return False
     vocabulary = shipped["vocabulary"]
     agents, skills = names[AGENTS], names[SKILLS] or ()
@@ -93,7 +93,7 @@ def _is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | No
         and isinstance(own[LOST_MAP], str)
         and bool(own[CLOSED]) == (agents is None)
         and (agents is not None or all(MEND in entry for entry in own[AGENTS].values()))
-        and (bool(own["told"]) or (None not in names.values() and own[SKILLS].keys() == set(skills)))
+        and (bool(own["warnings"]) or (None not in names.values() and own[SKILLS].keys() == set(skills)))
         and (has_map or own["maps"] == {})
         and all(_is_entry(kind, name, entry) for kind in KINDS for name, entry in own[kind].items())
         and all(_is_agent(entry, shipped[AGENTS].get(name), vocabulary) for name, entry in own[AGENTS].items())

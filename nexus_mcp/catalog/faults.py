@@ -147,7 +147,7 @@ def fault_fields(faults: Faults, shipped: Value) -> Value:
     of faults.
     """
     closed, map_fault = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
-    return {"told": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: map_fault}
+    return {"warnings": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: map_fault}
 
 
 def folder_error(error: NexusError) -> CatalogError:

@@ -46,7 +46,7 @@ class Catalog:
     )
 
     def __init__(self, value: dict[str, Any], own: dict[str, Any] | None = None, root: str = "") -> None:
-        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "told": [], CLOSED: "", LOST_MAP: ""}
+        over = own or {AGENTS: {}, SKILLS: {}, "maps": {}, "warnings": [], CLOSED: "", LOST_MAP: ""}
         self._root = root
         self._value = value
         self._closed: str = over[CLOSED]
@@ -57,7 +57,7 @@ class Catalog:
         self.maps: dict[str, dict[str, Any]] = {**value["maps"], **over["maps"]}
         self._unmounted: dict[str, str] = {}
         self.vocabulary: dict[str, Any] = value["vocabulary"]
-        self.warnings: list[str] = _with_advice(over["told"])
+        self.warnings: list[str] = _with_advice(over["warnings"])
 
     def agent(self, name: str) -> dict[str, Any]:
         """Return an agent. Raise UnknownEntry."""
@@ -221,7 +221,7 @@ def _own(
     if seen == []:
         return None
     own = None if seen is None else cache.read(nexus, seen, value)
-    if own is None or (is_strict and own["told"]):
+    if own is None or (is_strict and own["warnings"]):
         from nexus_mcp.catalog import building
         from nexus_mcp.catalog.faults import fault_fields
 

@@ -53,7 +53,8 @@ class Limit:
         """Return the variables that carry the limit."""
         import json
 
-        return {LIMIT_VARIABLE: self.capability, PATTERNS: json.dumps(list(self.patterns or ()))}
+        patterns = None if self.patterns is None else list(self.patterns)
+        return {LIMIT_VARIABLE: self.capability, PATTERNS: json.dumps(patterns)}
 
 
 def limit_of(environ: Mapping[str, str]) -> Limit | None:

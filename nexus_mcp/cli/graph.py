@@ -84,7 +84,7 @@ COMMAND = Command(
     "Shows in which order the tasks can be done: each step has the tasks that can\n"
     "begin when the steps before it are done. The critical path is the longest chain\n"
     "of unfinished tasks. Tasks that depend on each other in a cycle are named.\n"
-    "--format svg needs pygraphviz: pip install 'nexus-mcp[graph]'.",
+    "--format svg needs pygraphviz in the environment of nexus-mcp.",
     (FORMAT, HISTORY, JSON, PROJECT),
     run,
     examples=(

@@ -35,7 +35,7 @@ GAPS = {
     "stale": "entries of uncovered_params that are asserted, or are no parameter",
 }
 """Kind of a gap -> its meaning."""
-STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl")
+STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl", "tool-log.jsonl")
 """The names of the files of .nexus that have a published schema."""
 _TYPO = 0.87
 """The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""

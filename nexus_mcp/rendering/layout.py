@@ -83,7 +83,8 @@ def _graphviz(
     except ImportError as error:
         raise GraphvizMissing(
             "An SVG needs pygraphviz, which is not installed.",
-            next_step="pip install 'nexus-mcp[graph]' brings it, with Graphviz. --format mermaid and dot need neither.",
+            next_step="Install pygraphviz, which brings Graphviz, into the environment of nexus-mcp; --format mermaid "
+            "and dot need neither.",
         ) from error
     drawing = pygraphviz.AGraph(_source(nodes, pairs))
     try:

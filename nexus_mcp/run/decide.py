@@ -75,14 +75,13 @@ class Limits:
 class Start:
     """Begin an attempt. `base`: at the commit of the previous attempt (`previous`) or of the integration branch.
 
-    `again_setup`: run the setup commands again. `advise`: ask the advisor first. `findings` go into the brief.
+    `advise`: ask the advisor first. `findings` go into the brief.
     """
 
     number: int
     tier: Tier
     strategy: Strategy
     base: Literal["integration", "previous"] = "integration"
-    again_setup: bool = False
     advise: bool = False
     findings: tuple[str, ...] = ()
 
@@ -312,7 +311,7 @@ def _after(task: Task, attempts: tuple[Attempt, ...], last: Attempt, outcome: Ou
         return _same_tier_or_end(task, attempts, last, config, strategy)
     if rule.then == "same-tier" and (not rule.once or _times(attempts, category) == 1):
         if category in ("environment", "harness-failure"):
-            return _same_tier(last, attempts, (), again_setup=category == "environment")
+            return _same_tier(last, attempts, ())
         return _same_tier_or_end(task, attempts, last, config, last.strategy, base="integration")
     return _escalated(task, attempts, last, config)
 
@@ -391,13 +390,9 @@ def _same_tier_or_end(  # noqa: PLR0917
     return Start(_next_number(attempts), tier, strategy, base=base, findings=_findings(last))
 
 
-def _same_tier(
-    last: Attempt, attempts: tuple[Attempt, ...], findings: tuple[str, ...], *, again_setup: bool = False
-) -> Start:
+def _same_tier(last: Attempt, attempts: tuple[Attempt, ...], findings: tuple[str, ...]) -> Start:
     """Return an attempt that repeats the last one without using up its budget."""
-    return Start(
-        _next_number(attempts), last.tier, last.strategy, base="previous", again_setup=again_setup, findings=findings
-    )
+    return Start(_next_number(attempts), last.tier, last.strategy, base="previous", findings=findings)
 
 
 def _end(task: Task, attempts: tuple[Attempt, ...], config: RunConfig) -> Action:

@@ -43,7 +43,7 @@ def start(*, is_http: bool) -> Telemetry | None:
     except ImportError as error:
         log.warning(
             f"{VARIABLE} is set, but {error.name or 'a module'} cannot be imported: nothing is sent. "
-            "Install the extra: nexus-mcp[otel]"
+            "Install the extra otel into the environment of nexus-mcp"
         )
     except Exception as error:  # noqa: BLE001 - calls are served without telemetry
         log.warning(f"{VARIABLE} is set, but OpenTelemetry cannot start ({type(error).__name__}): nothing is sent")

@@ -76,16 +76,18 @@ def titles(store: Store, shown: Sequence[Mapping[str, Any]], faults: list[FaultR
     found: dict[int, str] = {}
     both = store.snapshot()
     plan, tasks = read_or_fault(both.plan, faults), read_or_fault(both.tasks, faults)
-    names = _names(plan, tasks["tasks"] if tasks else [])
+    rows: object = tasks["tasks"] if tasks else []
+    names = _names(plan, rows)
     for change in shown:
+        match, is_start = _ABOUT.search(change["what"]), _STARTS in change["what"]
+        title = names.get(match[0], "") if match else names.get("plan", "") if is_start else ""
         if change["cycle"] is not None:
             ended = read_or_fault(partial(store.history, _ended_at(change["cycle"])), faults)
             closed = ended[0] if ended else {}
-            names = _names(closed.get("plan"), closed.get("tasks"))
-            title = names.get("plan", "")
-        else:
-            match = _ABOUT.search(change["what"])
-            title = names.get(match[0], "") if match else names.get("plan", "") if _STARTS in change["what"] else ""
+            if paths.TASKS in change["files"]:  # plan_start archives an open plan, and leaves the tasks
+                rows = closed.get("tasks")
+            names = _names(closed.get("plan"), rows)
+            title = title if is_start else names.get("plan", "")
         if title:
             found[change["line"]] = title
     return found
@@ -165,7 +167,12 @@ def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int
         yield number, entry, {**archived, **files}
         archived = {}
         if "cycle" in entry:
-            files, archived = _before_close(store, entry)
+            names = {file["name"] for file in changed}
+            before, archived = _before_close(store, entry)
+            files = {name: data for name, data in files.items() if name not in names}
+            files |= {name: data for name, data in before.items() if name in names}
+            if paths.TASKS not in names:  # plan_start archives an open plan, and leaves the tasks
+                archived = {}
             continue
         for file in changed:
             name = file["name"]

@@ -32,15 +32,16 @@ def read(path: str) -> list[Entry]:
     try:
         with open(path, "rb") as file:
             data = file.read(_LIMIT + 1)
-        text = data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(
             f"--projects: {path!r} cannot be read: {error.strerror}.", next_step="Name a file with one path a line."
         ) from error
-    except UnicodeDecodeError:
-        raise UsageError(f"--projects: {path!r} is not UTF-8.", next_step="Save it as UTF-8.") from None
     if len(data) > _LIMIT:
         raise UsageError(f"--projects: {path!r} is larger than 1 MiB.", next_step="Name a file with one path a line.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"--projects: {path!r} is not UTF-8.", next_step="Save it as UTF-8.") from None
     lines = [line.strip() for line in text.splitlines()]
     found = [_entry(line, path, number) for number, line in enumerate(lines, 1) if line and not line.startswith("#")]
     if not found:

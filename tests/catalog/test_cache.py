@@ -121,8 +121,8 @@ def test_valid_cache_is_used(project: Path) -> None:
         put_in("maps/codex/reading", "*"),
         put_in("maps/codex/editing", {"a": 5}),
         put_in("maps/codex/nexus_tools", None),
-        put_in("told", "x"),
-        put_in("told", [5]),
+        put_in("warnings", "x"),
+        put_in("warnings", [5]),
     ],
 )
 def test_implausible_cache_is_rebuilt(project: Path, change: Callable[[Json], Json]) -> None:

@@ -97,7 +97,7 @@ def test_a_picture_is_not_printed_on_a_terminal(example: Project) -> None:
 
 
 def test_svg_without_the_extra_names_it(example: Project) -> None:
-    """Without pygraphviz one line names the command that installs it; the other formats work without."""
+    """Without pygraphviz one line names what is to be installed; the other formats work without."""
     code = (
         f"import sys; sys.path.insert(0, {str(CHECKOUT)!r}); sys.modules['pygraphviz'] = None\n"
         f"from nexus_mcp.cli import main; sys.exit(main(sys.argv[1:] + ['--project', {str(example.root)!r}]))"
@@ -108,7 +108,7 @@ def test_svg_without_the_extra_names_it(example: Project) -> None:
         assert done.returncode == wanted, form
         if wanted:
             assert (done.stdout, done.stderr.count("\n")) == ("", 1)
-            assert "pip install 'nexus-mcp[graph]'" in done.stderr
+            assert "Install pygraphviz, which brings Graphviz, into the environment" in done.stderr
 
 
 def test_a_corrupt_task_list_names_the_next_step(example: Project, capsys: Capture) -> None:

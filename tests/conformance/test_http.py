@@ -234,4 +234,4 @@ def test_server_over_http_needs_a_port_of_its_own(words: tuple[str, ...], tmp_pa
     """Both the command and the URL need the port; --project is refused beside them."""
     ran = nexus("conformance", "run", *words, cwd=tmp_path)
     assert ran.code == 2
-    assert "{port}" in ran.err or "Leave it out" in ran.err
+    assert "{port}" in ran.err or "Leave out --project" in ran.err

@@ -355,7 +355,7 @@ def test_signals_wait_until_it_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     fill = writing._fill
 
     def interrupted(folder: str, files_: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)  # to this thread: the command has no other
         fill(folder, files_)
 
     monkeypatch.setattr(writing, "_fill", interrupted)

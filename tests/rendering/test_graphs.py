@@ -205,7 +205,7 @@ def test_svg_without_graphviz_names_the_command(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.delitem(sys.modules, "pygraphviz")
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(places.GraphvizMissing, match=r"pip install 'nexus-mcp\[graph\]'"):
+    with pytest.raises(places.GraphvizMissing, match="Install pygraphviz, which brings Graphviz, into the environment"):
         svg(graph_of(CHAIN))
     assert "Task 1" in svg(graph_of([task(1)]))
 

@@ -143,11 +143,11 @@ def test_a_conflict_or_regression_resumes_the_owner_once(category: Category) -> 
 
 
 def test_a_fault_of_the_environment_pauses_the_run_at_its_second_time() -> None:
-    """The first one repeats the setup and uses up no attempt."""
+    """The first one uses up no attempt."""
     first, second, third = _play(WORK, _config(), *[_failed("environment")] * 2)
     assert (_shape(first), second, third) == (
         ("test-after", "standard"),
-        Start(2, "standard", "test-after", base="previous", again_setup=True),
+        Start(2, "standard", "test-after", base="previous"),
         Pause("it was environment", "run"),
     )
 

@@ -202,7 +202,7 @@ def test_advice_names_some_of_many_notes(project: Project) -> None:
     (tag,) = routed(project, "[m:gc]")
     assert len(tag["would"]["deletes"]) == 8
     assert tag["advice"].endswith(
-        '.nexus/config.yml: "memory/a \\"b\\" c.md", "memory/n0.md", "memory/n1.md", "memory/n2.md", "memory/n3.md" '
+        'in a git commit: "memory/a \\"b\\" c.md", "memory/n0.md", "memory/n1.md", "memory/n2.md", "memory/n3.md" '
         "and 3 more."
     )
 

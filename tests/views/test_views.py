@@ -308,6 +308,23 @@ def test_the_timeline_goes_on_before_a_close(call: Client, store: Store) -> None
     assert started["plan"] == opened
 
 
+def test_the_timeline_goes_on_before_a_plan_that_archives_another(call: Client, store: Store) -> None:
+    """plan_start archives an open plan and leaves the tasks; the start has the topic of the new plan."""
+    wanted = []
+    for tool, arguments in (
+        ("plan_start", {"topic": "Old", "issues": ["A"], "research_summary": ""}),
+        ("task_add", {"title": "One", "context": "c", "goal": "Ship it"}),
+        ("plan_start", {"topic": "New", "issues": ["B"], "research_summary": ""}),
+        ("task_update", {"id": 1, "status": "completed"}),
+    ):
+        call.send(tool, arguments)
+        wanted.append((store.plan(), store.tasks()))
+    seen = [timeline.state_after(store, number) for number in reversed(timeline.reachable(store))]
+    assert [(one["plan"], one["tasks"]) for one in seen] == wanted
+    titles = timeline.titles(store, timeline.changes(store)["changes"], [])
+    assert titles == {1: "Old", 2: "One", 3: "New", 4: "One"}
+
+
 def test_the_timeline_stops_at_a_foreign_change(call: Client, project: Project, store: Store) -> None:
     """A file that another program changed is unknown; a line that no change has is a usage error."""
     call("plan_start", topic="T", issues=["A"], research_summary="")

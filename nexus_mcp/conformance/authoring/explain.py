@@ -64,7 +64,7 @@ def explain(fixture: Fixture, paths: Sequence[str] = ()) -> str:
 
 def _options(fixture: Fixture, paths: Sequence[str]) -> Iterator[str]:
     """Yield the options with which the fixture runs alone."""
-    if not fixture.needs_run:
+    if fixture.needs_server or not fixture.needs_run:
         yield '--server "…"'
     if fixture.needs_events:
         yield '--event-command "… {type}"'

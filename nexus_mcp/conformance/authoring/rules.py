@@ -204,7 +204,7 @@ def _too_deep(raw: Any) -> str | None:
         nodes = [top]
         for _ in range(limits.FIXTURE_LEVELS):
             nodes = [inner for node in nodes for _, inner in _named(node)]
-        if nodes:
+        if any(isinstance(node, (dict, list)) for node in nodes):
             return f"/{escape(name[: limits.FIXTURE_NAME])}"
     return None
 

@@ -61,6 +61,8 @@ class Calls:
             is_short = time.thread_time() - used < _BUSY_S and time.perf_counter() - begun < _LATE_S
             if is_short and tool in self._readers:
                 self.short.add(tool)
+            elif not is_short:
+                self.short.discard(tool)
 
         return anyio.to_thread.run_sync(run)
 

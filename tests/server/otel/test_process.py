@@ -72,7 +72,7 @@ def test_missing_extra_is_one_warning(tmp_path: Path) -> None:
     )
     (line,) = ran.stderr.decode().splitlines()
     assert line.startswith(f"nexus-mcp: warning: {ENDPOINT} is set, but opentelemetry.sdk")
-    assert line.endswith("Install the extra: nexus-mcp[otel]")
+    assert line.endswith("Install the extra otel into the environment of nexus-mcp")
     assert [json.loads(text)["id"] for text in ran.stdout.splitlines()] == [0, 2]
 
 

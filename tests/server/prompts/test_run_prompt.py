@@ -12,7 +12,7 @@ def test_run_without_tasks_names_the_next_step(ask: Asker, project: Project) -> 
     assert f"{first}There are no tasks to run, and no plan. Begin with [plan] and the topic." in ask.prompt("run")
     project.put("state/tasks.json", tasks(task(1, status="completed")))
     finished = f"{first}The only task is completed, but the cycle is not closed. "
-    for name, then in (("run", "Nothing is left"), ("nx-run", "Nothing is left"), ("plan", "Call task_close first")):
+    for name, then in (("run", "Close the cycle: "), ("nx-run", "Close the cycle: "), ("plan", "Call task_close")):
         assert f"{finished}{then}" in ask.prompt(name)
     project.put("state/tasks.json", tasks(task(1, status="completed"), task(2), task(3, deps=[2])))
     text = ask.prompt("run", task="2")
