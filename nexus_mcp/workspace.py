@@ -10,7 +10,7 @@ from nexus_mcp.errors import StorageError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -33,7 +33,8 @@ RUN_VARIABLE = "NEXUS_RUN"
 """Environment variable of the sessions of `nexus-mcp run`: the id of the run."""
 LIMIT_VARIABLE = "NEXUS_CAPABILITY"
 """Environment variable of a session of a run that may not edit all files (catalog/path_limits.py)."""
-_OF_THE_RUN = ("plan_start", "plan_update", "plan_decide", "task_add", "task_update", "task_close")
+_FREE = frozenset({"reading", "nexus_artifact_write"})
+"""Capability classes of the tools that a session of a run may call: the run changes plan and tasks itself."""
 TAKEN = ("artifacts", "cache", "idempotency", "lock", "runs")
 """Names in .nexus/state that all harnesses share."""
 
@@ -65,15 +66,15 @@ class Workspace:
         return _branch(self.root)
 
 
-def run_denial(tool: str, environ: Mapping[str, str]) -> str:
+def run_denial(tool: str, classes: Mapping[str, Collection[str]], environ: Mapping[str, str]) -> str:
     """Return the reason why a session of a run may not call a tool; "" if it may, or if this is no session of a run.
 
-    `tool` is the name of the tool, with the prefix of the client.
+    `tool` is the name of the tool, with the prefix of the client; `classes` maps our tools to their capability classes.
     """
-    if not environ.get(RUN_VARIABLE) or not tool.endswith(_OF_THE_RUN):
+    if not environ.get(RUN_VARIABLE):
         return ""
-    name = next(name for name in _OF_THE_RUN if tool.endswith(name))
-    return (
+    name = next((name for name, own in classes.items() if tool.endswith(name) and not _FREE.issuperset(own)), "")
+    return name and (
         f"This session belongs to a run, which keeps plan and tasks itself, so {name} is denied. Do your task, "
         "and report at the end which other work is needed."
     )

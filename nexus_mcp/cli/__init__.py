@@ -139,6 +139,7 @@ def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
             raise hints.no_subcommand(first, prog, command.subcommands)
         command = command.default()
     values = parse(argv, command.options, prog, command.argument)
+    values.commands = COMMANDS
     if prog != "nexus-mcp serve":
         _need_output()
     return command.run(values)

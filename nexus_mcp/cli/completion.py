@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.cli import COMMANDS, exits
+from nexus_mcp.cli import exits
 from nexus_mcp.cli.options import Argument, Command, Option
 from nexus_mcp.cli.workspace_options import PROJECT, workspace_from
 from nexus_mcp.errors import NexusError, UsageError
@@ -40,7 +40,7 @@ def run(values: Values) -> int:
     from nexus_mcp.cli.shells import places
 
     module = __import__(f"nexus_mcp.cli.shells.{values[SHELL.name]}", fromlist=("script",))
-    print(module.script(places(COMMANDS)), end="")
+    print(module.script(places(values.commands)), end="")
     return exits.OK
 
 

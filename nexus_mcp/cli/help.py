@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.cli import COMMANDS, exits
+from nexus_mcp.cli import exits
 from nexus_mcp.cli.help_texts import command_help, overview
 from nexus_mcp.cli.options import Argument, Command, Group
 
@@ -17,12 +17,12 @@ WORDS = Argument("[COMMAND]", "the words of a command; without them, the overvie
 
 def run(values: Values) -> int:
     """Print the text. Raise UsageError for an unknown command."""
-    print(_text(values.lists[WORDS.name]))
+    print(_text(values.lists[WORDS.name], values.commands))
     return exits.OK
 
 
-def _text(words: Sequence[str]) -> str:
-    commands: Mapping[str, Callable[[], Command | Group]] = COMMANDS
+def _text(words: Sequence[str], table: Mapping[str, Callable[[], Command | Group]]) -> str:
+    commands = table
     command: Command | Group | None = None
     prog = "nexus-mcp"
     for at, word in enumerate(words):
@@ -33,7 +33,7 @@ def _text(words: Sequence[str]) -> str:
         command = commands[word]()
         commands = command.subcommands if isinstance(command, Group) else {}
         prog = f"{prog} {word}"
-    return overview([load() for load in COMMANDS.values()]) if command is None else command_help(command, prog)
+    return overview([load() for load in table.values()]) if command is None else command_help(command, prog)
 
 
 COMMAND = Command(

@@ -42,13 +42,15 @@ class Values(dict[str, str]):
 
     A switch that is present has the value "". The value of the positional argument is under the argument's name.
     `lists` has every value, in order, of the argument and of each repeatable option; an empty list when it is absent.
+    `commands` is the table of all commands, for the commands that print it.
     """
 
-    __slots__ = ("lists",)
+    __slots__ = ("commands", "lists")
 
     def __init__(self) -> None:
         super().__init__()
         self.lists: dict[str, list[str]] = {}
+        self.commands: Mapping[str, Callable[[], Command | Group]] = {}
 
 
 class Option:

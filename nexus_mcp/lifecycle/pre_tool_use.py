@@ -55,7 +55,7 @@ def decide(
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
-    if denial := run_denial(tool, os.environ):
+    if denial := run_denial(tool, catalog.vocabulary["tools"], os.environ):
         ctx.decide(DENY, denial)
         return
     if tool.endswith(_TASK_UPDATE):

@@ -241,7 +241,7 @@ class App:
         try:
             if self._outside:
                 raise self._no_project()
-            if denial := run_denial(tool.name, os.environ):
+            if denial := run_denial(tool.name, {tool.name: tool.classes}, os.environ):
                 raise NexusError(denial)
             checked = check_arguments(tool, arguments or {})
             if meta and _KEY in meta and not tool.read_only:

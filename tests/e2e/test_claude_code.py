@@ -1,7 +1,4 @@
-"""Claude Code with nexus-mcp installed by `nexus-mcp install`, and with a scripted model.
-
-The client starts once for each fixture of the module, and each test reads one fact from that session.
-"""
+"""Claude Code with nexus-mcp installed by `nexus-mcp install`, and with a scripted model: one session a fixture."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.tools import TOOLS
 from tests.e2e.claude_code import ID
 from tests.e2e.claude_run import FOREIGN, LIMIT, SUMMARY, TRACKER, Make, Run, clients
 from tests.e2e.clients import listed as listed_clients
@@ -66,7 +64,7 @@ def cycle(make: Make) -> Run:
 def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
     """The server of .mcp.json starts; the first request has its eleven tools and its instructions."""
     first = cycle.requests[0].conversation
-    assert len([one for one in first.tools if one.name.startswith("mcp__nexus__")]) == 11
+    assert len([one for one in first.tools if one.name.startswith("mcp__nexus__")]) == len(TOOLS)
     assert "Call context first" in first.text
 
 

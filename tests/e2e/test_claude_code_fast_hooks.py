@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.tools import TOOLS
 from tests.e2e.claude_code import ID
 from tests.e2e.claude_run import Make, Run, clients
 from tests.e2e.conftest import PROGRAMS
@@ -65,7 +66,7 @@ def test_hook_tool_is_hidden_from_the_model(fast: Run) -> None:
     assert {event for event, kind in kinds.items() if kind == "mcp_tool"} >= {"PreToolUse", "PostToolUse", "Stop"}
     for request in fast.requests:
         own = {one.name for one in request.conversation.tools if one.name.startswith("mcp__nexus__")}
-        assert len(own) == 11
+        assert len(own) == len(TOOLS)
         assert HOOK_TOOL not in own
     forged = fast.last("EDIT-EARLY").results()[1]
     assert forged.is_error

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from nexus_mcp.harness.dialect import LIMIT
+from nexus_mcp.tools import TOOLS
 from tests.e2e.codex import DIRECT, ID
 from tests.e2e.codex_run import Make, Run
 from tests.e2e.cycle import WORK, tool
@@ -67,7 +68,7 @@ def cycle(make_codex: Make) -> Run:
 def test_model_gets_the_tools(cycle: Run) -> None:
     """The server of .codex/config.toml starts; the first request has its eleven tools and its instructions."""
     first = cycle.requests[0]
-    assert len([one for one in first.conversation.tools if one.namespace == "mcp__nexus"]) == 11
+    assert len([one for one in first.conversation.tools if one.namespace == "mcp__nexus"]) == len(TOOLS)
     assert "Call context first" in json.dumps(first.body["tools"])
 
 

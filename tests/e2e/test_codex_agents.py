@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from nexus_mcp.tools import TOOLS
 from tests.e2e.codex import BUNDLED, CODE
 from tests.e2e.codex_run import TRACKER, Make, Run, code, gated, patch, patch_in_code
 from tests.e2e.cycle import tool
@@ -92,7 +93,7 @@ def test_tools_are_found_by_a_search(searching: Run) -> None:
     assert [one for one in first.conversation.tools if one.namespace == "mcp__nexus"] == []
     assert "- mcp__nexus: Call context first" in first.text
     seen = searching.last("FIND-TOOLS")
-    assert len([one for one in seen.tools if one.namespace == "mcp__nexus"]) == 11
+    assert len([one for one in seen.tools if one.namespace == "mcp__nexus"]) == len(TOOLS)
     assert seen.results("context")[0].value["branch"] == "main"
 
 
@@ -229,7 +230,7 @@ def coding(make_codex: Make) -> Run:
 def test_code_of_the_model_calls_the_tools(coding: Run) -> None:
     """Behind `exec` the model has the eleven tools, and sees results and errors of them."""
     _, listed, started, _, refused, *_ = (result.text for result in coding.last("USE-CODE").results("exec"))
-    assert len(re.findall(r"mcp__nexus__\w+", listed)) == 11
+    assert len(re.findall(r"mcp__nexus__\w+", listed)) == len(TOOLS)
     assert '"structuredContent":{"created":true,"plan_id":1,' in started
     assert '"structuredContent":{"error":"Issue 7 not found"}' in refused
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from nexus_mcp.tools import TOOLS
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.running import Done, Running
 from tests.e2e.scratch import PROGRAM, Scratch
@@ -56,7 +57,7 @@ def test_schemas_are_portable(scratch: Scratch, era: str, server: tuple[str, ...
     assert done.code == 0, done.err
     assert re.findall(r"Path: (.*)", done.err) == ["outputSchema.properties.research_summary"]
     assert "0 errors, 1 warning across 1 tool." in done.err
-    assert len(result_of(done)["tools"]) == 11
+    assert len(result_of(done)["tools"]) == len(TOOLS)
 
 
 @pytest.mark.shows("calls")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.harness.dialect import LIMIT
+from nexus_mcp.tools import TOOLS
 from tests.e2e.conftest import PROGRAMS
 from tests.e2e.model.server import Model, Request
 from tests.e2e.opencode import ID, OpenCode
@@ -55,7 +56,7 @@ def cycle(make: Make) -> Run:
 def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
     """The server of opencode.jsonc starts; the first request has its eleven tools and its instructions."""
     first = cycle.requests[0].conversation
-    assert len([one for one in first.tools if one.name.startswith("nexus_")]) == 11
+    assert len([one for one in first.tools if one.name.startswith("nexus_")]) == len(TOOLS)
     assert "Call context first" in first.system
 
 

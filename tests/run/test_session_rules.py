@@ -13,14 +13,17 @@ from nexus_mcp.run.run_folder import run_folder
 from nexus_mcp.server.app import App
 from nexus_mcp.store import tasks_extension
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.tools import TOOLS
+from nexus_mcp.tools.definition import ARTIFACT_WRITE, READING
 from nexus_mcp.workspace import Workspace, run_denial
 from nexus_mcp.worktree import state_root
 from tests.lifecycle.support import Teller
 from tests.run.runs import Ground, git
 from tests.support import Project, task, tasks
 
-DENIED = ("task_add", "task_update", "task_close", "plan_start", "plan_update", "plan_decide")
-ALLOWED = ("task_list", "plan_status", "context", "history_search", "artifact_write")
+ALLOWED = tuple(tool.name for tool in TOOLS if {*tool.classes} <= {READING, ARTIFACT_WRITE})
+DENIED = tuple(tool.name for tool in TOOLS if tool.name not in ALLOWED)
+CLASSES = {tool.name: tool.classes for tool in TOOLS}
 
 
 @pytest.mark.parametrize("tool", DENIED)
@@ -35,8 +38,10 @@ def test_the_server_denies_plan_and_tasks(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_other_tools_and_other_sessions_are_not_denied() -> None:
     """Reading and artifacts are allowed in a run, and everything is outside of one."""
-    assert [run_denial(f"mcp__nexus__{tool}", {"NEXUS_RUN": "r"}) for tool in ALLOWED] == [""] * len(ALLOWED)
-    assert [run_denial(tool, {}) for tool in DENIED] == [""] * len(DENIED)
+    of_a_run = {"NEXUS_RUN": "r"}
+    assert [run_denial(f"mcp__nexus__{tool}", CLASSES, of_a_run) for tool in ALLOWED] == [""] * len(ALLOWED)
+    assert [run_denial(tool, CLASSES, {}) for tool in DENIED] == [""] * len(DENIED)
+    assert {"task_add", "task_update", "task_close", "plan_start", "plan_update", "plan_decide"} <= {*DENIED}
 
 
 @pytest.mark.parametrize("tool", DENIED)
