@@ -77,3 +77,9 @@ def line_and_column(text: str, position: int) -> tuple[int, int]:
 def place_in(text: str, position: int) -> str:
     """Return `line 3, column 5` for an offset."""
     return "line {}, column {}".format(*line_and_column(text, position))
+
+
+def finished_text(number: int) -> str:
+    """Return the sentence about an open cycle with this number of tasks, all of which are completed."""
+    what = "The only task is" if number == 1 else f"All {number} tasks are"
+    return f"{what} completed, but the cycle is not closed."

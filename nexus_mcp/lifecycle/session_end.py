@@ -6,6 +6,7 @@ from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.session_memory import SessionMemory
 from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
 from nexus_mcp.store import agents
+from nexus_mcp.wording import finished_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             "task_list shows them; if they are not to be done, task_close archives them as they are."
         )
     elif tasks:
-        ctx.warn(f"All {len(tasks)} tasks are completed, but the cycle is not closed. Call task_close to archive it.")
+        ctx.warn(f"{finished_text(len(tasks))} Call task_close to archive it.")
     session = params.get("session_id", "")
     made, removed, kept = agents.end(ctx.store, ctx.harness_id, session)
     if kept:

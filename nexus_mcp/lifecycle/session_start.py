@@ -9,7 +9,7 @@ from nexus_mcp.quoting import quoted
 from nexus_mcp.state.plan import PENDING
 from nexus_mcp.store import agents
 from nexus_mcp.store.harness_files import drop_old_tracker
-from nexus_mcp.wording import join_first
+from nexus_mcp.wording import finished_text, join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _tasks_text(tasks: dict[str, Any]) -> str:
     if left:
         return f"it has the unfinished {list_ids(left)}. Go on with them: task_list shows them, and which are ready."
     if rows:
-        return f"all {len(rows)} tasks are completed, but the cycle is not closed. Call task_close to archive it."
+        return f"{finished_text(len(rows))} Call task_close to archive it."
     return "it has no tasks. Add them with task_add, or call task_close to begin anew."
 
 

@@ -12,6 +12,7 @@ from nexus_mcp.lifecycle.definition import BLOCK, Event, EventContext
 from nexus_mcp.lifecycle.session_memory import HELD, STOPPED, SessionMemory, digest
 from nexus_mcp.lifecycle.settings import settings_of
 from nexus_mcp.lifecycle.sources import list_ids, select_unfinished, tasks_of
+from nexus_mcp.wording import finished_text
 from nexus_mcp.workspace import RUN_VARIABLE
 
 TYPE_CHECKING = False
@@ -56,11 +57,7 @@ def _reason(ctx: EventContext, memory: SessionMemory, tasks: list[dict[str, Any]
     """Return the instruction for the model before it stops; "" if it may stop."""
     left = select_unfinished(tasks)
     if not left:
-        count = "The only task is" if len(tasks) == 1 else f"All {len(tasks)} tasks are"
-        return (
-            f"{count} completed, but the cycle is not closed. Call task_close to archive it, or tell the user "
-            "why it stays open."
-        )
+        return f"{finished_text(len(tasks))} Call task_close to archive it, or tell the user why it stays open."
     is_running = memory.fields.get("skill") == _RUN
     if is_running and settings_of(ctx).get("gates", {}).get("nonstop", False):
         return (

@@ -24,7 +24,7 @@ TASKS_LEFT = (
     "Go on with them: task_list shows them, and which are ready."
 )
 TASKS_DONE = (
-    "tasks.json is left from an earlier session: all 1 tasks are completed, but the cycle is not closed. Call "
+    "tasks.json is left from an earlier session: The only task is completed, but the cycle is not closed. Call "
     "task_close to archive it."
 )
 TASKS_NONE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nexus_mcp import wording
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.knowledge import index
 from nexus_mcp.knowledge.notes import MAX_WRITE_BYTES, has_markers
@@ -56,9 +57,7 @@ def finished_text(tasks: dict[str, Any] | None) -> str:
     """Return a sentence about a cycle with all tasks completed that is not closed yet; "" if there is none."""
     if tasks is None or not tasks["tasks"] or task_lists.count(tasks, task_lists.COMPLETED) < len(tasks["tasks"]):
         return ""
-    number = len(tasks["tasks"])
-    what = "The only task is" if number == 1 else f"All {number} tasks are"
-    return f"{what} completed, but the cycle is not closed."
+    return wording.finished_text(len(tasks["tasks"]))
 
 
 def error_text(error: NexusError) -> str:
