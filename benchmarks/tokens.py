@@ -33,7 +33,7 @@ CONTRACT_TOOLS = 11
 BUDGETS = {"inputs": 8_500, "tools": 15_000, "instructions": 500}
 """Maximum bytes of names, descriptions and input schemas, of the whole tools/list, and of the instructions."""
 FURTHER = {"inputs": 8_500 // CONTRACT_TOOLS, "tools": 15_000 // CONTRACT_TOOLS, "instructions": 0}
-"""Bytes that each tool beyond the eleven of the contract may add: their average."""
+"""Bytes that each tool beyond CONTRACT_TOOLS may add: their average."""
 INSTRUCTION_TOKENS = 119
 TASKS, CYCLES, HITS = 30, 100, 5
 ANSWERS: dict[str, dict[str, Any]] = {

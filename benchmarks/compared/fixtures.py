@@ -47,7 +47,7 @@ _CALL_S, _START_S = 60.0, 300.0
 
 
 def suite() -> list[Fixture]:
-    """Return the fixtures of the eleven tools, without those that need a hook command or an executor."""
+    """Return the fixtures of the tools of the contract, without those that need a hook command or an executor."""
     return [one for one in load() if not one.needs_events and not one.needs_run and set(one.called_tools) <= set(TOOLS)]
 
 

@@ -57,7 +57,7 @@ known, and a fixture that needs a missing tool fails. One fixture that passes or
 _BEYOND = """\
 ## What the others do beyond the contract
 
-The contract of nexus-mcp has eleven tools for one plan and one list of tasks. These servers do more. Each item was seen
+The tools of the contract of nexus-mcp are for one plan and one list of tasks. These servers do more. Each item was seen
 in the run, in an answer, in a file or in the output of a command.
 """
 _NOT_TRIED = """\

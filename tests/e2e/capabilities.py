@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ROWS = {
     "install": "Our command installs, and the client starts the server",
-    "tools": "The model gets the eleven tools, and the instructions",
+    "tools": "The model gets the tools, and the instructions",
     "cycle": "A whole cycle, from `plan_start` to `history_search`",
     "errors": "A refused call and a call with a wrong type say what to do next",
     "skill": "`[plan]` starts the skill; its whole text reaches the model",

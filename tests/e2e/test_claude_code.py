@@ -62,7 +62,7 @@ def cycle(make: Make) -> Run:
 
 @pytest.mark.shows("install", "tools")
 def test_model_gets_the_tools_and_the_instructions(cycle: Run) -> None:
-    """The server of .mcp.json starts; the first request has its eleven tools and its instructions."""
+    """The server of .mcp.json starts; the first request has its tools and its instructions."""
     first = cycle.requests[0].conversation
     assert len([one for one in first.tools if one.name.startswith("mcp__nexus__")]) == len(TOOLS)
     assert "Call context first" in first.text

@@ -60,7 +60,7 @@ def fast(make: Make) -> Run:
 
 
 def test_hook_tool_is_hidden_from_the_model(fast: Run) -> None:
-    """The client offers the eleven tools and no other one of ours; a call of the hook tool by the model fails."""
+    """The client offers only the tools of the contract; a call of the hook tool by the model fails."""
     hooks = json.loads(fast.kept["hooks"])["hooks"]
     kinds = {event: group["hooks"][0]["type"] for event, (group,) in hooks.items()}
     assert {event for event, kind in kinds.items() if kind == "mcp_tool"} >= {"PreToolUse", "PostToolUse", "Stop"}

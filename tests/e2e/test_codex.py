@@ -66,7 +66,7 @@ def cycle(make_codex: Make) -> Run:
 
 @pytest.mark.shows("install", "tools")
 def test_model_gets_the_tools(cycle: Run) -> None:
-    """The server of .codex/config.toml starts; the first request has its eleven tools and its instructions."""
+    """The server of .codex/config.toml starts; the first request has its tools and its instructions."""
     first = cycle.requests[0]
     assert len([one for one in first.conversation.tools if one.namespace == "mcp__nexus"]) == len(TOOLS)
     assert "Call context first" in json.dumps(first.body["tools"])

@@ -88,7 +88,7 @@ def searching(make_codex: Make) -> Run:
 
 @pytest.mark.shows("tools")
 def test_tools_are_found_by_a_search(searching: Run) -> None:
-    """A bundled model gets the first line of the instructions, and finds the eleven tools by a search."""
+    """A bundled model gets the first line of the instructions, and finds the tools by a search."""
     first = searching.requests[0]
     assert [one for one in first.conversation.tools if one.namespace == "mcp__nexus"] == []
     assert "- mcp__nexus: Call context first" in first.text
@@ -228,7 +228,7 @@ def coding(make_codex: Make) -> Run:
 
 @pytest.mark.shows("tools", "errors")
 def test_code_of_the_model_calls_the_tools(coding: Run) -> None:
-    """Behind `exec` the model has the eleven tools, and sees results and errors of them."""
+    """Behind `exec` the model has the tools, and sees results and errors of them."""
     _, listed, started, _, refused, *_ = (result.text for result in coding.last("USE-CODE").results("exec"))
     assert len(re.findall(r"mcp__nexus__\w+", listed)) == len(TOOLS)
     assert '"structuredContent":{"created":true,"plan_id":1,' in started

@@ -49,7 +49,7 @@ def result_of(done: Done) -> Any:
 
 @pytest.mark.shows("strict")
 def test_schemas_are_portable(scratch: Scratch, era: str, server: tuple[str, ...]) -> None:
-    """The eleven tools are listed, and --strict finds no error, and one known warning.
+    """All tools are listed, and --strict finds no error, and one known warning.
 
     The warning is about research_summary of plan_status: another program may have written any value into plan.json.
     """

@@ -36,7 +36,7 @@ def told(app: App, event: str, payload: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_hook_tool_is_offered_only_with_the_option(hooked: App, project: Project) -> None:
-    """Without the option there are eleven tools; with it a twelfth, which is no tool of the contract."""
+    """Without the option the server has the tools of the contract; with it one more, which is not in the contract."""
     plain = App(Workspace(str(project.root), "claude-code"))
     assert [tool["name"] for tool in plain.tools()] == [tool.name for tool in TOOLS]
     with pytest.raises(UnknownTool):

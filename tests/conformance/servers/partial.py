@@ -1,4 +1,4 @@
-"""A server with two of the eleven tools, as a newcomer writes it with the official SDK: tasks are numbered from 0."""
+"""A server with two of the tools, as a newcomer writes it with the official SDK: tasks are numbered from 0."""
 
 from __future__ import annotations
 
