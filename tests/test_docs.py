@@ -20,6 +20,12 @@ from tests.cli.support import every_command, name
 from tests.e2e import capture, clients, results
 
 ROOT = Path(__file__).resolve().parent.parent
+# Terms that the code and the pages use often. docs/glossary.md has an entry for each.
+CENTRAL_TERMS = (
+    "cycle plan issue task ready tracker harness capability journal receipt "
+    "run executor precheck attempt checkout worktree driver strategy tier escalation check reviewer verdict trigger "
+    "lease view board room token plugin package mount bundle sandbox acceptance advice rule runner level"
+).split()
 PAGES = sorted(
     [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")), *(ROOT / "docs").rglob("*.md")]
 )
@@ -158,6 +164,15 @@ def test_commands_page_has_the_exit_codes() -> None:
     rows = re.findall(r"^\| (\d+) \|", sections(COMMANDS_PAGE)["Exit codes"], re.MULTILINE)
     codes = [value for name, value in vars(exits).items() if name.isupper() and not isinstance(value, bool)]
     assert [int(row) for row in rows] == sorted(codes)
+
+
+def test_glossary_has_the_central_terms_once() -> None:
+    """Each central term has an entry, no term has two, and each entry has a meaning that ends with a full stop."""
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", READ["docs/glossary.md"], re.MULTILINE)
+    terms = [term for term, _ in rows if term != "term"]
+    assert [term for term in CENTRAL_TERMS if term not in terms] == []
+    assert sorted(terms) == sorted(set(terms))
+    assert [term for term, meaning in rows if term != "term" and not meaning.endswith(".")] == []
 
 
 def test_make_targets_exist() -> None:
