@@ -25,6 +25,7 @@ CENTRAL_TERMS = """
 cycle plan issue task ready tracker harness capability journal receipt run executor precheck attempt checkout
 worktree driver strategy tier escalation check reviewer verdict trigger lease view board room token plugin
 package mount bundle sandbox acceptance advice rule runner level
+resource prompt prefix native
 """
 PAGES = sorted(
     [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")), *(ROOT / "docs").rglob("*.md")]

@@ -21,7 +21,7 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path / "tree")
 
 
-def test_twelfth_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
+def test_further_tool_passes_only_with_all_its_parts(tree: Tree) -> None:
     """Without its class, its fixture or its method of the model something fails; with them all of it passes."""
     parts.add_tool(tree)
     contract = {parts.CONTRACT_PAGE, parts.RULES}
