@@ -5,7 +5,8 @@
 Each client runs once for each way of installing, all at the same time, with the scripted model of tests/e2e, offline.
 In each round each client makes CALLS calls of task_update, one client after the other. A call lasts from a request of
 the client to its next request. The result has the medians over the rounds of the median of each round. It is written to
-benchmarks/results/hooks-in-clients.json and to the table of docs/performance.md; --page writes only the table.
+benchmarks/results/hooks-in-clients.json and to the table of docs/performance-details.md; --page writes
+only the table.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from tests.e2e.model.server import Model
 from tests.e2e.scratch import Scratch
 
 RESULT = results.FOLDER / "hooks-in-clients.json"
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "performance-details.md"
 BEGIN, END = "<!-- hooks in clients -->\n", "<!-- /hooks in clients -->"
 ROUNDS, CALLS = 7, 8
 WITHOUT, WITH, FAST = "without hooks", "with hooks", "with --fast-hooks"

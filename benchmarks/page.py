@@ -78,13 +78,16 @@ def blocks(
     machine = result["machine"]
     rest = [f"- {text}" for text in unmet.spent(medians)]
     wrong = {row for one in results.told(result, "wrong") for row in one["rows"]}
+    lines = list(report.goal_lines(medians, wrong))
+    judged = [line for line in lines if line[report.GOAL]]
     made_on = (
         f"Python {machine['python']}, Node {machine['node']}, Bun {machine['packages']['bun']}, "
         f"{machine['system']}, {machine['cores']} cores; medians of interleaved rounds."
     )
     return {
         "wrong": _wrong(result),
-        "goals": _rows(report.HEAD, report.goal_lines(medians, wrong)) + f"\n\n{made_on}\n{_runs(result)}",
+        "goals": _rows(report.HEAD, judged) + f"\n\n{made_on}\n{_runs(result)}",
+        "without-goal": _rows(report.HEAD[:4], report.without_goal(lines)),
         "unmet": "\n".join([_rows(unmet.HEAD, unmet.lines(medians)), "", *rest]),
         "limits": _rows(("what", "ours", "limit", "its figure", "times"), report.limit_lines(medians)),
         "candidates": _rows(*_table(search_lines(candidates))),

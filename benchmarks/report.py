@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from benchmarks.figures import BUN, NODE, OURS, PYTHON, SDK, met, ratio
@@ -10,6 +10,7 @@ from benchmarks.goals import LIMITS, ROWS, Goal, Row
 
 Medians = Mapping[str, Mapping[str, float]]
 HEAD = ("what", "ours", "Node", "ratio", "goal", "met")
+GOAL = HEAD.index("goal")
 SERVERS = {NODE: "Node", BUN: "Bun"}
 
 
@@ -57,6 +58,13 @@ def goal_lines(medians: Medians, wrong: Collection[str] = ()) -> Iterator[tuple[
                 "",
                 "WRONG" if row.key in wrong else "",
             )
+
+
+def without_goal(lines: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Yield (what, ours, Node, ratio) for each line of goal_lines that has no goal; a wrong row has WRONG as ratio."""
+    for what, ours, other, share, goal, met_or_wrong in lines:
+        if not goal:
+            yield (what, ours, other, met_or_wrong or share)
 
 
 def limit_lines(medians: Medians) -> Iterator[tuple[str, ...]]:

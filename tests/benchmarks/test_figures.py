@@ -7,7 +7,7 @@ import pytest
 from benchmarks import unmet
 from benchmarks.figures import BUN, NODE, OURS, SDK, Figures, difference, met, percentile, ratio
 from benchmarks.goals import BACKLOG, BARE_CROWD, BOUNDS, FIRST_WRITTEN, LIMITS, LOADED, OWN_100, PARTS, ROWS, Goal
-from benchmarks.report import columns, goal_lines, judge, limit_lines, number
+from benchmarks.report import columns, goal_lines, judge, limit_lines, number, without_goal
 from benchmarks.scenarios import SCENARIOS
 
 ROW = {row.key: row for row in ROWS}
@@ -137,6 +137,8 @@ def test_a_row_with_wrong_answers_is_marked() -> None:
     medians = {"close-50000": {OURS: 1.0, NODE: 100.0}, "close-100": {OURS: 1.0, NODE: 100.0}}
     assert [line[-1] for line in goal_lines(medians, ["close-50000", "close-100"])] == ["WRONG", "WRONG"]
     assert [line[-1] for line in goal_lines(medians)] == ["", "yes"]
+    assert [line[-1] for line in without_goal(goal_lines(medians, ["close-50000", "close-100"]))] == ["WRONG"]
+    assert [line[-1] for line in without_goal(goal_lines(medians))] == ["0.010"]
 
 
 def test_limits_are_shown_beside_ours() -> None:

@@ -11,7 +11,7 @@ from tests.e2e.model.conversation import Conversation
 
 
 def test_page_has_the_table_of_the_results() -> None:
-    """docs/performance.md shows the stored figures of each client, and how busy the machine was."""
+    """docs/performance-details.md shows the stored figures of each client, and how busy the machine was."""
     measured = results.read(RESULT)
     text = PAGE.read_text(encoding="utf-8")
     assert f"{BEGIN}{hooks_in_clients.table(measured)}\n{END}" in text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import page, results
+from benchmarks import page, report, results
 from benchmarks.figures import OURS, Figures
 from benchmarks.goals import OWN_100, PARTS, ROWS
 from benchmarks.peers.packages import PACKAGES
@@ -24,6 +24,17 @@ def test_the_tables_are_those_of_the_results() -> None:
     for path, texts in page.split(page.kept()).items():
         text = path.read_text(encoding="utf-8")
         assert page.filled(text, texts) == text
+
+
+def test_first_page_has_the_goals_and_the_second_page_the_other_rows() -> None:
+    """performance.md has one table, each of its rows a goal; a row without a goal is on performance-details.md."""
+    shown = page.blocks(RESULT, results.read(results.CANDIDATES))
+    goals, others = (shown[name].partition("\n\n")[0].splitlines()[2:] for name in ("goals", "without-goal"))
+    assert {line.split(" | ")[4] for line in goals} == {report.wish(goal) for row in ROWS for goal in row.goals}
+    without_goal = [f"{row.what} ({row.unit})" for row in ROWS if not row.goals]
+    assert [line.split(" | ")[0][2:] for line in others] == without_goal
+    assert len(goals) == sum(len(row.goals) for row in ROWS)
+    assert re.findall(r"^\| ---", PAGE, re.MULTILINE) == ["| ---"]
 
 
 @pytest.mark.parametrize(
