@@ -122,6 +122,16 @@ def test_architecture_page_names_modules_that_exist() -> None:
     assert [path for path in named if not (ROOT / "nexus_mcp" / path).exists() and not (ROOT / path).exists()] == []
 
 
+def test_architecture_page_has_a_row_for_each_box() -> None:
+    """Each box of the picture of rooms has a row in the table of rooms, and each row has a box."""
+    picture = (ROOT / "docs/pictures/rooms.svg").read_text(encoding="utf-8")
+    boxes = re.findall(r"<text [^>]*>([^<]+)</text>", picture)
+    table = sections(READ["docs/architecture.md"])["The rooms"]
+    rows = [row.replace("`", "") for row in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE)]
+    assert len(boxes) > 20
+    assert sorted(rows) == sorted(boxes)
+
+
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_is_documented(tool: Tool) -> None:
     """A tool has a row in the README and a section with every parameter and answer; parameters are described."""
