@@ -21,6 +21,16 @@ def test_every_promise_is_kept_by_a_test() -> None:
             assert not test or f"def {test}(" in (ROOT / path).read_text(), test
 
 
+def test_a_promise_is_one_line() -> None:
+    """A promise has at most 115 characters; conditions and exceptions follow under the number of their promise."""
+    section = PAGE.read_text().split("## What we promise")[1].split("\n## ")[0]
+    promises = dict(re.findall(r"^\| (\d+) \| (.*) \| .* \|$", section, flags=re.MULTILINE))
+    assert {number: text for number, text in promises.items() if len(text) > 115} == {}
+    below = re.findall(r"^- \*\*(\d+):\*\* ", section, flags=re.MULTILINE)
+    assert below == [number for number in promises if number in below]
+    assert len(below) > 10
+
+
 def test_the_figures_are_the_measured_ones() -> None:
     """The table has the figures of the last long run of each suite; each run reached its goal and found no fault."""
     page = PAGE.read_text()
