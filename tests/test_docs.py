@@ -61,6 +61,24 @@ def test_tools_page_is_current() -> None:
     assert READ["README.md"] == generate.readme(READ["README.md"]), "README.md is not current: run make docs"
 
 
+def test_readme_fits_in_two_screens() -> None:
+    """The README has at most 120 lines; more belongs on the pages that it links."""
+    assert len(READ["README.md"].splitlines()) <= 120
+
+
+def test_figures_of_the_readme_are_those_of_the_performance_page() -> None:
+    """Each figure under "What it costs" is a figure of a table of docs/performance.md, in the same unit."""
+    text = " ".join(sections(READ["README.md"])["What it costs"].split())
+    figures = re.findall(r"([\d.]+) (ms|MB)\b", text)
+    sizes = re.findall(r"(\d[\d ]*) closed cycles", text)
+    rows = [line for line in READ["docs/performance.md"].splitlines() if line.startswith("| ")]
+    missing = [pair for pair in figures if not any(f"({pair[1]}) |" in row and f"| {pair[0]} |" in row for row in rows)]
+    assert missing == []
+    assert [size for size in sizes if not any(f", {size} cycles" in row for row in rows)] == []
+    assert (len(figures), len(sizes)) == (8, 1)
+    assert sorted(re.findall(r"\d+(?: \d{3})*(?:\.\d+)?", text)) == sorted([*(figure for figure, _ in figures), *sizes])
+
+
 def test_pages_of_commands_are_current() -> None:
     """docs/help.md and the first table of docs/commands.md equal the output of the generator."""
     assert READ["docs/help.md"] == generate.help_page(), "docs/help.md is not current: run make docs"

@@ -234,12 +234,12 @@ def test_steps_of_an_installed_project_lead_to_the_parts(project: Project) -> No
     assert "installed for" not in nexus("init", cwd=project.root).out
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/claude-code.md", "docs/codex.md", "docs/opencode.md"])
+@pytest.mark.parametrize("page", ["docs/claude-code.md", "docs/codex.md", "docs/opencode.md"])
 def test_the_pages_have_the_same_lines(project: Project, page: str) -> None:
     """The pages show the lines that init prints, except for the path."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
     found = {client: words[-2:] for client, words in printed(project).items()}
-    if page in ("README.md", "docs/claude-code.md"):
+    if page == "docs/claude-code.md":
         assert f"claude mcp add nexus -- /path/to/nexus-mcp serve {shlex.join(found['shell'])}\n" in text
     own = page.removeprefix("docs/").removesuffix(".md")
     assert own not in CLIENTS or f'"serve", {json.dumps(found[own])[1:]}' in text
