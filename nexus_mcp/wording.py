@@ -76,7 +76,27 @@ def line_and_column(text: str, position: int) -> tuple[int, int]:
 
 def place_in(text: str, position: int) -> str:
     """Return `line 3, column 5` for an offset."""
-    return "line {}, column {}".format(*line_and_column(text, position))
+    return _place(line_and_column(text, position))
+
+
+def line_and_column_of_byte(data: bytes, position: int) -> tuple[int, int]:
+    """Return line and column of an offset in bytes, both from 1.
+
+    A column is a character, or a byte that belongs to none. A byte order mark takes no column.
+    """
+    start = data.rfind(b"\n", 0, position) + 1
+    before = data[start:position].decode("utf-8", "surrogateescape")
+    has_mark = not start and before.startswith("\ufeff")
+    return data.count(b"\n", 0, position) + 1, len(before) - has_mark + 1
+
+
+def place_of_byte(data: bytes, position: int) -> str:
+    """Return `line 3, column 5` for an offset in bytes."""
+    return _place(line_and_column_of_byte(data, position))
+
+
+def _place(place: tuple[int, int]) -> str:
+    return "line {}, column {}".format(*place)
 
 
 def finished_text(number: int) -> str:

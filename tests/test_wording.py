@@ -8,9 +8,11 @@ from nexus_mcp.wording import (
     did_you_mean,
     join_first,
     line_and_column,
+    line_and_column_of_byte,
     list_first,
     nearest,
     place_in,
+    place_of_byte,
     suggestion_or_known,
 )
 
@@ -62,3 +64,22 @@ def test_line_and_column_count_from_one(text: str, position: int, place: tuple[i
     """A byte order mark counts for no column."""
     assert line_and_column(text, position) == place
     assert place_in(text, position) == f"line {place[0]}, column {place[1]}"
+
+
+@pytest.mark.parametrize(
+    ("data", "position", "place"),
+    [
+        (b"\xff", 0, (1, 1)),
+        (b"ab\n\xff", 3, (2, 1)),
+        ("é\nü€".encode() + b"\xff", 8, (2, 3)),
+        ("\ufeffé".encode() + b"\xff", 5, (1, 2)),
+        ("\ufeffa\né".encode() + b"\xff", 7, (2, 2)),
+        ("a\n\ufeff".encode() + b"\xff", 5, (2, 2)),
+        (b"\xe9\xff", 1, (1, 2)),
+        (b"a\n", 2, (2, 1)),
+    ],
+)
+def test_columns_of_bytes_count_characters(data: bytes, position: int, place: tuple[int, int]) -> None:
+    """A byte that belongs to no character counts as one; a byte order mark counts for no column."""
+    assert line_and_column_of_byte(data, position) == place
+    assert place_of_byte(data, position) == f"line {place[0]}, column {place[1]}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, LOST_MAP, MEND, PROJECT, SKILLS, Own, Shipped, read_shipped
 from nexus_mcp.catalog.tool_files import ANY
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
+from nexus_mcp.wording import line_and_column_of_byte
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -256,4 +257,5 @@ def _text(source: Source, kind: str, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise CatalogError([f"{source.shown(path)}: is not text in UTF-8 (byte {error.start})"]) from error
+        line, column = line_and_column_of_byte(data, error.start)
+        raise CatalogError([f"{source.shown(path)}:{line}:{column}: not UTF-8"]) from error

@@ -13,7 +13,7 @@ from nexus_mcp.catalog.sources import BODY, BODY_TOO_LARGE, META, PLACEHOLDERS, 
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.log import printable
 from nexus_mcp.quoting import quoted_name
-from nexus_mcp.wording import line_and_column
+from nexus_mcp.wording import line_and_column, line_and_column_of_byte
 
 TYPE_CHECKING = False
 
@@ -177,8 +177,7 @@ def _body_fault(body: bytes) -> str:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        start = body.rfind(b"\n", 0, error.start) + 1
-        return f":{body.count(10, 0, start) + 1}:{len(body[start : error.start].decode()) + 1}: not UTF-8"
+        return ":{}:{}: not UTF-8".format(*line_and_column_of_byte(body, error.start))
     if not text.strip():
         return ": is empty"
     at = text.find("\0")

@@ -19,7 +19,7 @@ import yaml
 from nexus_mcp.catalog.sources import DEPTH, KEY, TOO_MANY_VALUES, YAML_BYTES, YAML_TOO_LARGE, YAML_VALUES
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.schemas import escape
-from nexus_mcp.wording import line_and_column
+from nexus_mcp.wording import line_and_column, line_and_column_of_byte
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.sources import Room
@@ -114,10 +114,8 @@ def read(data: bytes, shown: str, room: Room | None = None) -> Document:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        seen = error.object  # the bytes after the byte order mark
-        start = seen.rfind(b"\n", 0, error.start) + 1
-        column = len(seen[start : error.start].decode()) + 1
-        raise CatalogError([f"{shown}:{seen.count(10, 0, start) + 1}:{column}: not UTF-8"]) from error
+        line, column = line_and_column_of_byte(error.object, error.start)  # the bytes after the byte order mark
+        raise CatalogError([f"{shown}:{line}:{column}: not UTF-8"]) from error
     if room is not None:
         room.take_yaml(len(data))
     composer = None

@@ -7,7 +7,7 @@ import sys
 
 from nexus_mcp.cli.options import Argument, Option, parse_count
 from nexus_mcp.errors import NexusError, UsageError
-from nexus_mcp.wording import join_first
+from nexus_mcp.wording import join_first, place_of_byte
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID, Workspace, check_harness_id, find_root
 
 TYPE_CHECKING = False
@@ -153,7 +153,8 @@ def read_message(values: Values) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"The message on stdin is not UTF-8: byte {error.start}.") from error
+        where = place_of_byte(error.object, error.start)
+        raise UsageError(f"The message on stdin is not UTF-8: {where}.") from error
 
 
 def print_json(value: dict[str, Any]) -> None:

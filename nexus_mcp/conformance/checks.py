@@ -18,6 +18,7 @@ from nexus_mcp.conformance.fixture import WHOLE_TEXT, Asserts
 from nexus_mcp.conformance.limits import LARGEST, VALUES
 from nexus_mcp.conformance.matchers import mismatch, shown
 from nexus_mcp.conformance.result import MISSING, Assertion
+from nexus_mcp.wording import place_of_byte
 
 MUST_FAIL = "the call must fail"
 """The beginning of the message about a call that succeeds but must fail."""
@@ -118,7 +119,7 @@ def _content(wanted: dict[str, Any], data: bytes, step: str, file: str) -> list[
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        message = f"is not UTF-8: byte {error.start + 1}"
+        message = f"is not UTF-8: {place_of_byte(error.object, error.start)}"
         return [record_assertion("files", message, step, file=file, seen=MISSING)]
     found = []
     if WHOLE_TEXT in wanted:

@@ -16,6 +16,7 @@ from nexus_mcp.conformance.fixture import Fixture
 from nexus_mcp.conformance.limits import FAULTS, FIXTURE_FILE, FIXTURE_FILES, FIXTURE_NAME, VALUES
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.packaged import data_path
+from nexus_mcp.wording import place_of_byte
 
 BOUND = " at most "
 """Text that every message about an exceeded bound contains."""
@@ -152,7 +153,7 @@ def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:
     except OSError as error:
         faults.append(f"{shown}: could not be read: {error.strerror}")
     except UnicodeDecodeError as error:
-        faults.append(f"{shown}: is not UTF-8: byte {error.start + 1}")
+        faults.append(f"{shown}: is not UTF-8: {place_of_byte(error.object, error.start)}")
     except Unparsable as error:
         faults.append(f"{shown}: {error}")
     else:

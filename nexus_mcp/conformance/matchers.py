@@ -14,7 +14,7 @@ from nexus_mcp.conformance.limits import EXPECTED_ITEMS, EXPECTED_LENGTH, PATTER
 from nexus_mcp.conformance.processes import helper
 from nexus_mcp.conformance.result import MISSING
 from nexus_mcp.schemas import Fault, escape, is_integer
-from nexus_mcp.wording import join_first, suggestion_or_known
+from nexus_mcp.wording import join_first, place_in, suggestion_or_known
 
 _NAMED = 40
 _NAME = 80
@@ -163,9 +163,8 @@ def _texts(expected: str, seen: str) -> str:
     place = next((index for index, (one, other) in pairs if one != other), min(len(expected), len(seen)))
     if not place:
         return f"must be {shown(expected)}, is {shown(seen)}"
-    line, column = seen.count("\n", 0, place) + 1, place - seen.rfind("\n", 0, place)
     there = [_from(text, place) for text in (expected, seen)]
-    return f"{DIFFERS}line {line}, column {column}: must continue with {there[0]}, continues with {there[1]}"
+    return f"{DIFFERS}{place_in(seen, place)}: must continue with {there[0]}, continues with {there[1]}"
 
 
 def _from(text: str, place: int) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.conformance.fixture import LEVELS, ROBUST
 from nexus_mcp.errors import HarnessFault
-from nexus_mcp.wording import suggestion
+from nexus_mcp.wording import place_of_byte, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -248,7 +248,7 @@ def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
     except OSError as error:
         raise HarnessFault([f"{path}: could not be read: {error.strerror}"]) from error
     except UnicodeDecodeError as error:
-        raise HarnessFault([f"{path}: is not UTF-8: byte {error.start + 1}"]) from error
+        raise HarnessFault([f"{path}: is not UTF-8: {place_of_byte(error.object, error.start)}"]) from error
     return parse_mapping(path, text, key, value)
 
 

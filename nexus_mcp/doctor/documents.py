@@ -19,6 +19,7 @@ from nexus_mcp.state import shapes
 from nexus_mcp.store.codec import decode
 from nexus_mcp.store.history.frame import HistoryFile, skip
 from nexus_mcp.store.journal import HISTORY_LIMIT, SESSION_LIMIT, SHOWN_HISTORY
+from nexus_mcp.wording import line_and_column_of_byte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ def _inner(text: str, at: int, name: str) -> int | None:
 
 
 T = TypeVar("T")
-_WHERE = re.compile(r"line (\d+)(?:, (?:column|byte) (\d+))?")
+_WHERE = re.compile(r"line (\d+)(?:, column (\d+))?")
 _BEGIN, _MIDDLE, _END = b"<<<<<<<", b"=======", b">>>>>>>"
 # No line of valid JSON matches, so a marker of three or more characters counts, not only git's seven.
 _SHORT = re.compile(rb"^<<<+(?=[ \r\n]|\Z)", re.MULTILINE)
@@ -125,7 +126,7 @@ def load(site: Source, entry: Entry, limit: int, parse: Callable[[bytes], T]) ->
 def _parse_finding(path: str, data: bytes, error: StateError) -> Finding:
     marker = _SHORT.search(data)
     if marker is not None:
-        return _conflict_finding(path, data.count(b"\n", 0, marker.start()) + 1)
+        return _conflict_finding(path, line_and_column_of_byte(data, marker.start())[0])
     found = _WHERE.match(error.where)
     line, column = (int(found[1]), int(found[2]) if found[2] else None) if found else (None, None)
     return Finding("unparsable", path, error.problem, line=line, column=column, advice=_repair_advice(path))

@@ -8,6 +8,7 @@ from nexus_mcp.harness.definition import TOML, pointer_of
 from nexus_mcp.harness.json_document import JsonDocument
 from nexus_mcp.harness.jsonc import Unreadable
 from nexus_mcp.harness.toml_document import TomlDocument, table_lines
+from nexus_mcp.wording import place_of_byte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -25,7 +26,7 @@ def open_document(path: str, data: bytes | None) -> Document:
     try:
         text = (data or b"").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"is not text in UTF-8 (byte {error.start})") from error
+        raise Unreadable(f"is not text in UTF-8: {place_of_byte(error.object, error.start)}") from error
     return TomlDocument(text) if path.endswith(".toml") else JsonDocument(text)
 
 

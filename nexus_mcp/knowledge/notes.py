@@ -16,6 +16,7 @@ from nexus_mcp.store import conflicts
 from nexus_mcp.store.folder import close_fd
 from nexus_mcp.store.replacement import Replacement, retry
 from nexus_mcp.store.replacement import read as original_of
+from nexus_mcp.wording import place_of_byte
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,5 +213,4 @@ def _decode(folder: Folder, name: str, data: bytes | None) -> str | None:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise StateError(shown, "is not UTF-8", where=f"line {line}") from error
+        raise StateError(shown, "is not UTF-8", where=place_of_byte(data, error.start)) from error

@@ -13,6 +13,7 @@ import re
 from nexus_mcp.merging.repository import FIX_GIT, query, run_git
 from nexus_mcp.merging.versions import Undecided
 from nexus_mcp.store.journal import HISTORY
+from nexus_mcp.wording import line_and_column_of_byte
 from nexus_mcp.workspace import find_root
 
 TYPE_CHECKING = False
@@ -82,7 +83,7 @@ def _is_marker(line: bytes, size: int) -> bool:
 
 
 def _refuse(data: bytes, position: int) -> NoReturn:
-    line = data.count(b"\n", 0, position) + 1
+    line, _ = line_and_column_of_byte(data, position)
     raise Undecided(f"the conflict markers are not those of one merge (line {line})")
 
 

@@ -11,7 +11,7 @@ import re
 from json import JSONDecodeError
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.wording import place_in
+from nexus_mcp.wording import line_and_column, place_in, place_of_byte
 
 TYPE_CHECKING = False
 
@@ -86,8 +86,7 @@ def decode_text(data: bytes, file: str, advice: str = "") -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        where = f"line {data.count(10, 0, error.start) + 1}, byte {column}"
+        where = place_of_byte(data, error.start)
         raise StateError(file, "is not UTF-8", where=where, next_step=advice) from error
 
 
@@ -123,7 +122,7 @@ def _syntax_error(text: str, file: str, error: JSONDecodeError, advice: str) -> 
     markers = [at for at in (lined.find("\n<<<<<<< "), lined.find("\n>>>>>>> ")) if at >= 0]
     if markers:
         advice = advice or f"Resolve the merge of {file} in git, then call again."
-        line = lined.count("\n", 0, min(markers) + 1)
+        line, _ = line_and_column(text, min(markers))
         return StateError(file, "has git conflict markers", where=f"line {line}", next_step=advice)
     position, problem = json_fault(error)
     where = place_in(text, position)

@@ -190,7 +190,7 @@ def test_changed_or_missing_body_is_a_fault(project: Path) -> None:
     """A body that is missing or no text any more is reported as a fault of its file."""
     catalog, body = load(str(project)), project / ".nexus/agents/gardener/body.md"
     body.write_bytes(b"ab\xff")
-    with pytest.raises(CatalogError, match=r"^\.nexus/agents/gardener/body\.md: is not text in UTF-8 \(byte 2\) Corr"):
+    with pytest.raises(CatalogError, match=r"^\.nexus/agents/gardener/body\.md:1:3: not UTF-8 Corr"):
         catalog.body("agents", "gardener")
     body.unlink()
     with pytest.raises(CatalogError, match=r"body\.md: is missing"):

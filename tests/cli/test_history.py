@@ -94,7 +94,7 @@ def test_damaged_history_is_repaired_only_with_yes(project: Project, capsys: Cap
     assert repair(project) == 1
     out = capsys.readouterr().out
     lines = out.splitlines()
-    assert lines[0].startswith(f"{FILE} (line 27, byte 26) is not UTF-8")
+    assert lines[0].startswith(f"{FILE} (line 27, column 26) is not UTF-8")
     assert lines[1:3] == ["1 cycle can be read.", "Unreadable (1 part):"]
     assert lines[3].startswith('  line 19, column 5: 337 bytes, beginning with {\\n      "schema_version": "0.5"')
     assert lines[4:] == [

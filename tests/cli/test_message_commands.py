@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 
 import pytest
 
-from tests.cli.support import nexus, nexus_on_terminal
+from tests.cli.support import COMMAND, environment, nexus, nexus_on_terminal
 from tests.support import Project
 from tests.tags.support import aged, check
 
@@ -26,6 +27,22 @@ def test_too_long_message_is_refused(project: Project, command: str) -> None:
     """Beyond 4 MiB it is not read."""
     ran = nexus(command, cwd=project.root, stdin="x" * ((4 << 20) + 1))
     assert ran == (2, "", "nexus-mcp: The message on stdin is larger than the 4 MiB that are read.\n")
+
+
+def test_message_that_is_not_utf8_is_refused_with_the_place(project: Project) -> None:
+    """The place is a line and a column in characters."""
+    ran = subprocess.run(
+        [*COMMAND, "route"],
+        cwd=project.root,
+        env=environment(),
+        input="a\né".encode() + b"\xff",
+        capture_output=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        b"nexus-mcp: The message on stdin is not UTF-8: line 2, column 2.\n",
+    )
 
 
 def test_terminal_without_message_is_refused() -> None:

@@ -207,7 +207,7 @@ def test_file_assertions_have_separate_outcomes() -> None:
         ("a.json", b"", "is not JSON: line 1, column 1: Expecting value"),
         ("a.json", b'{\n "a": }', "is not JSON: line 2, column 7: Expecting value"),
         ("a.json", b'{"a": NaN}', "is not JSON: line 1, column 7: NaN is not JSON"),
-        ("a.json", b'{"a": "\xff"}', "is not UTF-8: byte 8"),
+        ("a.json", b'{"a": "\xff"}', "is not UTF-8: line 1, column 8"),
         ("a.json", b'{"a": [{"b": 1, "b": 1}]}', 'is not JSON: duplicate key in an object: "b"'),
         ("a.jsonl", b'{"":1,"":2}', 'is not JSON: duplicate key in an object: ""'),
         ("a.json", b"{}{}", "is not JSON: line 1, column 3: Extra data"),

@@ -72,7 +72,7 @@ def test_empty_file_expects_no_failure(tmp_path: Path, text: str) -> None:
         ("a: b: c\n", ["known.yml:1: is not YAML: mapping values are not allowed here"]),
         ("a: b\n---\nc: d\n", ["known.yml:2: is not YAML: but found another document"]),
         ("a: \x01", ["known.yml: is not YAML: unacceptable character #x0001: special characters are not allowed"]),
-        (b"a: \xff\n", ["known.yml: is not UTF-8: byte 4"]),
+        (b"a: \xff\n", ["known.yml: is not UTF-8: line 1, column 4"]),
         ("[" * 5000, ["known.yml: is nested too deeply"]),
     ],
 )

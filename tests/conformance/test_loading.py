@@ -183,7 +183,7 @@ def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
         f"{empty}: is a folder without fixtures (*.json files)",
         f"{tmp_path}/missing: no such file or folder",
         f"{none}: contains no fixture",
-        f"{latin}: is not UTF-8: byte 3",
+        f"{latin}: is not UTF-8: line 1, column 3",
     ]
 
 

@@ -243,7 +243,7 @@ def _read_only(path: Path) -> None:
         (os.mkfifo, "is a special file"),
         (lambda path: path.write_bytes(b'{"a": 1, "a": 2}'), 'has the key "a" twice'),
         (lambda path: path.write_bytes(b"{"), "is not JSON"),
-        (lambda path: path.write_bytes(b'{"a": "\xff"}'), "is not text in UTF-8"),
+        (lambda path: path.write_bytes(b'{"a": "\xff"}'), "is not text in UTF-8: line 1, column 8"),
         (lambda path: path.write_bytes(b'{"mcpServers": []}'), "has no object at mcpServers"),
         (lambda path: path.write_bytes(b"[]"), "is not an object"),
     ],

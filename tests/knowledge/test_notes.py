@@ -84,7 +84,7 @@ def test_existing_content_of_a_note_is_kept(project: Project, before: bytes, aft
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"One\n\xff\n", r"\(line 2\) is not UTF-8"),
+        ("One\né".encode() + b"\xff\n", r"\(line 2, column 2\) is not UTF-8"),
         (b"<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n", "has git conflict markers"),
         (b"x" * (5 << 20), "is larger than the 4 MiB that are read"),
         (b"x" * ((1 << 20) - 4), "more than the 1 MiB that a note may have"),

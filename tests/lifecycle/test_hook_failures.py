@@ -52,7 +52,7 @@ TOO_LARGE = (
             f"The input on stdin (line 1, column 70) is nested too deeply. {MEND}",
         ),
         ("session_end", b"[" * 100_000, f"The input on stdin (line 1, column 65) is nested too deeply. {MEND}"),
-        ("session_end", b'{"a": "\xff"}', f"The input on stdin (line 1, byte 8) is not UTF-8. {MEND}"),
+        ("session_end", b'{"a": "\xff"}', f"The input on stdin (line 1, column 8) is not UTF-8. {MEND}"),
         (
             "session_end",
             b'{"harness_id": "../SECRET"}',

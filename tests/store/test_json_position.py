@@ -37,7 +37,7 @@ def test_refused_text_is_reported_with_its_place(text: str, place: str) -> None:
 
 def test_bytes_that_are_not_utf8_are_reported_with_their_place() -> None:
     """The column of a wrong byte is counted from the start of its line."""
-    with pytest.raises(StateError, match=r"plan\.json \(line 2, byte 2\) is not UTF-8"):
+    with pytest.raises(StateError, match=r"plan\.json \(line 2, column 2\) is not UTF-8"):
         decode(b'{\n"\xe4\xff": 1}'.replace(b"\xe4", "ä".encode()[:1]), "plan.json")
 
 

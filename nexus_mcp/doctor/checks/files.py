@@ -13,6 +13,7 @@ from nexus_mcp.doctor import documents, places
 from nexus_mcp.doctor.finding import Finding
 from nexus_mcp.doctor.survey import FILE, FOLDER, LINK, SPECIAL
 from nexus_mcp.store.folder import bits_for
+from nexus_mcp.wording import line_and_column_of_byte
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +70,7 @@ def check_notes(site: Site) -> Iterator[Finding]:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            column = error.start - data.rfind(b"\n", 0, error.start)
+            line, column = line_and_column_of_byte(data, error.start)
             yield Finding("not-utf8", entry.path, "is not UTF-8", line=line, column=column)
 
 

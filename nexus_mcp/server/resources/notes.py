@@ -23,6 +23,7 @@ from nexus_mcp.server.resources.definition import (
     read_file,
     size_of,
 )
+from nexus_mcp.wording import place_of_byte
 
 TYPE_CHECKING = False
 
@@ -112,8 +113,7 @@ def _text(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        where = f"line {before.count(10) + 1}, byte {error.start - before.rfind(10)}"
+        where = place_of_byte(error.object, error.start)  # the bytes after the byte order mark
         raise StateError(file, "is not UTF-8", where=where) from None
 
 

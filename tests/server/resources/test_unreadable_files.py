@@ -121,7 +121,7 @@ def test_file_beyond_4_mib_is_only_listed(
         ("nexus://tasks/ready", "state/tasks.json", ("", "is empty")),
         ("nexus://history", "history.json", ('{"cycles": 1}', "")),
         ("nexus://cycle/x", "history.json", ("<<<<<<< a\n", "(line 1) has git conflict markers")),
-        ("nexus://memory/a.md", "memory/a.md", (b"ok\nx\xff", "(line 2, byte 2) is not UTF-8")),
+        ("nexus://memory/a.md", "memory/a.md", ("\ufeffok\né".encode() + b"\xff", "(line 2, column 2) is not UTF-8")),
         ("nexus://agents/x", "agents/x/meta.yml", ("a: [", "x cannot be used as it is")),
     ],
 )
