@@ -25,13 +25,17 @@ def join_first(items: Collection[T], most: int, shown: Callable[[T], str] = str)
 
 def list_first(items: Collection[T], most: int, shown: Callable[[T], str] = str) -> list[str]:
     """Return a text for each of the first `most` items, and one for the rest: `and 3 more`."""
-    rest = len(items) - most
-    return [*map(shown, islice(items, most)), *([f"and {rest} more"] if rest > 0 else [])]
+    return [*map(shown, islice(items, most)), *rest_line(len(items) - most)]
 
 
 def and_more(rest: int) -> str:
     """Return ` and 3 more` for a rest of 3, "" for none."""
-    return f" and {rest} more" if rest > 0 else ""
+    return "".join(f" {text}" for text in rest_line(rest))
+
+
+def rest_line(rest: int) -> list[str]:
+    """Return [`and 3 more`] for a rest of 3, [] for none."""
+    return [f"and {rest} more"] if rest > 0 else []
 
 
 def nearest(name: str, known: Iterable[str], alike: float = _ALIKE) -> list[str]:

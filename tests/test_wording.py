@@ -13,6 +13,7 @@ from nexus_mcp.wording import (
     nearest,
     place_in,
     place_of_byte,
+    rest_line,
     suggestion_or_known,
 )
 
@@ -30,6 +31,7 @@ def test_lines_end_with_the_number_of_the_rest() -> None:
     """If all lines are shown, there is no last line with a number."""
     assert list_first([1, 2, 3], 2) == ["1", "2", "and 1 more"]
     assert list_first([1, 2], 2) == ["1", "2"]
+    assert [rest_line(-1), rest_line(0), rest_line(3)] == [[], [], ["and 3 more"]]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as lists
-from nexus_mcp.wording import join_first
+from nexus_mcp.wording import join_first, rest_line
 
 TYPE_CHECKING = False
 
@@ -107,5 +107,5 @@ def _counted(noun: str, number: int) -> str:
 
 
 def _joined(head: str, lines: list[str], count: int, what: str) -> str:
-    more = [f"- and {count - len(lines)} more {what}"] if count > len(lines) else []
+    more = [f"- {text} {what}" for text in rest_line(count - len(lines))]
     return "\n".join([head, *lines, *more])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nexus_mcp.catalog.sources import AGENTS, CLOSED, LOST_MAP, MAP, MEND, PROJECT, SKILLS
 from nexus_mcp.errors import CatalogError, PathRefused, StorageError
 from nexus_mcp.quoting import inert, quoted_name
+from nexus_mcp.wording import rest_line
 
 TYPE_CHECKING = False
 
@@ -98,8 +99,7 @@ class Faults:
         """Return the faults of an entry, file by file."""
         lines: list[str] = []
         for file, texts in self._texts.get(entry, {}).items():
-            more = self._more.get((entry, file))
-            lines += [*texts, f"{file}: and {more} more"] if more else texts
+            lines += [*texts, *(f"{file}: {text}" for text in rest_line(self._more.get((entry, file), 0)))]
         return lines
 
     def count(self, entry: str) -> int:
@@ -191,8 +191,7 @@ def restricted_agent(name: str, file: str, shipped: Value) -> Value:
 
 
 def _line(faults: Faults, entry: str, shipped: Value) -> str:
-    rest = faults.count(entry) - 1
-    more = f" (and {rest} more)" if rest else ""
+    more = "".join(f" ({text})" for text in rest_line(faults.count(entry) - 1))
     return f"{faults.of(entry)[0].rstrip('.')}{more}; until it is corrected {_meanwhile(entry, shipped)}."
 
 

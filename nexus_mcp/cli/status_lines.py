@@ -13,6 +13,7 @@ from nexus_mcp.state import plan as plans
 from nexus_mcp.store.run_files import RUNNING
 from nexus_mcp.views import runs, task_rows, tasks
 from nexus_mcp.views.period import age
+from nexus_mcp.wording import rest_line
 from nexus_mcp.worktree import is_linked, main_of
 
 TYPE_CHECKING = False
@@ -139,7 +140,7 @@ def _tasks(view: dict[str, Any] | None) -> list[list[Block]]:
 
 
 def _more(rest: int, step: str) -> list[Block]:
-    return [Line((f"and {rest} more: {step}", blocks.DIM), lead="  ")] if rest > 0 else []
+    return [Line((f"{text}: {step}", blocks.DIM), lead="  ") for text in rest_line(rest)]
 
 
 def _run(run: RunRow | None, at: Callable[[str], str]) -> list[Block]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.doctor.codes import ERROR, NOTE, WARNING
 from nexus_mcp.quoting import inert
+from nexus_mcp.wording import rest_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +67,8 @@ def _group_lines(group: list[Finding], more: int, width: int) -> Iterator[str]:
     """Yield the lines of one group; the first has room for the severity."""
     for finding in group[:MOST_PLACES]:
         yield f"{'':{_INDENT}}{inert(finding.file)}{_place(finding)}"
-    unlisted = len(group[MOST_PLACES:]) + more
-    if unlisted:
-        yield f"{'':{_INDENT}}and {unlisted} more of this kind"
+    for text in rest_line(len(group[MOST_PLACES:]) + more):
+        yield f"{'':{_INDENT}}{text} of this kind"
     each = "each " if len(group) > 1 else ""
     yield from _wrapped(f"{each}{inert(group[0].problem)} [{group[0].code}]", "", width)
     yield from _wrapped(group[0].next_step, "> ", width)

@@ -16,6 +16,7 @@ from typing import Literal
 from nexus_mcp.run.config import RunConfig, Strategy, Tier, Trigger
 from nexus_mcp.run.outcome import JUDGEMENT, Category, Outcome
 from nexus_mcp.run.triggers import question_text, read
+from nexus_mcp.wording import and_more
 
 Scope = Literal["task", "run"]
 _LITE: Strategy = "tdd-lite"
@@ -235,7 +236,7 @@ def _gates(task: Task, attempts: tuple[Attempt, ...], last: Attempt) -> Iterator
     """Yield each trigger that concerns the merge of accepted work, with its question, in the order of asking."""
     reasons = tuple(dict.fromkeys(reason for attempt in attempts for reason in attempt.security))
     if reasons:  # of all attempts: a later one may begin with the files of an earlier one
-        more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+        more = and_more(len(reasons) - _SHOWN)
         yield "security-review", f"Task {task.id} concerns security: {'; '.join(reasons[:_SHOWN])}{more}. Merge it?"
     if last.is_reviewed:
         yield "review-gate", f"The reviewers accepted attempt {last.number} of task {task.id}. Do you accept it, too?"

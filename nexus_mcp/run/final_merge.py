@@ -16,6 +16,7 @@ from nexus_mcp.run.git_files import folders
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.worktrees import Repository
 from nexus_mcp.store.folder import Folder
+from nexus_mcp.wording import join_first
 
 GO_ON_MERGE = "Check the free space and the permissions, then continue with nexus-mcp run merge."
 _CUT = "unable to write file"
@@ -118,10 +119,9 @@ async def _stopped(repository: Repository, folder: Folder, error: GitFailed) -> 
 
 
 def _unfinished(left: Sequence[str]) -> str:
-    names = ", ".join(left[:_SHOWN]) + (f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
     return (
-        f"git stopped while it wrote the files of your checkout, and these are not as they were: {names}. "
-        f"Do not commit them. {GO_ON_MERGE}"
+        "git stopped while it wrote the files of your checkout, and these are not as they were: "
+        f"{join_first(left, _SHOWN)}. Do not commit them. {GO_ON_MERGE}"
     )
 
 

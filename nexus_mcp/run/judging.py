@@ -9,6 +9,7 @@ from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.events import SETUP
 from nexus_mcp.run.outcome import Category, Outcome
 from nexus_mcp.run.projection import AUTHORS, AttemptRecord, SessionRecord
+from nexus_mcp.wording import join_first
 
 NO_VERDICT = "The reviewer was asked twice and gave no verdict, so the work is not judged."
 UNVERIFIED = "No check passes and the task has no reviewer, so nothing verifies the work."
@@ -149,4 +150,4 @@ def _failed(category: Category, reason: str) -> Outcome:
 
 
 def _list(files: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(files[:20]) + (f" and {len(files) - 20} more" if len(files) > 20 else "")
+    return join_first(files, 20)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import events as ev
+from nexus_mcp.wording import and_more
 
 Level = Literal["debug", "info", "warn", "error"]
 LEVELS: tuple[Level, ...] = ("debug", "info", "warn", "error")
@@ -153,7 +154,7 @@ def _collected(event: ev.Collected) -> str:
     if event.refused:
         return f"not all work could be committed: {_short(event.refused)}"
     names = ", ".join(event.files[:5])
-    more = f" and {len(event.files) - 5} more" if len(event.files) > 5 else ""
+    more = and_more(len(event.files) - 5)
     number = f"{len(event.files)} file{'s' * (len(event.files) != 1)}"
     return f"{number} changed: {_short(names)}{more}" if event.files else "no file changed"
 

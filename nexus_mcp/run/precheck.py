@@ -21,6 +21,7 @@ from nexus_mcp.run.git import Git
 from nexus_mcp.run.ready import waves
 from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.store.run_files import LOCK, holder
+from nexus_mcp.wording import join_first
 
 if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
@@ -312,5 +313,4 @@ def _bad(name: str, message: str) -> Item:
 
 
 def _list(values: Sequence[object]) -> str:
-    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return ", ".join(map(str, values[:_SHOWN])) + more
+    return join_first(values, _SHOWN)

@@ -10,6 +10,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.quoting import inert, quoted
 from nexus_mcp.tags.actions.decide import FAILED
 from nexus_mcp.tags.parse import Message
+from nexus_mcp.wording import rest_line
 from nexus_mcp.workspace import DEFAULT_HARNESS_ID
 
 TYPE_CHECKING = False
@@ -86,8 +87,7 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     if (step.get("deleted") or step.get("deletes")) and step.get("proposals"):
         found.append("these could go, too")
     found += [_proposal(one, shown) for one in step.get("proposals", ())]
-    if step.get("more"):
-        found.append(f"  and {step['more']} more")
+    found += [f"  {text}" for text in rest_line(step.get("more", 0))]
     return [inert(line) for line in found]
 
 

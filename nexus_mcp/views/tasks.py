@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nexus_mcp.views import VERSION, task_rows
-from nexus_mcp.wording import and_more
+from nexus_mcp.wording import and_more, join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ def problems(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> li
     """Return a sentence for each cycle of dependencies (`groups`) and each unfinished task with a missing one."""
     found = []
     for group in groups:
-        ids = ", ".join(map(str, group[:_MOST])) + and_more(len(group) - _MOST)
+        ids = join_first(group, _MOST)
         if len(group) == 1:
             found.append(f"Task {ids} waits for itself and can never be ready.")
         else:
             found.append(f"Tasks {ids} wait for each other, so none of them can be ready.")
     for row in rows:
         if row["missing"] and row["state"] != task_rows.DONE:
-            ids = ", ".join(map(str, row["missing"][:_MOST])) + and_more(len(row["missing"]) - _MOST)
+            ids = join_first(row["missing"], _MOST)
             which = "which is no task" if len(row["missing"]) == 1 else "which are no tasks"
             found.append(f"Task {row['id']} waits for {ids}, {which}.")
     return found

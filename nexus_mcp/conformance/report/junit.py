@@ -21,6 +21,7 @@ from nexus_mcp.conformance.report.texts import (
     shortened,
 )
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
+from nexus_mcp.wording import rest_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,7 @@ def _counts(results: tuple[FixtureResult, ...], seconds: float, more: int = 0) -
 
 def _first(result: FixtureResult) -> str:
     failures = [in_words(assertion) for assertion in assertions(result) if not assertion.passed]
-    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    more = "".join(f" ({text})" for text in rest_line(len(failures) - 1))
     return f"{failures[0]}{more}" if failures else HEALED
 
 

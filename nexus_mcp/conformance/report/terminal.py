@@ -42,7 +42,7 @@ from nexus_mcp.conformance.report.texts import (
     shown,
 )
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Cut
-from nexus_mcp.wording import join_first
+from nexus_mcp.wording import join_first, rest_line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -247,15 +247,13 @@ class Screen:
             self.line(progress_line(self._counts, self._total, time.monotonic() - self._began))
 
     def _heading(self, cause: Cause, *, apart: bool = True) -> None:
-        tools = cause.tools
-        where = ", ".join(f"{one_line(tool, 60)} {number}" for tool, number in list(tools.items())[:NAMED])
-        more = f" and {len(tools) - NAMED} more" if len(tools) > NAMED else ""
+        where = join_first(cause.tools.items(), NAMED, lambda tool: f"{one_line(tool[0], 60)} {tool[1]}")
         group = "" if cause.group == CORE else f"{one_line(cause.group)}: "
         number = counted(len(cause.results), "fixture")
         if apart:
             self._console.print()
         self.line(f"{number}: {group}{cause.title}", "bold")
-        self._indented(Text(f"at {where}{more}", style="dim"))
+        self._indented(Text(f"at {where}", style="dim"))
 
     def _others(self, cause: Cause) -> None:
         others = [one_line(result.test_id) for result in cause.results[1:]]
@@ -276,8 +274,8 @@ class Screen:
         for assertion in failed[:MOST]:
             if not assertion.path:
                 self._indented(Text(in_words(assertion, LONGEST * 2)))
-        if len(failed) > MOST:
-            self._indented(Text(f"… and {len(failed) - MOST} more; --report report.html has them all", style="dim"))
+        for text in rest_line(len(failed) - MOST):
+            self._indented(Text(f"… {text}; --report report.html has them all", style="dim"))
         if result.stderr and failed and failed[0].kind == "process":
             lines = [one_line(line, LONGEST) for line in last_lines(result.stderr)]
             self._indented(Text("\n".join(["the end of its stderr:", *(f"  {line}" for line in lines)]), style="dim"))

@@ -17,6 +17,7 @@ from nexus_mcp.state.oplog import By
 from nexus_mcp.store.paths import PLAN
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action, error_text, finished_text
+from nexus_mcp.wording import join_first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,9 +171,8 @@ def _rest(plan: dict[str, Any]) -> str:
     pending = plans.pending(plan)
     if not pending:
         return _NEXT
-    shown = ", ".join(f"issue {one['id']} {quoted(one['title'], _LONGEST)}" for one in pending[:_MOST_SHOWN])
-    more = f" and {len(pending) - _MOST_SHOWN} more" if len(pending) > _MOST_SHOWN else ""
-    return f"Pending: {shown}{more}."
+    shown = join_first(pending, _MOST_SHOWN, lambda one: f"issue {one['id']} {quoted(one['title'], _LONGEST)}")
+    return f"Pending: {shown}."
 
 
 def _line(issue: dict[str, Any]) -> dict[str, Any]:
@@ -180,8 +180,8 @@ def _line(issue: dict[str, Any]) -> dict[str, Any]:
 
 
 def _no_issue(variant: str, issues: list[dict[str, Any]]) -> str:
-    shown = ", ".join(str(one["id"]) for one in issues[:_MOST_SHOWN])
-    return f"The plan has no issue {variant}; it has {shown}{' and more' if len(issues) > _MOST_SHOWN else ''}."
+    shown = join_first(issues, _MOST_SHOWN, lambda one: str(one["id"]))
+    return f"The plan has no issue {variant}; it has {shown}."
 
 
 def _text_fault(text: str) -> str:
