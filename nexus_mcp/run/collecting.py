@@ -16,6 +16,7 @@ from contextlib import suppress
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.git_files import text_of
 from nexus_mcp.run.processes import works_in
+from nexus_mcp.wording import join_first
 
 EXECUTOR_INDEX = "nexus-index"
 """The executor's own index of a worktree, in git's folder of it: the index with which the attempt began."""
@@ -93,7 +94,7 @@ def refusal_of_special(names: list[str]) -> str:
     if not names:
         return ""
     return (
-        f"{', '.join(names[:20])}: a pipe, socket or device is in the place of a file, and git cannot store it. "
+        f"{join_first(names, 20)}: a pipe, socket or device is in the place of a file, and git cannot store it. "
         "Put the file back, or remove what is there."
     )
 
@@ -102,7 +103,7 @@ def refusal(folders: list[str]) -> str:
     """Return what an agent has to do about repositories in its worktree, "" without one."""
     if not folders:
         return ""
-    names = ", ".join(folders[:20])
+    names = join_first(folders, 20)
     return (
         f"{names}: a folder with a git repository of its own cannot be committed, and its files would be lost. If its "
         "files belong to this project, remove its folder .git; else move it out of the project or add it to .gitignore."
@@ -160,7 +161,7 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
     bare = [name for name in names if name not in found and _has_files(os.path.join(path, name))]
     if bare:
         return (
-            f"{', '.join(bare[:20])}: the folder of a submodule without its repository has files, and they would be "
+            f"{join_first(bare, 20)}: the folder of a submodule without its repository has files, and they would be "
             "lost. Move them to another folder, or initialise the submodule first."
         )
     kept = [name for name in found if await _has_work(Git(os.path.join(path, name)))]
@@ -169,7 +170,7 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
     if is_staged:
         await Git(path).run("reset", "--quiet", "HEAD", "--", *kept)
     return (
-        f"{', '.join(kept[:20])}: a submodule has changes or commits that are nowhere else, and they would be lost. "
+        f"{join_first(kept, 20)}: a submodule has changes or commits that are nowhere else, and they would be lost. "
         "Push its commits to a branch of its remote, or undo its changes."
     )
 

@@ -10,6 +10,7 @@ from nexus_mcp.run import events as ev
 from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import RunRecord, TaskRecord
 from nexus_mcp.state.tasks import COMPLETED
+from nexus_mcp.wording import join_first
 
 CODES = (
     *("GREENFIELD", "MAX_TIERS_EXHAUSTED", "ENVIRONMENTAL", "LOCK_STALE", "ORPHANS", "STALLED_ON", "FLAKY_CHECK"),
@@ -132,7 +133,7 @@ def _task(task: TaskRecord, log: Sequence[ev.AnyEvent]) -> Iterator[Diagnosis]:
     if conflicts and task.state != "completed":
         yield Diagnosis(
             "CONFLICT",
-            f"Task {task.id} conflicts with merged work in {', '.join(conflicts[-1].files[:10])}.",
+            f"Task {task.id} conflicts with merged work in {join_first(conflicts[-1].files, 10)}.",
             "Resolve it on its branch, or begin the task anew at the merged work.",
             f"nexus-mcp run retry {task.id} --fresh",
             task.id,

@@ -14,6 +14,7 @@ from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.projection import AttemptRecord
+from nexus_mcp.wording import join_first
 
 _HALF = "half-merged"
 
@@ -43,7 +44,7 @@ async def merge(attempts: Attempts) -> None:
         new, files = await repository.merge(record.commit, _message(attempts, record))
         if files:
             emit(ev.Conflict(files=files))
-            reason = f"The merge into the integration branch conflicts in {', '.join(files[:20])}."
+            reason = f"The merge into the integration branch conflicts in {join_first(files, 20)}."
             emit(judged(Outcome("merge-conflict", reason)))
             return
         if new == old:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.run import events as ev
+from nexus_mcp.run.collecting import refusal, refusal_of_special
 from nexus_mcp.run.worktrees import Repository
 from tests.run.runs import Ground, git
 from tests.support import Json
@@ -21,6 +22,13 @@ SPECIAL = {
     "pipe": "mkfifo README.md",
     "socket": "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"README.md\")'",
 }
+
+
+def test_refusal_counts_the_names_that_it_leaves_out() -> None:
+    """An agent that corrects only the listed files would be refused again."""
+    names = [f"f{number}" for number in range(23)]
+    assert refusal_of_special(names).startswith(f"{', '.join(names[:20])} and 3 more: a pipe")
+    assert refusal(names).startswith(f"{', '.join(names[:20])} and 3 more: a folder")
 
 
 def left(tmp_path: Path, command: str, *more: list[Json]) -> Ground:

@@ -119,6 +119,14 @@ def test_unusable_text_is_no_decision(planned: Project, message: str, advice: st
     assert planned.snapshot() == before
 
 
+def test_unknown_issue_of_a_long_plan_counts_the_others(planned: Project) -> None:
+    """At most 20 ids are listed."""
+    plan = planned.json("state/plan.json")
+    issue = plan["issues"][0]
+    planned.put("state/plan.json", {**plan, "issues": [{**issue, "id": number} for number in range(1, 24)]})
+    assert " 19, 20 and 3 more." in step(planned, "[d:99] Now.")[1]
+
+
 def test_repeated_message_records_a_decision_once(planned: Project) -> None:
     """A harness may send a message twice: the second time nothing changes."""
     assert step(planned, "[d:2] Now.")[0] == "recorded"

@@ -10,6 +10,7 @@ import pytest
 import nexus_mcp
 from nexus_mcp.catalog import placeholders
 from nexus_mcp.catalog.load import load
+from nexus_mcp.server.prompts.actions import MOST, bullet_list
 from nexus_mcp.store.store import Store
 from nexus_mcp.tags.act import act
 from nexus_mcp.workspace import Workspace
@@ -112,3 +113,10 @@ def test_an_unknown_placeholder_is_noticed() -> None:
     """Bad input: an action that no vocabulary has is a fault."""
     found = placeholders.find_faults("Now {{action:edit_file}}.", {"action": load(None).vocabulary["invocations"]})
     assert [(offset, told()) for offset, told in found] == [(4, "there is no action 'edit_file'")]
+
+
+def test_list_has_one_line_for_all_further_items() -> None:
+    """Items beyond the limit and items that the caller left out are counted together."""
+    assert bullet_list(["a", "b"], 3) == "- a\n- b\n- and 3 more"
+    lines = bullet_list(["a"] * (MOST + 2), 3).split("\n")
+    assert (len(lines), lines[-2:]) == (MOST + 1, ["- a", "- and 5 more"])
