@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import RunRecord, TaskRecord
+from nexus_mcp.run.report import cost_text
 from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.wording import join_first
 

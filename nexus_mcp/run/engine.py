@@ -34,13 +34,12 @@ from nexus_mcp.run.decide import (
     decide_unjudged,
 )
 from nexus_mcp.run.environment_faults import full_disk, is_full
-from nexus_mcp.run.files_of_tasks import FilesOfTasks
 from nexus_mcp.run.merging import merge, take_integration
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.planning import plan_attempt
 from nexus_mcp.run.projection import TaskRecord
 from nexus_mcp.run.questions import Questions, Unanswered
-from nexus_mcp.run.ready import plan
+from nexus_mcp.run.ready import FilesOfTasks, plan
 from nexus_mcp.run.run_folder import LogLost
 from nexus_mcp.run.setup import CLIENT, Run
 from nexus_mcp.run.status import milliseconds

@@ -27,8 +27,7 @@ from nexus_mcp.run.precheck import Item, of_checks
 from nexus_mcp.run.registry import Registry
 from nexus_mcp.run.run_folder import HEADER, read_json
 from nexus_mcp.run.setup import CLIENT, Run
-from nexus_mcp.run.status_path import StatusPath
-from nexus_mcp.run.status_writer import StatusWriter
+from nexus_mcp.run.status_writer import StatusPath, StatusWriter
 from nexus_mcp.state.oplog import By
 from nexus_mcp.state.tasks import COMPLETED
 from nexus_mcp.store.folder import Folder

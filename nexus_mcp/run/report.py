@@ -11,11 +11,11 @@ from typing import Any
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import log_entries
-from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import AttemptRecord, RunRecord, TaskRecord
 from nexus_mcp.run.status import milliseconds
 from nexus_mcp.state.tasks import COMPLETED
 
+UNKNOWN = "unknown cost"
 _LONGEST = 400
 _MINUTE_S = 60
 
@@ -70,6 +70,16 @@ def totals(state: RunRecord, document: Mapping[str, Any]) -> str:
     done = sum(task["status"] == COMPLETED for task in document["tasks"])
     tasks = f"{done} of {len(document['tasks'])} tasks completed"
     return f"{tasks}, {attempts}, {took}, {cost_text(state)}"
+
+
+def cost_text(state: RunRecord) -> str:
+    """Return the text of the cost so far. An unknown cost is never shown as 0.
+
+    If the cost of a session is missing, the sum is a lower bound.
+    """
+    if state.is_cost_known and not state.unpriced:
+        return f"{state.cost_usd:.2f} USD"
+    return f"at least {state.cost_usd:.2f} USD" if state.cost_usd else UNKNOWN
 
 
 def rows(state: RunRecord, document: Mapping[str, Any]) -> Iterable[list[str]]:

@@ -1,4 +1,4 @@
-"""Write the status file of a run after events that change it.
+"""Write the status file of a run after events that change it, and the copy at a path that the user chose.
 
 With many short sessions at work, to write the file at each of their phases would take longer than the sessions. So
 events that only say how far a task is may wait for a moment, and are written together.
@@ -7,15 +7,15 @@ events that only say how far a task is may wait for a moment, and are written to
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from contextlib import suppress
 
-from nexus_mcp.errors import NexusError, StorageError
+from nexus_mcp.errors import NexusError, StorageError, UsageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.run_folder import write_file
 from nexus_mcp.run.setup import Run
 from nexus_mcp.run.status import status_file
-from nexus_mcp.run.status_path import StatusPath
 from nexus_mcp.state import times
 from nexus_mcp.store.run_files import STATUS
 
@@ -30,6 +30,39 @@ _AT_ONCE = frozenset(
 )
 WRITE_POINTS = _PROGRESS | _AT_ONCE
 """Events after which the status file is written."""
+
+
+class StatusPath:
+    """The file at `path`, relative to the working directory. `problem` is the last fault of writing, "" for none.
+
+    A fault is an error before the run starts, and later a warning.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Check that the file can be written. Raise UsageError."""
+        self.path = os.path.abspath(path)
+        self.problem = ""
+        if os.path.isdir(self.path):
+            raise UsageError(f"--status-file: {path!r} is a folder.")
+        self.write(b"{}\n" if not os.path.exists(self.path) else None)
+        if self.problem:
+            raise UsageError(f"--status-file: {path!r} cannot be written: {self.problem}.")
+
+    def write(self, data: bytes | None) -> None:
+        """Replace the file, so that a reader never sees half of it. For None, only test that its folder is writable."""
+        temporary = f"{self.path}.tmp"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data or b"")
+            if data is not None:
+                os.replace(temporary, self.path)
+            else:
+                os.unlink(temporary)
+            self.problem = ""
+        except OSError as error:
+            self.problem = error.strerror or type(error).__name__
+            with suppress(OSError):
+                os.unlink(temporary)
 
 
 class StatusWriter:

@@ -9,8 +9,8 @@ import pytest
 
 from nexus_mcp.run import control
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import project
+from nexus_mcp.run.report import cost_text
 from nexus_mcp.run.setup import Run
 from tests.run.runs import Ground
 from tests.support import Json

@@ -22,8 +22,8 @@ from nexus_mcp.harness.definition import our_hook, starts_server
 from nexus_mcp.harness.session_mount import NOTHING
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.drivers import driver
+from nexus_mcp.run.drivers.codex import strict
 from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest
-from nexus_mcp.run.drivers.strict_schema import strict
 from nexus_mcp.run.verdict import Verdict, read
 from tests.run.runs import GOOD
 

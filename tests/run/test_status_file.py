@@ -23,8 +23,7 @@ from nexus_mcp.run.projection import RunRecord, apply, project
 from nexus_mcp.run.run_folder import read_json
 from nexus_mcp.run.setup import Options, Run
 from nexus_mcp.run.status import Status, status_file
-from nexus_mcp.run.status_path import StatusPath
-from nexus_mcp.run.status_writer import WRITE_POINTS, StatusWriter
+from nexus_mcp.run.status_writer import WRITE_POINTS, StatusPath, StatusWriter
 from nexus_mcp.store.run_files import STATUS
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace

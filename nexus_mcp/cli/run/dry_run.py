@@ -18,7 +18,7 @@ from nexus_mcp.run.precheck import NO_TASKS
 from nexus_mcp.run.preview import TaskPreview, preview
 from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.status import status_file
-from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.run.status_writer import StatusPath
 from nexus_mcp.state import times
 
 if TYPE_CHECKING:

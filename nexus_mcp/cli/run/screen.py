@@ -15,8 +15,8 @@ from rich.text import Text
 
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import log_entries
-from nexus_mcp.run.costs import cost_text
 from nexus_mcp.run.projection import ENDED
+from nexus_mcp.run.report import cost_text
 from nexus_mcp.run.status import milliseconds
 from nexus_mcp.state import times
 from nexus_mcp.state.tasks import COMPLETED

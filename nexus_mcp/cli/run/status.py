@@ -75,8 +75,7 @@ def _screen(*, is_live: bool) -> Iterator[Callable[[int, list[str]], None]]:
 def status_lines(view: View, status: StatusFile, document: dict[str, Any] | None) -> list[str]:
     """Return the lines of a run for people. `document` is tasks.json."""
     from nexus_mcp.quoting import inert
-    from nexus_mcp.run.costs import cost_text
-    from nexus_mcp.run.report import next_commands
+    from nexus_mcp.run.report import cost_text, next_commands
 
     progress = status.progress
     counts = ("failed", "paused", "blocked", "skipped", "pending")

@@ -35,7 +35,7 @@ from nexus_mcp.run.projection import RunRecord
 from nexus_mcp.run.run_folder import LogLost, RunBusy
 from nexus_mcp.run.settings import SECTION
 from nexus_mcp.run.status import Status, status_file
-from nexus_mcp.run.status_path import StatusPath
+from nexus_mcp.run.status_writer import StatusPath
 from nexus_mcp.state import times
 from nexus_mcp.state.tasks import COMPLETED
 

@@ -28,7 +28,6 @@ from nexus_mcp.run.drivers.definition import (
     why_failed,
     with_role,
 )
-from nexus_mcp.run.drivers.strict_schema import strict
 
 _NOT_LOGGED_IN = ("not logged in", "401 unauthorized", "run codex login", "missing environment variable")
 _LIMITED = ("usage limit", "rate limit", "quota exceeded")
@@ -39,6 +38,8 @@ _REFUSED = ("failed", "declined")
 _FLAGS = "/<session-flags>/config.toml"
 """The name that Codex uses for the source of settings from the command line."""
 _KEY = "CODEX_API_KEY"
+_KEYWORDS = ("type", "enum", "const", "$ref", "description")
+"""Keywords of the strict form of a schema, besides those that `strict` converts."""
 
 
 class Codex:
@@ -175,3 +176,32 @@ def _item(item: dict[str, Any], *, is_end: bool) -> Iterator[Output]:
 
 
 DRIVER = Codex()
+
+
+def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema in the strict form that OpenAI's services require for structured answers.
+
+    In this form each object requires all of its fields and allows no others, and few keywords are allowed: those for
+    lengths and defaults are left out. An optional field becomes one that may be null.
+    """
+    found = {name: schema[name] for name in _KEYWORDS if name in schema}
+    if "$defs" in schema:
+        found["$defs"] = {name: strict(one) for name, one in schema["$defs"].items()}
+    if "anyOf" in schema:
+        found["anyOf"] = [strict(one) for one in schema["anyOf"]]
+    if "items" in schema:
+        found["items"] = strict(schema["items"])
+    if "const" in schema:  # the services accept only `enum`
+        found = {**found, "enum": [found.pop("const")]}
+    if "properties" in schema:
+        required = schema.get("required", ())
+        found["properties"] = {
+            name: strict(one) if name in required or _may_be_null(one) else {"anyOf": [strict(one), {"type": "null"}]}
+            for name, one in schema["properties"].items()
+        }
+        found |= {"required": list(schema["properties"]), "additionalProperties": False}
+    return found
+
+
+def _may_be_null(schema: Mapping[str, Any]) -> bool:
+    return any(one.get("type") == "null" for one in schema.get("anyOf", ()))
