@@ -1,12 +1,15 @@
-"""Parse the address of a server, and list the Host and Origin headers that it accepts: exact values, no patterns.
+"""Parse the address of a server and the paths of its projects, and list the Host and Origin headers that it accepts.
 
-The SDK's own checks accept `localhost:evil.example` because of their pattern for ports, and are off for servers on
-other addresses.
+A project is served under /mcp and /hook, or under /p/NAME/mcp and /p/NAME/hook.
+
+The headers are exact values, no patterns. The SDK's own checks accept `localhost:evil.example` because of their pattern
+for ports, and are off for servers on other addresses.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +22,11 @@ _LAST_PORT = 65535
 _HTTP_PORT, _HTTPS_PORT = 80, 443
 LOCALHOST = "localhost"
 _IPV4, _IPV6 = "127.0.0.1", "::1"
+SINGLE = ""
+"""The name of the project of --project: its addresses have no name."""
+MCP, HOOK = "/mcp", "/hook"
+_PREFIX = "/p/"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
 class Place(NamedTuple):
@@ -96,3 +104,23 @@ def check_origins(origins: Sequence[str], option: str) -> None:
                 f"{option}: {origin!r} is no origin of a web page.",
                 next_step=f"Write scheme and host, without a path: {option} https://app.example.org",
             )
+
+
+def project_in(path: str, ending: str = MCP) -> str | None:
+    """Return the name of the project in a path; SINGLE if the path is the ending itself, None for any other path."""
+    if path == ending:
+        return SINGLE
+    if path.startswith(_PREFIX) and path.endswith(ending):
+        name = path[len(_PREFIX) : -len(ending)]
+        return name if _NAME.fullmatch(name) else None
+    return None
+
+
+def project_of(path: str) -> str | None:
+    """Return the name of the project in the path of an MCP request or a hook event."""
+    return project_in(path, HOOK if path.endswith(HOOK) else MCP)
+
+
+def path_of(project: str) -> str:
+    """Return the path under which the project with this name is served."""
+    return f"{_PREFIX}{project}{MCP}" if project else MCP

@@ -18,7 +18,7 @@ from nexus_mcp.server.http.guard import SESSION, Guard
 from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
 from nexus_mcp.server.http.metrics import page
-from nexus_mcp.server.http.oauth.metadata import Metadata
+from nexus_mcp.server.http.oauth.resources import Metadata
 from nexus_mcp.server.http.refusal import Refusal, ended
 from nexus_mcp.server.http.writer import Writer
 from nexus_mcp.server.sdk.exchange import KEY, Exchange

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
+from nexus_mcp.server.http.address import MCP, project_in, project_of
 from nexus_mcp.server.http.body import MOST_MARKS, parsed
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.limits import share
-from nexus_mcp.server.http.oauth.access import check_access, is_access_token
-from nexus_mcp.server.http.oauth.challenges import Challenges
-from nexus_mcp.server.http.paths import MCP, project_in, project_of
+from nexus_mcp.server.http.oauth.access import Challenges, check_access, is_access_token
 from nexus_mcp.server.http.refusal import Refusal, ended, of_fault
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS

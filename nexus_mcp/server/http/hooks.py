@@ -21,8 +21,8 @@ from nexus_mcp.lifecycle.client_paths import ClientPaths
 from nexus_mcp.lifecycle.guard import answer_event, answer_failure
 from nexus_mcp.lifecycle.host import BLOCK, GATES, Host
 from nexus_mcp.lifecycle.nexus_files import LONGEST_PATH
+from nexus_mcp.server.http.address import HOOK
 from nexus_mcp.server.http.body import parsed
-from nexus_mcp.server.http.paths import HOOK
 from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.tokens import WRITE
 from nexus_mcp.store.codec import SESSION_DEPTH, compact, decode, without_surrogates

@@ -13,6 +13,8 @@ MIB = 1 << 20
 EXPOSED_RATE = 1200
 """Requests a minute for each token on a server that other machines can call, if --rate is absent."""
 _LEAST_BURST = 10
+_PAUSE_S = 60.0
+"""Minimum seconds between two log lines of the same kind."""
 _BURST_S = 10
 _MOST_BUCKETS = 10_000
 """When there are this many buckets, the full ones are dropped: an OAuth issuer may have any number of clients."""
@@ -70,6 +72,24 @@ class Rates:
     def forget(self, token: str) -> None:
         """Drop the bucket of a token that was revoked."""
         self._left.pop(token, None)
+
+
+class Throttle:
+    """Log the lines that clients cause, each kind at most once a minute, so that strangers cannot fill a disk.
+
+    `kind` is one of a few fixed words.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._last: dict[str, float] = {}
+
+    def log(self, write: Callable[[str], None], kind: str, text: str) -> None:
+        """Log the text, unless one of its kind was logged within the last minute."""
+        now = self._now()
+        if now - self._last.get(kind, -_PAUSE_S) >= _PAUSE_S:
+            self._last[kind] = now
+            write(text)
 
 
 class Room:

@@ -15,7 +15,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError, UsageError
-from nexus_mcp.server.http.paths import SINGLE
+from nexus_mcp.server.http.address import SINGLE
 from nexus_mcp.server.sdk.exchange import exchange_of
 from nexus_mcp.server.sdk.handlers import Turns, build_server
 from nexus_mcp.web import projects_file

@@ -1,4 +1,4 @@
-"""Refusals: the exception with status, text and headers, and its response."""
+"""Refusals: the exception with status, text and headers, and its response; and the errors of access tokens."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ class Refusal(Exception):
             return Response(f"{self.body}\n", self.status, self.headers, "text/plain")
         text = json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
         return Response(text.encode("utf-8", "replace"), self.status, self.headers, "application/json")
+
+
+class Denied(Exception):
+    """An access token that is refused. `text` says why; `kind` is a word for the check that failed.
+
+    It is "scope" if the token has none of our scopes, "clock" if a wrong clock can be the reason, and "" if no
+    signature was verified.
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+        self.text = text
+
+
+class Unavailable(Exception):
+    """The keys of the issuer are not available now, so none of its tokens is accepted."""
 
 
 def ended() -> Refusal:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import uvicorn
 
+from nexus_mcp import log
+from nexus_mcp.errors import UsageError
 from nexus_mcp.server.http.asgi import HttpServer
-from nexus_mcp.server.http.descriptors import room_for
 from nexus_mcp.server.http.handshake import Handshakes
-from nexus_mcp.server.http.notify import READY, STOPPING, notify
 from nexus_mcp.server.http.protocol import protocol_with
 from nexus_mcp.server.http.service import check, make_service
 from nexus_mcp.server.http.unread import Unread
@@ -22,7 +24,6 @@ from nexus_mcp.web.listening import bind
 from nexus_mcp.web.running import EndingServer
 
 if TYPE_CHECKING:
-    import socket
     import ssl
     from collections.abc import Callable
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 _END_S = 20
 """Seconds for open requests when the server ends: longer than the longest wait for the lock."""
 _KEEP_ALIVE_S = 30
+_RESERVE = 128
+"""Descriptors for files, locks, watchers and modules, besides those of connections."""
+_NOTIFY_VARIABLE = "NOTIFY_SOCKET"
+_READY, _STOPPING = "READY=1", "STOPPING=1"
 
 
 def serve_http(
@@ -50,7 +55,7 @@ def serve_http(
         from nexus_mcp.server.http.certificate import tls_context  # its library is slow to import
 
         tls = tls_context(settings.certfile, settings.keyfile, settings.hosts)
-    settings = replace(settings, connections=room_for(settings.connections))
+    settings = replace(settings, connections=_room_for(settings.connections))
     host, port = settings.place
     hint = "Use another port; 0 takes any free one."
     with bind(host, port, holder="another server", next_step=hint, listens=False) as listener:
@@ -85,7 +90,7 @@ async def _serve(
     )
 
     def begin_end() -> None:
-        notify(STOPPING)
+        _notify(_STOPPING)
         if handshakes is not None:
             handshakes.end()
         app.begin_end()
@@ -105,4 +110,49 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     path = "/p/NAME/mcp" if settings.projects else "/mcp"
     scheme = "https" if settings.certfile else "http"
     print(f"Listening on {scheme}://{shown}:{port}{path} (Ctrl-C ends it)", flush=True)
-    notify(READY)
+    _notify(_READY)
+
+
+def _notify(state: str) -> None:
+    """Send the state to systemd (sd_notify), if a unit with Type=notify started the server.
+
+    If that fails, log a warning.
+    """
+    path = os.environ.get(_NOTIFY_VARIABLE, "")
+    if path[:1] not in ("/", "@"):
+        return
+    address = "\0" + path[1:] if path.startswith("@") else path
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(state.encode(), address)
+    except OSError as error:
+        log.warning(f"systemd was not notified of {state}: {error.strerror}")
+
+
+def _room_for(connections: int) -> int:
+    """Raise the limit of open files if needed. Return how many connections fit, at most `connections`.
+
+    Each connection takes a descriptor, and with all descriptors taken, no call could open a file. Raise UsageError if
+    not even the reserve fits.
+    """
+    if os.name != "posix":
+        return connections
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _RESERVE
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return connections
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    except (OSError, ValueError):  # a system with a lower limit of its own
+        most = soft
+    fitting = most - _RESERVE
+    if fitting < 1:
+        raise UsageError(
+            f"The limit of {most} open files is too low for a server.", next_step=f"Raise it: ulimit -n {wanted}"
+        )
+    if fitting < connections:
+        log.warning(f"only {fitting} connections fit into the limit of {most} open files (ulimit -n)")
+    return fitting

@@ -169,7 +169,7 @@ def _authority(settings: Settings, place: Place) -> Authority | None:
     """Return the Authority for access tokens, None without OAuth."""
     if settings.oauth is None:
         return None
-    from nexus_mcp.server.http.oauth.setup import make_authority  # its libraries are slow to import
+    from nexus_mcp.server.http.oauth.authority import make_authority  # its libraries are slow to import
 
     return make_authority(settings.oauth, place, is_tls=bool(settings.certfile), has_projects=bool(settings.projects))
 

@@ -13,10 +13,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.process_collector import ProcessCollector
 
 from nexus_mcp import __version__
-from nexus_mcp.server.http.metrics.reasons import reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from nexus_mcp.server.http.refusal import Refusal
     from nexus_mcp.server.observing import Operation
@@ -25,6 +24,21 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series fo
 
 _CALL_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _WAIT_BUCKETS = (0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10)
+_OTHER = "other"
+_REASONS = {
+    400: "malformed",
+    401: "token",
+    403: "origin",
+    404: "place",
+    405: "method",
+    408: "slow",
+    413: "too_large",
+    421: "host",
+    429: "rate",
+    503: "busy",
+}
+"""Reasons of refusals by status. A 403 that names a missing right has the reason `right`."""
+_RIGHT = "right"
 
 
 class ProjectMetrics:
@@ -153,9 +167,16 @@ class ServerMetrics:
 
     def count_refusal(self, refusal: Refusal) -> None:
         """Count a refused request by its reason."""
-        self._refusals.labels(str(refusal.status), reason_of(refusal.status, refusal.headers)).inc()
+        self._refusals.labels(str(refusal.status), _reason_of(refusal.status, refusal.headers)).inc()
 
     def count_refused_connection(self, status: int) -> None:
         """Count a request or a connection that was refused before its head was complete."""
         self._responses.labels(str(status)).inc()
-        self._refusals.labels(str(status), reason_of(status, {})).inc()
+        self._refusals.labels(str(status), _reason_of(status, {})).inc()
+
+
+def _reason_of(status: int, headers: Mapping[str, str]) -> str:
+    """Return the reason of a refusal with this status and these headers, for a label with few values."""
+    if status == 403 and any(name.lower() == "www-authenticate" for name in headers):
+        return _RIGHT
+    return _REASONS.get(status, _OTHER)

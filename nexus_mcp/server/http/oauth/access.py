@@ -6,17 +6,47 @@ import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from nexus_mcp.server.http.oauth.denied import Denied, Unavailable
-from nexus_mcp.server.http.refusal import Refusal
+from nexus_mcp.server.http.oauth.resources import SCOPE, SCOPES
+from nexus_mcp.server.http.refusal import Denied, Refusal, Unavailable
 
 if TYPE_CHECKING:
     from nexus_mcp.server.http.oauth.authority import Authority
-    from nexus_mcp.server.http.oauth.challenges import Challenges
+    from nexus_mcp.server.http.oauth.resources import Resources
     from nexus_mcp.server.http.tokens import Token
 
 LONGEST = 16 * 1024
 """Maximum number of characters of an access token."""
 _SHAPE = re.compile(r"[A-Za-z0-9_=-]+\.[A-Za-z0-9_=.-]+")
+
+
+class Challenges:
+    """The challenges of a server: the header WWW-Authenticate of refusals (RFC 6750, RFC 9728).
+
+    With `resources` they have the URL of the metadata for OAuth clients.
+    """
+
+    def __init__(self, resources: Resources | None) -> None:
+        self._resources = resources
+
+    def unauthorized(self, project: str | None, error: str = "", description: str = "") -> dict[str, str]:
+        """Return the header for a request without a valid token."""
+        fields = {"error": error, "error_description": description}
+        if self._resources is not None:
+            fields |= {"resource_metadata": self._resources.metadata_url(project), "scope": " ".join(SCOPES)}
+        return _header(fields)
+
+    def forbidden(self, project: str | None, right: str = "") -> dict[str, str]:
+        """Return the header for a token that lacks this right, or any right ("")."""
+        fields = {"error": "insufficient_scope", "scope": SCOPE + right if right else " ".join(SCOPES)}
+        if self._resources is not None:
+            fields["resource_metadata"] = self._resources.metadata_url(project)
+        return _header(fields)
+
+
+def _header(fields: dict[str, str]) -> dict[str, str]:
+    """Return the header. The values are ours: none of them has a quotation mark or a backslash."""
+    text = ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
+    return {"www-authenticate": f"Bearer {text}".strip()}
 
 
 def is_access_token(text: str) -> bool:

@@ -1,4 +1,7 @@
-"""Verify the access token of a request, a JWT that the issuer signed for this server, and return its caller."""
+"""Verify the access token of a request, a JWT that the issuer signed for this server, and return its caller.
+
+Only servers with OAuth import this module: its libraries are slow to import.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,22 @@ from jwt.exceptions import PyJWTError
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
+from nexus_mcp.server.http.limits import Throttle
 from nexus_mcp.server.http.oauth import claims as claims_of
 from nexus_mcp.server.http.oauth.claims import Expected
-from nexus_mcp.server.http.oauth.denied import Denied
+from nexus_mcp.server.http.oauth.fetch import Fetcher
+from nexus_mcp.server.http.oauth.issuer import Issuer
 from nexus_mcp.server.http.oauth.keys import ALGORITHMS, choose
-from nexus_mcp.server.http.oauth.throttle import Throttle
+from nexus_mcp.server.http.oauth.resources import Resources
+from nexus_mcp.server.http.refusal import Denied
 from nexus_mcp.store.codec import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nexus_mcp.server.http.oauth.issuer import Issuer
+    from nexus_mcp.server.http.address import Place
     from nexus_mcp.server.http.oauth.keys import Key
-    from nexus_mcp.server.http.oauth.resources import Resources
+    from nexus_mcp.server.http.oauth.settings import OAuthSettings
     from nexus_mcp.server.http.tokens import Token
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
@@ -104,6 +110,18 @@ class Authority:
         if denied.kind == "clock":
             text += f" This machine's clock says {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(self.now()))}"
         self._lines.log(log.warning, denied.kind, text)
+
+
+def make_authority(settings: OAuthSettings, place: Place, *, is_tls: bool, has_projects: bool) -> Authority:
+    """Return the Authority of a server that listens at `place`."""
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    base = settings.audience or f"{'https' if is_tls else 'http'}://{host}:{place.port}"
+    return Authority(
+        Issuer(settings, Fetcher()),
+        Resources(base, settings.issuer),
+        has_projects=has_projects,
+        accepts_plain=settings.accepts_plain,
+    )
 
 
 def _object(part: str) -> dict[str, Any]:

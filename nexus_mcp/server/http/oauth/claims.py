@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from nexus_mcp.quoting import quoted
-from nexus_mcp.server.http.oauth.denied import Denied
 from nexus_mcp.server.http.oauth.resources import SCOPE
+from nexus_mcp.server.http.refusal import Denied
 from nexus_mcp.server.http.tokens import RIGHTS, Token
 
 if TYPE_CHECKING:

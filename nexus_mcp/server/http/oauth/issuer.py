@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from nexus_mcp import log
-from nexus_mcp.server.http.oauth.denied import Unavailable
+from nexus_mcp.server.http.limits import Throttle
 from nexus_mcp.server.http.oauth.fetch import FetchError
 from nexus_mcp.server.http.oauth.keys import keys_of
 from nexus_mcp.server.http.oauth.settings import JWKS, is_local, is_safe
-from nexus_mcp.server.http.oauth.throttle import Throttle
+from nexus_mcp.server.http.refusal import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

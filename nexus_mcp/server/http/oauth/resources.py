@@ -1,4 +1,4 @@
-"""The URLs of this server in OAuth: its resources (RFC 8707), and their metadata (RFC 9728).
+"""The URLs of this server in OAuth: its resources (RFC 8707), and their metadata (RFC 9728) with the responses.
 
 Each project is a resource with its own URL. The URL of the server is the resource of the whole server. A token for it
 may name projects in a claim, and has to if the server has several (claims.py).
@@ -6,11 +6,19 @@ may name projects in a claim, and has to if the server has several (claims.py).
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from nexus_mcp.server.http.paths import path_of, project_in
+from starlette.responses import Response
+
+from nexus_mcp.server.http.address import path_of, project_in
+from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.tokens import RIGHTS
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
 
 SCOPE = "nexus:"
 """The prefix of a right in a scope."""
@@ -59,3 +67,20 @@ class Resources:
             "bearer_methods_supported": ["header"],
             "resource_name": "nexus-mcp",
         }
+
+
+class Metadata:
+    """The responses to requests for metadata, which need no token. Without `resources` there is no metadata."""
+
+    def __init__(self, resources: Resources | None) -> None:
+        self._resources = resources
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Answer a request for metadata; return False for any other path. Raise Refusal."""
+        document = self._resources.metadata(scope["path"]) if self._resources is not None else None
+        if document is None:
+            return False
+        if scope["method"] not in ("GET", "HEAD"):
+            raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only.", {"allow": "GET, HEAD"})
+        await Response(json.dumps(document), media_type="application/json")(scope, receive, send)
+        return True

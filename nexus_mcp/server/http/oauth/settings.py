@@ -8,8 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from nexus_mcp.errors import UsageError
-from nexus_mcp.server.http.address import LOCALHOST
-from nexus_mcp.server.http.paths import MCP
+from nexus_mcp.server.http.address import LOCALHOST, MCP
 
 ISSUER, AUDIENCE, JWKS = "--oauth-issuer", "--oauth-audience", "--oauth-jwks"
 _LONGEST = 500
