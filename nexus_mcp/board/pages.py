@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.state import plan as plans
 from nexus_mcp.store import read_only
-from nexus_mcp.views import cycles, files, timeline
+from nexus_mcp.views import cycles, fault_row, files, timeline
 from nexus_mcp.views.decisions import newest
-from nexus_mcp.views.faults import fault_row
 from nexus_mcp.views.graph import graph as graph_view
 from nexus_mcp.views.status import tasks_view
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.board.projects import Project
     from nexus_mcp.store.history.archive import Archive
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
     from nexus_mcp.views.ledger import Ledger
 
     Page = tuple[str, dict[str, Any]]

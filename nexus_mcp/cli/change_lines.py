@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Content
     from nexus_mcp.state.oplog import Line
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
 TAKEN_BACK = "taken back"
 STAYS = "stays"

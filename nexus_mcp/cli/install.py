@@ -159,7 +159,7 @@ def report_edits(action: Callable[[], int]) -> int:
 def _install(values: Values, name: str) -> int:
     import shutil
 
-    from nexus_mcp.cli import recorded_command, remote_install
+    from nexus_mcp.cli import recorded_options
     from nexus_mcp.harness import load
     from nexus_mcp.harness.installing import install, plan_for, read_record
     from nexus_mcp.harness.status import missing_commands
@@ -172,10 +172,10 @@ def _install(values: Values, name: str) -> int:
         _refuse_fast_hooks(values, harness)
         del named[FAST_HOOKS.name]
     options = {**known, **named}
-    remote_install.settle(values, options, site)
-    recorded_command.drop_gone(values, options)
+    recorded_options.settle(values, options, site)
+    recorded_options.drop_missing_command(values, options)
     if CHECK.name not in values and COMMAND_WORD.name not in named and site.scope == "project":
-        recorded_command.check(options.get(COMMAND_WORD.name, ""), site.root)
+        recorded_options.check_command(options.get(COMMAND_WORD.name, ""), site.root)
     request = _request(values, site, harness, options)
     print(f"{harness.title}, {'in this project' if site.scope == 'project' else 'for all your projects'}")
     if CHECK.name in values or DRY_RUN.name in values:
@@ -202,13 +202,13 @@ def _install(values: Values, name: str) -> int:
 
         for warning in warnings(site, outcome.plan.states, request.command[0], _place):
             print(f"\n{warning}")
-    _print_steps([*remote_install.next_steps(request), *harness.next_steps(site, request)], request.parts)
+    _print_steps([*recorded_options.next_steps(request), *harness.next_steps(site, request)], request.parts)
     return exits.OK
 
 
 def _request(values: Values, site: Site, harness: Harness, options: dict[str, str]) -> Request:
     from nexus_mcp.catalog.load import usable
-    from nexus_mcp.cli import remote_install
+    from nexus_mcp.cli import recorded_options
     from nexus_mcp.harness.definition import ALL_PARTS, DEFAULT_GATE, Request
     from nexus_mcp.harness.installing import read_record
     from nexus_mcp.harness.models import read_models
@@ -223,7 +223,7 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         step = "Leave out --with, or name server and hooks in it."
         raise UsageError("--fast-hooks needs the server and the hooks.", next_step=step)
     _check_parts(values, parts, record, harness.id)
-    remote_install.check_parts(values, parts, record.parts(harness.id), options)
+    recorded_options.check_parts(values, parts, record.parts(harness.id), options)
     is_project = site.scope == "project"
     around = find_root(None, {}, site.root)
     own = ["--project", site.root] if is_project and around != site.root else []

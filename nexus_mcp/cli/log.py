@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
     from nexus_mcp.state import oplog as changes
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
 SHOWN = 20
 NUMBER = Option("--number", "N", "show the last N changes, also -n N (default: 20)", short="-n")

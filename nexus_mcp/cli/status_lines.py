@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nexus_mcp.cli.blocks import Content, Part
+    from nexus_mcp.views import FaultRow
     from nexus_mcp.views.agents import Agent
     from nexus_mcp.views.cycles import CycleRow
-    from nexus_mcp.views.faults import FaultRow
     from nexus_mcp.views.runs import RunRow
     from nexus_mcp.views.status import Status
     from nexus_mcp.views.task_rows import Row

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.blocks import Table
     from nexus_mcp.cli.options import Values
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
 COUNT = Argument("[N]", "how many changes, the last one first (default: 1)", least=0, is_number=True)
 DRY_RUN = Option("--dry-run", "", "show what would be taken back, and change nothing")

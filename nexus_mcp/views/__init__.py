@@ -2,8 +2,45 @@
 
 Each view is a JSON value with a `version` and a schema in `schemas/views/`. A view never writes to the project, except
 that reading completes an interrupted change, as every call does. Texts in a view are stored text, unescaped: each
-renderer escapes them for its own medium.
+renderer escapes them for its own medium. A file that cannot be read becomes a row of faults, and the rest of the view
+stays usable.
 """
+
+from __future__ import annotations
+
+from nexus_mcp.errors import NexusError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypedDict, TypeVar
+
+    Found = TypeVar("Found")
+
+    class FaultRow(TypedDict):
+        """`file` is a path from the project root, or "" if the fault has no single file."""
+
+        file: str
+        problem: str
+        next_step: str
+
 
 VERSION = 1
 """The version of all views. It grows when a field is removed or changes its meaning; a new field does not change it."""
+
+
+def fault_row(error: NexusError) -> FaultRow:
+    """Return the row for an error that was raised while a file was read. The texts hold no content of the file."""
+    file = getattr(error, "file", "") or getattr(error, "path", "")
+    return {"file": file, "problem": error.fault, "next_step": error.next_step}
+
+
+def read_or_fault(read: Callable[[], Found], faults: list[FaultRow]) -> Found | None:
+    """Return the result of `read`; if it raises NexusError, add the row of the error to `faults` and return None."""
+    try:
+        return read()
+    except NexusError as error:
+        row = fault_row(error)
+        if row not in faults:
+            faults.append(row)
+        return None

@@ -6,7 +6,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.state.tracker import RUNNING
 from nexus_mcp.store import harness_files
 from nexus_mcp.store.agents import read
-from nexus_mcp.views.faults import fault_row
+from nexus_mcp.views import fault_row
 from nexus_mcp.workspace import is_harness_id
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
     class Agent(TypedDict):
         """`name` and `id` are "" if no event named them. `last_activity` is the latest of the known times of the agent:

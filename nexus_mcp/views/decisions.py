@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import chain, islice
 
 from nexus_mcp.state import plan as plans
-from nexus_mcp.views import VERSION
+from nexus_mcp.views import VERSION, read_or_fault
 from nexus_mcp.views.cycles import issues_of, newest_first, tasks_of
-from nexus_mcp.views.faults import read_or_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
     class Decision(TypedDict):
         """One decision. `cycle` is the number of the closed cycle, None for the present plan; `at` is when the cycle

@@ -9,8 +9,7 @@ from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.knowledge import index, notes
 from nexus_mcp.state import artifact_name, times
 from nexus_mcp.store import atomic, paths
-from nexus_mcp.views import VERSION
-from nexus_mcp.views.faults import fault_row
+from nexus_mcp.views import VERSION, fault_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
 MOST_FILES = 1000
 """The maximum number of artifacts in the list."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.state import plan as plans
-from nexus_mcp.views import VERSION, task_rows
-from nexus_mcp.views.faults import read_or_fault
+from nexus_mcp.views import VERSION, read_or_fault, task_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,9 +12,9 @@ if TYPE_CHECKING:
 
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.store.store import Store
+    from nexus_mcp.views import FaultRow
     from nexus_mcp.views.agents import Agent
     from nexus_mcp.views.cycles import CycleRow
-    from nexus_mcp.views.faults import FaultRow
     from nexus_mcp.views.runs import RunRow
     from nexus_mcp.workspace import Workspace
 

@@ -15,8 +15,7 @@ from nexus_mcp.state import oplog, shapes
 from nexus_mcp.store import codec, paths, session
 from nexus_mcp.store import oplog as log_file
 from nexus_mcp.store.journal import SESSION_LIMIT
-from nexus_mcp.views import VERSION
-from nexus_mcp.views.faults import read_or_fault
+from nexus_mcp.views import VERSION, read_or_fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from nexus_mcp.state.oplog import Entry, Line
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.store.store import Store
-    from nexus_mcp.views.faults import FaultRow
+    from nexus_mcp.views import FaultRow
 
     Files = dict[str, bytes | None]
 

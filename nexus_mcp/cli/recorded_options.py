@@ -1,4 +1,7 @@
-"""Options of `install` for a server over HTTP: when a recorded URL is used, and which parts do not work with it."""
+"""Check the options of `install` that the last installation recorded: the URL of a server over HTTP, and the command.
+
+The record may come with a cloned project, and a recorded program may be missing.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from nexus_mcp.cli.remote_options import ALLOW_HTTP, TOKEN_ENV
 from nexus_mcp.errors import UsageError
 from nexus_mcp.harness import remote_mount
 from nexus_mcp.harness.definition import HOOKS, PROJECT, SERVER, STATUS_LINE
+from nexus_mcp.log import printable
 from nexus_mcp.remote.address import EXAMPLE, check_variable, parse
 
 TYPE_CHECKING = False
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Request, Site
 
 _URL, _LOCAL, _FAST, _CHECK, _WITH = "--url", "--local", "--fast-hooks", "--check", "--with"
+_COMMAND = "--command"
 
 
 def settle(values: Values, options: dict[str, str], site: Site) -> None:
@@ -70,3 +75,25 @@ def next_steps(request: Request) -> list[str]:
     if request.remote is None:
         return []
     return [f"Put the token of the server into {request.remote.variable} before you start the harness."]
+
+
+def drop_missing_command(values: Values, options: dict[str, str]) -> None:
+    """Remove the recorded --command if that program no longer exists, so that the running one is used instead."""
+    import shutil
+
+    word = options.get(_COMMAND, "")
+    if word and _COMMAND not in values and _CHECK not in values and shutil.which(word) is None:
+        print(f"{printable(word)}, the command of the last installation, no longer exists.")
+        del options[_COMMAND]
+
+
+def check_command(word: str, root: str) -> None:
+    """Raise UsageError if the recorded --command is not nexus-mcp."""
+    from nexus_mcp.program import is_own_program
+
+    if word and not is_own_program(word, root):
+        problem = (
+            f".nexus/generated.json names the command {printable(word)}, which is not nexus-mcp, or is in the project."
+        )
+        step = f"If you trust it, add --command {printable(word)}; else name another one with --command."
+        raise UsageError(problem, next_step=step)
