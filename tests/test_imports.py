@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "nexus_mcp"
-MAX_LINES = 450
+MIN_LINES, MAX_LINES = 40, 450
 
 # Each part of the package, and the parts it may import beside itself. Imports go downwards only.
 BASE = ("errors", "log", "packaged", "program", "progress", "quoting", "schemas", "wording", "workspace", "worktree")
@@ -81,6 +81,20 @@ GRAPHVIZ_MODULES = {"rendering/layout.py"}
 OTEL_MODULES = {"server/otel/exporting.py", "server/otel/observer.py"}
 # pytest is there when it loads these; nothing else of the package imports them.
 PYTEST_MODULES = {f"conformance/pytest_plugin/{name}.py" for name in ("__init__", "items", "options")}
+# Modules that may be shorter: heads of packages, and rows of tables. A row of a part in ROWS assigns that name, and
+# each module of a folder in ROW_FOLDERS is a row. SHORT_MODULES has the other ones, and why they stay.
+HEADS = ("__init__", "__main__")
+ROWS = {"cli": "COMMAND", "lifecycle": "EVENT", "tools": "TOOL"}
+ROW_FOLDERS = ("doctor/checks",)
+SHORT_MODULES = {
+    "cli/remote_options.py": "each hook imports it; in workspace_options it would make the stdio start import remote/",
+    "cli/run/typed_run.py": "imports dataclasses, which the help of `run` does not need",
+    "harness/plain_read.py": "the hooks of plugins import it, and no other reader of configuration files",
+    "lifecycle/session_limit.py": "only edits in a session of a run with a path limit import it",
+    "packaged.py": "the lowest part of the package: schemas, catalog and suite import it",
+    "store/history/memory.py": "every store has a memory, but most hooks never import the history",
+    "views/report.py": "a view: each view has its own module",
+}
 # What a distribution is called when that is not the name it is imported by.
 IMPORTED_AS = {
     "jsonpath-rfc9535": {"jsonpath_rfc9535"},
@@ -230,6 +244,42 @@ def test_no_module_is_longer_than_450_lines(folder: str) -> None:
     """No module is longer than 450 lines."""
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / folder).rglob("*.py")}
     assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > MAX_LINES} == {}
+
+
+def is_row(path: Path, source: str) -> bool:
+    """Return whether a module is a row of a table."""
+    name = ROWS.get(part_of(path))
+    found = {
+        ast.unparse(one) for node in ast.parse(source).body if isinstance(node, ast.Assign) for one in node.targets
+    }
+    return path.parent.relative_to(PACKAGE).as_posix() in ROW_FOLDERS or name in found
+
+
+def short_modules() -> set[str]:
+    """Return the modules with fewer than 40 lines that are neither a head nor a row."""
+    sources = {path: path.read_text(encoding="utf-8") for path in modules() if path.stem not in HEADS}
+    short = {path: source for path, source in sources.items() if len(source.splitlines()) < MIN_LINES}
+    return {path.relative_to(PACKAGE).as_posix() for path, source in short.items() if not is_row(path, source)}
+
+
+def test_no_module_is_shorter_than_40_lines() -> None:
+    """A short module is merged into its user, or the table says why it is not; each entry of the table is needed."""
+    assert short_modules() == SHORT_MODULES.keys(), "merge it into the module that uses it, or see SHORT_MODULES"
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "expected"),
+    [
+        ("tools/task_list.py", "TOOL = Tool()", True),
+        ("cli/run/show.py", "COMMAND = Command()", True),
+        ("doctor/checks/lock.py", "", True),
+        ("tools/helper.py", "def run(): TOOL = 1", False),
+        ("store/lock.py", "TOOL = Tool()", False),
+    ],
+)
+def test_row_is_found_by_its_part_and_name(place: str, source: str, expected: bool) -> None:
+    """A module is a row if it assigns the name that its part requires, or if its folder has only rows."""
+    assert is_row(PACKAGE / place, source) == expected
 
 
 @pytest.mark.parametrize(
