@@ -39,8 +39,8 @@ def catalog_of(ctx: EventContext) -> Catalog:
         catalog = usable(ctx.workspace.root, is_over)
     except NexusError as error:
         ctx.warn(f"The project's own agents and skills cannot be read, so the shipped ones are used: {error.fault}.")
-        ctx.catalog = load(None).mount(ctx.harness_id, ctx.workspace.mount)
-        return ctx.catalog
+        ctx.catalog = shipped = load(None).mount(ctx.harness_id, ctx.workspace.mount)
+        return shipped
     for warning in catalog.warnings:
         ctx.warn(warning)
     ctx.catalog = catalog.mount(ctx.harness_id, ctx.workspace.mount)

@@ -67,7 +67,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/nexus_files:kind_of", r"return STATE .*|index == 0 and .*", _PLACES),
     ("lifecycle/nexus_files:parts", r"'\.?' left out .*", _PLACES),
     ("lifecycle/nexus_files:(_kind_below|_is_plain)", r".*", _PLACES),
-    ("lifecycle/sources:catalog_of", r"return load\(None\).*", _FAULT),
+    ("lifecycle/sources:catalog_of", r"return shipped.*|.*shipped = load\(None\).*", _FAULT),
     ("lifecycle/nexus_files:strictest", r"max\(kinds.*|most == NOTE -> .*", _PLACES),
     ("lifecycle/pre_tool_use:_is_denied", r"return False -> return None|0 -> -1", _SAME),
     ("lifecycle/guard:answer_failure", r"harness_files\.log_hook_error.* left out", _LOG),
@@ -171,7 +171,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/agent_identity", r"f'.*\.(rstrip\(\)|\{er…) -> .*|f'What .* -> .*|f'\{(file|more|identity).*", _WORDS),
     ("lifecycle/nexus_files", r"root\.rstrip\(os\.sep\) -> root", "for a project that is the root of the file system"),
     ("lifecycle/sources", r"3 -> .*|return '' -> return None", _WORDS),
-    ("lifecycle/sources", r"return load\(None\) -> .*|ctx\.warn\(f.The project.*|fault\(error\) left out .*", _FAULT),
+    ("lifecycle/sources", r"ctx\.warn\(f.The project.*|fault\(error\) left out .*", _FAULT),
     (
         "lifecycle/session_start",
         r"1[12][0-9] -> .*|issue\['status'\] .*|if (not )?.*|return f?'.* -> return None",
