@@ -8,7 +8,7 @@ from nexus_mcp.cli import blocks
 from nexus_mcp.cli.blocks import DETAIL, MAIN, Table
 from nexus_mcp.cli.status_lines import when
 from nexus_mcp.state.oplog import is_permanent
-from nexus_mcp.views.timeline import titles
+from nexus_mcp.views.timeline import change_row, titles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ def find_titles(store: Store, lines: Sequence[Line], undone: Collection[str], fa
     A change that was taken back gets no title: its task id may belong to another task now.
     """
     known = {number: entry for number, entry in lines if entry is not None and entry["id"] not in undone}
-    shown = [
-        {"line": number, "cycle": entry.get("cycle"), "what": entry.get("what", "")}
-        for number, entry in sorted(known.items(), reverse=True)
-    ]
+    shown = [change_row(number, entry, is_undone=False) for number, entry in sorted(known.items(), reverse=True)]
     return {known[number]["id"]: title for number, title in titles(store, shown, faults).items()}
 
 

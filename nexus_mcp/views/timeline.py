@@ -46,11 +46,12 @@ def changes(store: Store, most: int | None = None) -> dict[str, Any]:
         "version": VERSION,
         "total": len(known),
         "unreadable": len(lines) - len(known),
-        "changes": [_change(number, entry, entry["id"] in undone) for number, entry in shown],
+        "changes": [change_row(number, entry, is_undone=entry["id"] in undone) for number, entry in shown],
     }
 
 
-def _change(number: int, entry: Entry, is_undone: bool) -> dict[str, Any]:  # noqa: FBT001
+def change_row(number: int, entry: Entry, *, is_undone: bool) -> dict[str, Any]:
+    """Return a row of `changes`: the entry in the line `number` of the log."""
     return {
         "line": number,
         "id": entry["id"],

@@ -248,7 +248,6 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/agent_resume:record_hidden", r".*", _HOST),
     ("lifecycle/agent_complete:run", r"'session_id' -> .*", _HOST),
     ("lifecycle/agent_complete:_start_time", r"return '' -> .*", _FAULT),
-    ("lifecycle/turn_end", r"len\(tasks\) == 1 .*|1 -> [02]", _WORDS),
     ("lifecycle/turn_end", r"'last_message' .*", "a param that the event accepts and does not use"),
     ("lifecycle/session_start", r"10 -> .*|400 -> .*|'tasks' -> .*|tasks and tasks.*", _WORDS),
     ("lifecycle/session_start", r"ctx\.give\(f\"This is a worktree .* left out", _WORKTREE),
