@@ -56,8 +56,8 @@ class Package:
 def read_package(path: str) -> Package:
     """Read the package in a folder, whose path has no links.
 
-    Raise CatalogError if the package has no agents and skills, or if a text differs from its digest in the manifest;
-    StorageError.
+    Raise CatalogError if the package is malformed, has no agents and skills, or has a text that differs from its digest
+    in the manifest. Raise PathRefused, StateError, StorageError as Folder.read.
     """
     package = Package()
     with Folder.root(path) as root:

@@ -1,8 +1,8 @@
 """Translate the text of a nexus-core agent or skill: macros and tool names become our placeholders.
 
-A macro is `{{id key=value …}}`; a value is a word, a text between quotation marks, a list between brackets, or `>>NAME`
-for a text in another place. A macro without a counterpart becomes plain text and is reported. No `{{` may remain,
-because it would be read as one of our placeholders.
+A macro is `{{id key=value …}}`; a value is a word, a text between quotation marks, a list between brackets, an object
+between braces, or `>>NAME` for a text in another place. A macro without a counterpart becomes plain text and is
+reported. No `{{` may remain, because it would be read as one of our placeholders.
 """
 
 from __future__ import annotations

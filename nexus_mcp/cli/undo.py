@@ -39,10 +39,10 @@ def run(values: Values) -> int:
     workspace = workspace_from(values)
     dry = DRY_RUN.name in values
     store = Store(workspace)
-    # Ctrl-C ends the wait for the lock, but not an undo that has begun: a restored file that is missing in the
-    # operation log would block the next undo.
     faults: list[FaultRow] = []
     names = {} if JSON.name in values else _titles(store, faults)
+    # Ctrl-C ends the wait for the lock, but not an undo that has begun: if it restored a file and added no entry to the
+    # operation log, the file would not match the log, and the next undo would be refused.
     with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
@@ -71,7 +71,8 @@ def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
             lines = oplog.read(state)
     except NexusError:  # undo reports the fault
         return {}
-    # Undo stops at a change that it cannot take back, so older changes need no title, and no file is read for them.
+    # Undo never goes past a change that it cannot take back, so older changes need no title, and no file is read for
+    # them.
     ends = [at + 1 for at, (_, entry) in enumerate(lines) if entry is not None and is_permanent(entry)]
     return find_titles(store, lines[max(ends, default=0) :][-_MOST_TITLES:], undone_ids(lines), faults)
 

@@ -173,7 +173,7 @@ class Sessions:
         if session in self._agents:
             name, parent = self._agents[session]
             params |= {**_of(parent), "agent_id": session, **({"agent_name": name} if name else {})}
-        elif _is_unknown(report):  # an agent without a name gets the restrictions that all agents have
+        elif _is_unknown(report):  # an agent without a known name gets the restrictions of all agents
             params["agent_id"] = session
         return params
 

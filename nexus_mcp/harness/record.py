@@ -16,7 +16,7 @@ from nexus_mcp.store.codec import pretty
 NAME = "generated.json"
 VERSION = 1
 WHOLE_FILE = ""
-"""In `made` of a file: the installation made the whole file."""
+"""Stands in `made` in place of a pointer: the installation made the whole file."""
 
 
 NEXT = "next"

@@ -94,7 +94,7 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, i
         _deny_if_limited(ctx, catalog, agents, is_one=is_one)
         if ctx.decision != DENY and os.environ.get(LIMIT_VARIABLE):
             ctx.decide(DENY, "The payload does not say which tool would run, and this session may not edit all files.")
-        if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # an installed hook
+        if ctx.decision != DENY and ctx.host.limit and not has_file(ctx, TASKS):  # only installed hooks have a limit
             ask_gate(
                 ctx, "There is no task list, and the payload does not say which tool would run. Use the tool again."
             )

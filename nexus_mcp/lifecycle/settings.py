@@ -38,8 +38,9 @@ def gate_of(ctx: EventContext) -> str:
 
 
 def limit_of(ctx: EventContext) -> int:
-    """Return the maximum number of characters of a context: 0, no maximum, if the host has none, else the project's for
-    this harness, else the host's.
+    """Return the maximum number of characters of a context; 0 means no maximum.
+
+    If the host has a maximum, the project's setting for this harness replaces it.
     """
     if not (ctx.host.limit and ctx.context):
         return ctx.host.limit

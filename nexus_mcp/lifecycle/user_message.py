@@ -31,7 +31,7 @@ _QUESTIONS, _TITLE, _WORDS = 20, 160, 400
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Describe the requests of the bracket tags, and the progress of plan and tasks.
+    """Carry out or describe the bracket tags, and describe the progress of plan and tasks.
 
     The answer neither changes nor repeats the message.
     """

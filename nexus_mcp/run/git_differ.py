@@ -16,8 +16,8 @@ class Differ:
     def __init__(self) -> None:
         self._process = GitProcess("diff-tree", "--stdin", "--always", *_OPTIONS)
         self._is_open = False
-        # git prints a line that is no request back unchanged, so this line marks the end of an answer. The line is
-        # random: an agent that knew the line could write it into a file, and the answer would end there.
+        # git echoes every line that is not a request, so this line marks the end of an answer. The line is random: an
+        # agent that knew the line could write it into a file, and the answer would end there.
         self._end = f"end {secrets.token_hex()}"
 
     def open(self) -> None:

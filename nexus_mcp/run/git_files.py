@@ -81,7 +81,10 @@ async def folders(root: str) -> Folders:
 
 
 async def has_commit_hooks(root: str) -> bool:
-    """Return whether a commit in the repository would run one of its hooks. Raise GitFailed."""
+    """Return whether a commit in a worktree of the repository may run a hook. Raise GitFailed.
+
+    If the folder of the hooks is not in git's own folder, the result is always True.
+    """
     found = await folders(root)
     home = os.path.expanduser("~")
     configs = (os.path.join(found.common, "config"), os.path.join(home, ".gitconfig"), f"{home}/.config/git/config")
@@ -98,7 +101,7 @@ async def has_commit_hooks(root: str) -> bool:
 async def staged(root: str) -> str:
     """Return a digest of the entries of the index of a checkout. Raise GitFailed.
 
-    The entries are read again only if the file of the index changed.
+    The entries are read again only if the file of the index changed since the last call or shortly before it.
     """
     path = os.path.join((await folders(root)).own, "index")
     before = signature(path)
@@ -122,7 +125,10 @@ def global_config_files() -> list[str]:
 
 
 def signature(path: str) -> tuple[int, ...]:
-    """Return device, inode, size and times of a file, which differ after each change; () if there is no file."""
+    """Return device, inode, size and times of a file; () if there is no file.
+
+    A change alters them, unless the file was changed already less than `_SETTLED_S` before.
+    """
     try:
         info = os.stat(path)
     except OSError:

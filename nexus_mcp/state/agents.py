@@ -6,9 +6,9 @@ agents.extension.jsonl, under the agent's id and started_at: no two entries shar
 Each line of agents.extension.jsonl is an object with a kind. A hook that cannot get the lock in time appends an event
 (`spawn`, `resume`, `complete`). The next lock holder applies the event to the tracker. It first appends a `fold` line:
 the checksum of the tracker that it is about to write, the ids of all events in that tracker, and the data for which the
-tracker has no field. A fold line counts only while the tracker has its checksum. So if a lock holder dies between the
-two writes, nothing has changed, and no event is counted twice. A `seen` line has the time of an event that changed no
-agent.
+tracker has no field. If a fold line has the checksum of the present tracker, no other fold line counts. So if a lock
+holder dies between the two writes, nothing has changed, and no event is counted twice. If another program replaced the
+tracker, the last fold line counts as far as it fits. A `seen` line has the time of an event that changed no agent.
 """
 
 from __future__ import annotations
@@ -225,7 +225,8 @@ def is_line(value: object) -> bool:
     """Return whether the value is a valid line. A line of a kind that only a later version knows is valid; readers skip
     it.
 
-    Checked by hand, because hooks read the file at every step, and agents-extension.schema.json has alternatives.
+    Checked by hand, because hooks read the file at every step, and agents-extension.schema.json does not say which
+    fields each kind needs.
     """
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         return False
@@ -259,7 +260,8 @@ def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[
     if exact:
         return lines[exact[-1]], exact[-1]
     last = lines[folds[-1]] if folds else {"kind": FOLD, "events": [], "agents": [], "sessions": []}
-    # An agent of the last fold line counts as recorded, even if it was removed from the tracker.
+    # If the tracker lacks an agent whose spawn line is still in the file, the spawn is applied again. Without that line
+    # the agent stays removed.
     there = Records(entries, _extras(last), {}).pairs()
     lost = {line["id"] for line in lines if line["kind"] == SPAWN and _pair(line) not in there}
     events = [event for event in last["events"] if event not in lost]

@@ -1,4 +1,4 @@
-"""Read and write plan.json and tasks.json, and cache their last parsed state.
+"""Read plan.json and tasks.json, compose their new bytes, and cache their last parsed state.
 
 Each read compares all bytes of the file with the cached bytes; the cache saves only parsing and checking. Two versions
 may have the same times, size and inode, but never the same bytes. So the cache is never stale, whichever program wrote
@@ -39,9 +39,9 @@ _ROW_MARGIN = "\n    "
 _FIRST = b"\n    "  # before the first row
 _LAST = b"\n  "  # after the last row
 _ROW_BEGIN, _ROW_END = b"{\n", b"\n    }"
-# These bytes occur only between two rows, because no string holds a newline, and deeper values have a wider margin. For
-# the same reasons `compose` finds only the field with the rows when it searches for the name with its margin.
 _BETWEEN = b",\n    "
+# `_CUT` occurs only between two rows, because no string holds a newline, and deeper values have a wider margin. For the
+# same reasons the name of the array of rows, with its margin, occurs only once: `compose` splits the text there.
 _CUT = _ROW_END + _BETWEEN + _ROW_BEGIN
 
 

@@ -57,7 +57,7 @@ class Screen:
         self.stop()
 
     def follow(self, run: Run) -> None:
-        """Show each event of the run from now on."""
+        """Show the table of the run from now on, if the screen is live."""
         self._run = run
         if self._live is not None:
             try:

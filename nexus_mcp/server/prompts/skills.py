@@ -85,7 +85,7 @@ def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str,
 def _template(
     ctx: ReadContext, values: dict[str, str], *, name: str, skill: dict[str, Any], modes: dict[str, str]
 ) -> str:
-    """Return the text with the placeholders of the typed words, and how to read the first of them."""
+    """Return the text, the placeholders for the user's words, and how to tell a mode or a task id in these words."""
     text = without_expansions(_text(ctx, Arguments({}), name=name, skill=skill, modes=modes))
     known = ", ".join(f"`{mode}` ({meaning})" for mode, meaning in modes.items())
     hints = [f"If the first word is {known}, it is the mode."] if modes else []
