@@ -105,7 +105,10 @@ def _read_entry(root: Folder, package: Package, path: str, kind: str) -> Foreign
         faults = getattr(error, "faults", None)
         package.left.append((path, "; ".join(faults) if faults else error.fault))
         return None
-    if not isinstance(fields, dict) or fields.get("id", name) != name:
+    if not isinstance(fields, dict):
+        package.left.append((path, f"{META} is not a mapping"))
+        return None
+    if fields.get("id", name) != name:
         package.left.append((path, "its id is not the name of its folder"))
         return None
     return ForeignEntry(kind, path, fields, rest if head else text, body)

@@ -109,10 +109,10 @@ class Receipts:
         A close whose cycle is no longer in `history` is skipped: git may have removed the cycle. Raise StorageError,
         PathRefused, also if an older receipt cannot be removed: it would answer the close after this one.
         """
-        newest_first = sorted(find_undelivered(self._state, self._open_state), key=_age)
+        newest_last = sorted(find_undelivered(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None
-        while newest_first:
-            entry, marker = newest_first.pop()
+        while newest_last:
+            entry, marker = newest_last.pop()
             if answer is None and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.repeated = entry["answer"], marker
             else:

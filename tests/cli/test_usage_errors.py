@@ -181,11 +181,12 @@ def test_usage_error_is_one_line(argv: list[str], message: str) -> None:
 
 
 def test_suggested_command_exists() -> None:
-    """Each command that is suggested for a name of another program exists, or one after it in its row does."""
+    """A name of another program is none of our commands, and a command of its row exists."""
     from nexus_mcp.cli import COMMANDS, hints
 
     for word, meant in hints._COMMANDS_ELSEWHERE.items():
-        assert word in COMMANDS or any(one.startswith("-") or hints._exists(one, COMMANDS) for one in meant), word
+        assert word not in COMMANDS, word
+        assert any(one.startswith("-") or hints._exists(one, COMMANDS) for one in meant), word
 
 
 def test_name_of_a_command_wins_over_other_programs() -> None:
