@@ -153,6 +153,7 @@ class LocalEngine:
             try:
                 if not await self._step(attempts, record, action):
                     return
+                was_full = False
             except Unanswered:
                 return
             except (NexusError, OSError) as error:

@@ -89,7 +89,7 @@ async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
         except GitFailed as error:
             return await _stopped(repository, folder, error)
         interrupted_merge.end(folder)
-    except (GitFailed, StorageError, OSError) as error:
+    except (GitFailed, StorageError, PathRefused, OSError) as error:
         return _sentence(error)
     return ""
 

@@ -53,15 +53,16 @@ async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action:
 def first_commit(record: TaskRecord, action: Start) -> str:
     """Return the commit of the previous attempt if the new one begins there, "" for the integration branch.
 
-    `run retry` continues the previous work, unless `--fresh` is set or a session made forbidden changes.
+    `run retry` continues the previous work, unless `--fresh` is set. After forbidden changes each attempt begins at the
+    integration branch.
     """
     last = record.last
     if last is None or record.fresh:
         return ""
     outcome = last.attempt.outcome
-    is_forbidden = outcome is not None and outcome.category in _FORBIDDEN
-    goes_on = action.base == "previous" or (record.is_retried and not is_forbidden)
-    return last.commit if goes_on else ""
+    if outcome is not None and outcome.category in _FORBIDDEN:
+        return ""
+    return last.commit if action.base == "previous" or record.is_retried else ""
 
 
 def _reason(record: TaskRecord) -> str:

@@ -87,6 +87,17 @@ def test_retry_never_begins_with_forbidden_changes(tmp_path: Path) -> None:
     assert "f1" not in ground.tree()
 
 
+def test_next_tier_never_begins_with_forbidden_changes(tmp_path: Path) -> None:
+    """The second attempt changes only another file: with the first one's commit as its base, both would be merged."""
+    tasks: list[Json] = [{"id": 1, "title": "One", "owner": "architect"}]
+    ground = Ground(tmp_path, tasks, {"1": [[{"write": "f1", "text": "1"}], [{"say": "It is done."}]]})
+    ground.run(mend=0, tiers=[{"tier": tier, "attempts": 1} for tier in ("standard", "high")])
+    plans = [event for event in ground.log() if isinstance(event, ev.AttemptPlanned)]
+    assert [plan.tier for plan in plans] == ["standard", "high"]
+    assert len({plan.base for plan in plans}) == 1
+    assert "f1" not in ground.tree()
+
+
 @pytest.mark.parametrize("request_", [{"command": "pause"}, {"command": "stop"}])
 def test_pause_leaves_a_waiting_question_open(tmp_path: Path, request_: dict[str, Any]) -> None:
     """The run takes no fallback; the next one asks again under the same id."""

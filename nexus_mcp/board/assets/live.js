@@ -1,4 +1,4 @@
-// The connection of an open page to the board: a stream of changes, or a question each second.
+// The connection of an open page to the board: a stream of changes, or a question every 0.7 seconds.
 //
 // A browser has six connections to a board, and a stream keeps one for as long as its page is seen. So only as many
 // windows as there are locks have a stream, and the others ask. A window that is hidden has neither.
