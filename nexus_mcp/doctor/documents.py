@@ -87,7 +87,7 @@ class Source(Protocol):
 
 @dataclass
 class Document:
-    """A parsed file. `value` is None when the file is absent or unusable; `findings` say why it is unusable."""
+    """A parsed file with its `findings`. `value` is None when the file is absent or unusable."""
 
     value: Any = None
     findings: list[Finding] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Document:
 
 @dataclass
 class History:
-    """The parsed history.json. `file` is None when it is absent or unusable; `findings` say why it is unusable."""
+    """The parsed history.json with its `findings`. `file` is None when it is absent or unusable."""
 
     file: HistoryFile | None = None
     findings: list[Finding] = field(default_factory=list)
@@ -163,7 +163,7 @@ def load_session(site: Source, role: str, schema: str) -> Document:
 
 
 def load_checked(site: Source, entry: Entry, schema: str) -> Document:
-    """Read a session file, and check its schema and its dates."""
+    """Read a session file or a tracker, and check its schema and its dates."""
     document = _checked(site, entry, schema)
     document.findings += values.find_bad_times(entry.path, schemas.load(schema), document.value, site.now)
     return document

@@ -56,8 +56,8 @@ class LockWatch:
     def quiet(self, nexus: Folder) -> Iterator[bool]:
         """Keep writers out for the length of the block, which has to be short. Yield whether that succeeded.
 
-        All waits of a run together take at most PATIENCE_S. Without a lock file, or with one that cannot be locked,
-        there is no writer.
+        All waits of a run together take at most `patience` seconds. Without a lock file, or with one that cannot be
+        locked, there is no writer.
         """
         with ExitStack() as stack:
             try:

@@ -75,7 +75,9 @@ _RESULT = (
 
 
 class ClaudeCode:
-    """Claude Code. Its user files are in CLAUDE_CONFIG_DIR or ~/.claude, the server of the user in ~/.claude.json."""
+    """Claude Code. Its user files are in CLAUDE_CONFIG_DIR or ~/.claude. The server of the user is in the file
+    .claude.json, which is in CLAUDE_CONFIG_DIR or in the home folder.
+    """
 
     id = ID
     title = "Claude Code"

@@ -1,8 +1,8 @@
 """Translate hook payloads of Claude Code and Codex into our events, and answers into their form.
 
 Both send one JSON object with `hook_event_name`. Codex drops an answer that has an unknown field, even a denial. So an
-answer has only the fields that both accept for the event. For `allow` nothing is printed: a printed `allow` would
-override the user's rules that ask for permission.
+answer has only the fields that both accept for the event. The decision `allow` is never printed: it would override
+the user's rules that ask for permission.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Read and replace configuration files that belong to the user, without losing what another program saves meanwhile.
 
-The new file is completed first, then it and the old file exchange their names. Then the old file is compared with the
-bytes that were read.
+The new file is completed first. Then it and the old file exchange their names, and the old file is compared with the
+bytes that were read. If the system cannot exchange two names in one step, the old file is compared before a rename
+replaces it.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ def drift(site: Site, record: Record, harness: str) -> list[str]:
 
 
 def _own_values(site: Site, record: Record, harness: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield (path, pointer, present value) of the recorded entries; None as the value of an entry that has changed or
-    is missing.
+    """Yield (key of the path, pointer, present value) of the recorded entries; None as the value of an entry that has
+    changed or is missing.
     """
     settings: dict[str, Any] = {}
     for key, pointer in record.owned_entries(harness):

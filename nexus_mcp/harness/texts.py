@@ -1,7 +1,7 @@
 """Compose the texts of generated files: the roles of agents and the skills, with placeholders replaced.
 
-A skill in a folder that several harnesses read names our tools plainly, and ends with a chapter for each of these
-harnesses.
+A skill names our tools plainly, because several harnesses may read its folder. If it has harness notes, a chapter for
+each of these harnesses follows its text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.catalog.load import Catalog
 
 PLAIN = f"the nexus tool `{ANY}`"
-"""The name of a tool of ours in texts for several harnesses."""
+"""The name of a tool of ours in the texts of skills."""
 SOME_HARNESS = "<harness>"
 _TITLES = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "OpenCode"}
 

@@ -38,7 +38,9 @@ class Vault:
         self._folder = os.path.join(folder, harness)
 
     def read(self) -> dict[str, tuple[str, bytes | None]]:
-        """Return the stored rows; {} if the file is missing or unusable."""
+        """Return the stored rows; {} if the file is missing or unusable. Raise InstallRefused for a folder that is not
+        ours.
+        """
         found: dict[str, tuple[str, bytes | None]] = {}
         try:
             self._check(self._folder)

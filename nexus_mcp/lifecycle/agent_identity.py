@@ -86,7 +86,7 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
 
 
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
-    """Return the agent with this name, also if it has a plug-in prefix or capital letters, as in some harnesses."""
+    """Return the agent with this name, also if it has a plugin prefix or capital letters, as in some harnesses."""
     known = catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
     return known or catalog.unlisted_agent(name)
 

@@ -49,7 +49,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 def _name(catalog: Catalog, given_name: str) -> str:
     """Return the name of the agent for the records; "" for a blank name.
 
-    As in pre_tool_use, a name of the catalog is also found with a plug-in prefix or capital letters.
+    As in pre_tool_use, a name of the catalog is also found with a plugin prefix or capital letters.
     """
     last = given_name.rpartition(":")[2].strip().lower()
     if given_name not in catalog.agents and last in catalog.agents:

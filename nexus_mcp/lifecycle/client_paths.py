@@ -1,9 +1,10 @@
 """Translate paths of a client's machine into paths of the server's project.
 
 A client over HTTP has its own checkout. A path below the client's project folder means the file with the same path
-below the server's project folder. Any other path gets a prefix that no project has, so that it never means a file of
-the server by chance. The server cannot follow links of the client, so it judges paths by their text. If both have the
-project at the same path, client and server count as one machine, and paths stay as they are.
+below the server's project folder. The client's project folder, or a folder around it, means the server's project
+folder. Any other path gets a prefix that no project has, so that it never means a file of the server by chance. The
+server cannot follow links of the client, so it judges paths by their text. If both have the project at the same path,
+client and server count as one machine, and paths stay as they are.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "stop_hook_active": {"type": "boolean"},
 }
 LONGEST = 256
-"""Maximum characters of an agent or session name; these names go into files that every event reads."""
+"""Maximum characters of agent_id, agent_name and session_id, which go into files that every event reads."""
 _NAMING = ("agent_id", "agent_name", "session_id")
 _UNSTORED = ("prompt", "tool_input")
 ALLOW = "allow"
@@ -66,8 +66,8 @@ class EventContext:
     """The context of one event: workspace, store, and the parts of the answer collected so far.
 
     `warnings` are for the model, `context` has a text for each part of its working context, `decision` and `reason`
-    control the tool, `members` are more fields. All of them are in the answer even if the event fails later, except for
-    pre_tool_use.
+    control the tool or the end of the turn, `members` are more fields. All of them are in the answer even if the event
+    fails later, except for pre_tool_use.
 
     Warnings, reason and context are made inert (quoting.py) a second time here, so that unquoted data cannot start a
     tag. Only the text of a skill is added unchanged, by `instruct`.
@@ -170,7 +170,7 @@ def check_params(event: Event, params: object) -> dict[str, Any]:
             faults.append(f"{name} must not be blank")
     for name in _NAMING:
         if isinstance(text := values.get(name), str) and len(text) > LONGEST:
-            # An agent is identified by the end of its name: the name of a plug-in may precede it.
+            # An agent is identified by the end of its name: the name of a plugin may precede it.
             values[name] = text[-LONGEST:] if name == "agent_name" else text[:LONGEST]
             if name in event.required:
                 faults.append(f"{name} must not be longer than {LONGEST} characters")

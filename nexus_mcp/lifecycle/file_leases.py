@@ -51,9 +51,10 @@ def logged_name(ctx: EventContext, path: str) -> str:
 
 
 def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str:
-    """Return the sentence about the first file that another running agent holds; "" when there is none.
+    """Return a sentence about the latest edit by which another running agent holds one of the files; "" when there is
+    none.
 
-    If the tracker or the tool log cannot be read, no file counts as held.
+    Agents whose tracker cannot be read hold no file. If the tool log cannot be read, no file counts as held.
     """
     names = _running(ctx, agent_id)
     if not names:

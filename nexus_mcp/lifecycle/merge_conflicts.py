@@ -44,7 +44,7 @@ class Conflicts:
 
 
 def find_conflicts(root: str) -> Conflicts:
-    """Return the unmerged files of the repository around `root`."""
+    """Return the unmerged files of the repository around `root`. Raise StorageError."""
     folders = git_folders(root)
     if folders is None:
         return Conflicts(root, [], is_merging=False)
@@ -66,7 +66,10 @@ def is_conflicted(conflicts: Conflicts, place: str) -> bool:
 
 
 def may_be_conflicted(root: str, place: str) -> bool:
-    """Return whether to read the index: a merge is in progress, or the file has conflict markers."""
+    """Return whether to read the index: a merge is in progress, or the file has conflict markers.
+
+    Raise StorageError.
+    """
     folders = git_folders(root)
     if folders is None:
         return False

@@ -49,9 +49,9 @@ def decide(
     """Deny tools that a session of a run may not call, allow tools that only read, deny tools that the agent may not
     use, then check the files that the call edits.
 
-    Without a capability map, not even a faulty one, the classes of the tools are unknown, so only the first of these
-    rules applies. With `may_be_agent` a call without an agent may come from an agent. `is_input_lost` is false if the
-    call certainly has no input; then its files are judged as those of the main session.
+    If there is no capability map, not even a faulty one, the classes of the tools are unknown, so only the first of
+    these rules applies. With `may_be_agent` a call without an agent may come from an agent. `is_input_lost` is false if
+    the call certainly has no input; then its files are judged as those of the main session.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
@@ -140,7 +140,9 @@ def _judge(
     *,
     is_main: bool,
 ) -> None:
-    """Deny an edit that the guard of .nexus/ refuses; without a task list block edits of all files except notes."""
+    """Deny an edit that the guard of .nexus/ refuses; without a task list pass edits of all files except notes to the
+    edit gate; then check merge conflicts and file leases.
+    """
     (paths, is_certain), tool = edit, params["tool"]
     kinds = Kinds(ctx.workspace.root, paths, ctx.workspace.state_root)
     is_certain = is_certain and kinds.is_whole

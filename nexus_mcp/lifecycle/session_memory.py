@@ -58,8 +58,8 @@ _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 class SessionMemory:
     """The memory of one session. An event reads it once, and changes it at most once, by `save`.
 
-    `fields` has the keys with the changes so far. `has_place` says whether a session of this harness started in the
-    project: if none did, nothing is written to the project.
+    `fields` has the keys with the changes so far. `has_place` says whether the project has a folder of this harness, as
+    after a session_start. Without that folder, no hints of skills are sent, and `select_new` records nothing.
     """
 
     __slots__ = ("_changes", "_ctx", "_session", "fields", "has_place")

@@ -1,6 +1,6 @@
 """Read catalog, notes, plan, tasks and conflict copies for an event.
 
-Unusable parts cause a warning and never stop the event.
+Unusable parts cause a warning and do not stop the event. Only a StorageError for plan or tasks is raised.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def both_of(ctx: EventContext) -> tuple[dict[str, Any] | None, dict[str, Any] | 
 
 
 def snapshot_of(ctx: EventContext) -> SessionSnapshot:
-    """Return plan and tasks, read once per event. Raise StorageError."""
+    """Return the snapshot of plan and tasks, taken once per event. Its plan() and tasks() raise the errors of reads."""
     if ctx.snapshot is None:
         ctx.snapshot = ctx.store.snapshot()
     return ctx.snapshot

@@ -113,7 +113,8 @@ def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
     """Combine the cycles of both sides in git's index with those that only `file` has. Raise Undecided.
 
     A cycle of several versions counts once. So does a repeated cycle in the file, because when git merges by lines, it
-    may take the cycle from both sides. The text of a cycle and the other fields come from the file.
+    may take the cycle from both sides. The text of a cycle comes from the file if the file has the
+    cycle; the other fields come from the file.
     """
     one, other = Side.read(ours, "our side in git"), Side.read(theirs, "their side in git")
     own = Side.read(file, "the file")

@@ -33,7 +33,7 @@ class Proxy:
 def find(address: Address, environ: Mapping[str, str] = os.environ) -> Proxy | None:
     """Return the proxy for a server; None for loopback, for http:// and for the hosts in NO_PROXY.
 
-    A variable without the URL of an http:// proxy counts as unset.
+    A value without a scheme means an http:// proxy. A value with another scheme, or without a host, counts as unset.
     """
     value = environ.get("https_proxy") or environ.get("HTTPS_PROXY") or ""
     if not value or address.scheme != "https" or address.is_local or _is_excepted(address.host, environ):

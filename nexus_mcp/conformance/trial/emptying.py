@@ -30,7 +30,7 @@ _WORDS = {errno.EBUSY: MOUNTED, errno.EPERM: "it may be immutable: check with ls
 
 
 def mount_of(fd: int) -> Mount:
-    """Return a value that is equal for two open files if and only if no mount point is between them."""
+    """Return the mount of an open file: its mount id; without /proc its device number, which a bind mount shares."""
     try:
         with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
             for line in file:
@@ -78,8 +78,9 @@ def remove_at(folder: int, name: str) -> None:
 def empty_folder(top: int, path: str = "") -> list[Leftover]:
     """Delete everything in an open folder as far as possible, and return the first paths that remain.
 
-    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. This uses one descriptor
-    at a time and no recursion, because a target can nest folders deeper than descriptors or recursion allow.
+    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. This keeps only one
+    folder below `top` open at a time and uses no recursion, because a target can nest folders deeper than descriptors
+    or recursion allow.
     """
     left: list[Leftover] = []
     try:

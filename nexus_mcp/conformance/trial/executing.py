@@ -177,7 +177,7 @@ def _shown(entry: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _unchecked(bench: Bench) -> int:
-    """Return how many tasks were completed although no check had passed since their last session ended.
+    """Return how many tasks were completed although no check had passed since their last session started.
 
     A session makes its task unchecked. A check that passes in its folder or in a merged tree makes the task checked.
     """

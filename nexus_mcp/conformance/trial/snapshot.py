@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Snapshot = dict[str, str]
-"""Path, with / -> content: "folder", "-> target", "other", the digest of a file, "large" with size and time, or a
-text for something that may not be read.
+"""Path with the separator / -> content: "folder", "-> target", "other", the digest of a file, "large" with size and
+time, or a text for something that may not be read.
 """
 
 DEEPEST = 64

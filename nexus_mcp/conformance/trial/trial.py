@@ -127,7 +127,7 @@ class Trial:
 
     def _check_strays(self) -> None:
         before, after = self._baseline, self._sandbox.snapshot()
-        if self._has_run:  # the run makes branches, worktrees and its own test folder beside the project
+        if self._has_run:  # the run makes branches and worktrees, and writes into the bench
             before, after = (_inside(whole) for whole in (before, after))
         if stray := describe_strays(before, after, self._sandbox):
             raise TargetFailure(stray)

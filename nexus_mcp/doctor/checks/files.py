@@ -34,7 +34,9 @@ _UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 
 def check_kinds(site: Site) -> Iterator[Finding]:
-    """Yield links, special files, entries of the wrong kind and unknown names."""
+    """Yield links, special files, entries of the wrong kind, unknown names, copies that were kept aside, old trackers,
+    and folders that were not listed completely.
+    """
     for entry in site.survey.entries.values():
         found = _check_kind(entry)
         if found is not None:

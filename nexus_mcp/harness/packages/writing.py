@@ -184,8 +184,8 @@ def _fill(folder: str, files: Mapping[str, bytes]) -> None:
 def _exchange(folder: Folder, new: str, name: str, aside: str) -> None:
     """Give the folder `new` the name `name`, and the folder that has this name the name `aside`.
 
-    Both renames are one step if the system has a call for that. Raise OSError if a rename fails; the old folder then
-    stays in its place.
+    If the system has a call for that, the two folders first exchange their names in one step. Raise OSError if a rename
+    fails; the old folder then stays in its place.
     """
     if atomic.exchange(folder, new, name):
         try:
