@@ -15,7 +15,7 @@ NexusError
 │   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/replacement.py)
 │   ├── FolderGone        the folder was removed before it could be used
 │   ├── LockTimeout       another process kept the workspace lock
-│   ├── WaitStopped       the server stopped while waiting for the lock
+│   ├── WaitStopped       the server, or Ctrl-C, ended the wait for the lock
 │   └── Unlockable        there are no locks on this file system (store/lock.py)
 ├── NotAppliedYet         the change is recorded, and the next call completes it
 │   └── JournalGone       the journal is gone, and part of the change may be lost (store/journal.py)
@@ -67,7 +67,7 @@ class ToolError(NexusError):
 
 
 class InvalidArguments(NexusError):
-    """A call's arguments break its input schema. `faults` has one text for each fault."""
+    """The arguments of a call, or the params of an event, break their schema. `faults` has one text for each fault."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
