@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     Id = int | float
 
     class Steps(TypedDict):
-        """`done` has the finished nodes, but is empty if all nodes are finished. `steps` has the other nodes: all
-        dependencies of a node are in earlier steps. `stuck` has the nodes that wait for a cycle or for a missing
-        dependency.
+        """`done` has the finished nodes, but is empty if all nodes are finished. `stuck` has the nodes that wait for
+        a cycle or for a missing dependency. `steps` has the other nodes: each dependency of a node is in `done` or in
+        an earlier step.
 
         `after` maps an id to the ids of its dependencies, and `before` maps it to the ids of the nodes that depend on
         it. For an unfinished node both have only unfinished ids.

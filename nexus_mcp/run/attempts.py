@@ -73,7 +73,8 @@ class Attempts:
         """Carry out the last attempt, log its outcome, and return it; return a question instead if a person has to
         answer first.
 
-        Raise StorageError, GitFailed; asyncio.CancelledError leaves the attempt as the log has it.
+        Raise StorageError, GitFailed, CheckoutChanged, LeaseLost, WorktreeGone; asyncio.CancelledError leaves the
+        attempt as the log has it.
         """
         while True:
             record = self.record
@@ -374,7 +375,9 @@ class Attempts:
         return self.run.config.harness_for("check") if role in JUDGES else record.harness
 
     def _budget(self) -> float | None:
-        """Return the cost limit of a session in USD: what is left of the run's limit; None if the run has no limit."""
+        """Return the cost limit of a session in USD: what is left of the run's limit, at least 0.01; None without a
+        limit.
+        """
         limit = self.run.config.max_cost_usd
         return None if limit is None else max(0.01, limit - self.run.state.cost_usd)
 

@@ -76,8 +76,8 @@ async def begun(
     """Hold the lock of runs and open a run: the unfinished one unless `is_new`, else a new one from `options.base` or
     HEAD.
 
-    Raise RunBusy if another run holds the lock, UsageError if the unfinished run works on other tasks, GitFailed,
-    StateError, StorageError, PathRefused.
+    Raise RunBusy if another run holds the lock, UsageError if the unfinished run cannot continue with these options or
+    if there is no commit to begin at, GitFailed, StateError, StorageError, PathRefused.
     """
     async with AsyncExitStack() as stack:
         with store.locked_state():

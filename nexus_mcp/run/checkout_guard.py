@@ -1,4 +1,6 @@
-"""Detect whether an attempt touched the user's checkout: its refs, HEAD, index, configuration or hooks.
+"""Detect whether an attempt touched the user's checkout: its refs, HEAD, index, configuration, hooks or `info`.
+
+The user's own configuration of git is compared, too.
 
 A session starts in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
 `run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected. The log

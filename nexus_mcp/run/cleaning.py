@@ -86,7 +86,7 @@ def _last_change(state: Folder, name: str) -> float:
 
 async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str]:
     """Remove a run, and return those of its branches that stay because they are not merged. Raise UsageError for an
-    unknown or unfinished run, GitFailed, StorageError.
+    unknown or unfinished run, NexusError for a worktree with work that cannot be committed, GitFailed, StorageError.
     """
     if not is_run_id(name) or name not in run_ids(state):
         raise UsageError(f"There is no run {name!r}.", next_step="nexus-mcp run list shows them.")

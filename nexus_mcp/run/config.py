@@ -201,7 +201,7 @@ class RunConfig(Part):
 def guards_from(guards: Guards, environ: Mapping[str, str]) -> Guards:
     """Return the guards; the environment variables NEXUS_STALE_WARN_MS and NEXUS_STALE_ABORT_MS override their limits.
 
-    A value that is no number, or smaller than a second, is ignored.
+    A value that is no number of milliseconds from 1000 to 999999999 is ignored.
     """
     found = {}
     for field, name in (("stale_warn_s", "NEXUS_STALE_WARN_MS"), ("stale_abort_s", "NEXUS_STALE_ABORT_MS")):

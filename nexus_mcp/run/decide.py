@@ -1,9 +1,9 @@
 """Decide the next step of a task from its attempts: one pure function, without files, clocks or processes.
 
-RULES has a row for each failure category but `blocked` and `limit`: how often the session is resumed, what the next
-attempt is, and how the task ends when its tiers are used up. "Escalate" is the next attempt at the same tier while it
-has attempts left, then at the next tier. Where a trigger of triggers.py is on, a question comes first, and its answer
-in the log decides.
+RULES has a row for each failure category but `blocked` and `limit`: how often the session is resumed, and what the next
+attempt is, or that the task pauses. JUDGEMENT of outcome.py decides how the task ends when its tiers are used up.
+"Escalate" is the next attempt at the same tier while it has attempts left, then at the next tier. Where a trigger of
+triggers.py is on, a question comes first, and its answer in the log decides.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ class Rule:
     `mend` in the config.
 
     `then`: the next attempt escalates or stays at the tier, or the task pauses. `lite`: after these strategies the next
-    attempt takes a less strict one at the same tier: tdd-lite, then test-after. `once`: `then` applies only to the
-    first of several such attempts in a row.
+    attempt takes a less strict one: tdd-lite, then test-after. `once`: `then` applies only to the first of several such
+    attempts in a row.
     """
 
     mends: int | None = 0
@@ -392,7 +392,7 @@ def _same_tier_or_end(  # noqa: PLR0917
 
 
 def _same_tier(last: Attempt, attempts: tuple[Attempt, ...], findings: tuple[str, ...]) -> Start:
-    """Return an attempt that repeats the last one without using up its budget."""
+    """Return an attempt that repeats the last one, even if the tier has no attempts left."""
     return Start(_next_number(attempts), last.tier, last.strategy, base="previous", findings=findings)
 
 

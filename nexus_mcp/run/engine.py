@@ -138,8 +138,8 @@ class LocalEngine:
     async def _task(self, id_: int) -> None:
         """Carry one task to its end: completed, failed, paused or skipped.
 
-        A step that meets a full disk is repeated once; then the run pauses. In this case, and if the run pauses while a
-        question of the task waits, the task keeps its state in the log.
+        The first step that meets a full disk is repeated; at the second one the run pauses. In this case, and if the
+        run pauses while a question of the task waits, the task keeps its state in the log.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -252,7 +252,7 @@ class LocalEngine:
         self.run.emit(ev.TaskDone(task=id_))
 
     async def _clean(self, attempts: Attempts) -> None:
-        """Remove the worktrees of a task whose work is merged; their branches stay."""
+        """Give the worktrees of a task whose work is merged back to the pool; their branches stay."""
         for record in self.run.state.task(attempts.id).attempts:
             if record.worktree and (record is attempts.record or record.attempt.is_merged):
                 await self.run.pool.give_back(record.worktree)

@@ -39,8 +39,8 @@ HEARTBEAT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The functions of a run that show something to people or ask them. `event` gets each event, `baseline` the checks
-    on the base commit, `confirm` asks whether to merge and returns the answer, None without a terminal.
+    """The functions of a run that show something to people or ask them. `event` gets each event, `baseline` the results
+    of the checks before the work, `confirm` asks whether to merge and returns the answer, None without a terminal.
     """
 
     event: Callable[[ev.AnyEvent], object] = lambda _: None

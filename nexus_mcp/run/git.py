@@ -70,7 +70,10 @@ class Git:
     async def outputs(
         self, *words: str, stdin: bytes | None = None, environ: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
-        """Return (exit code, stdout, stderr) of `git WORDS`. Raise GitFailed after LIMIT_S."""
+        """Return (exit code, stdout, stderr) of `git WORDS`.
+
+        Raise GitFailed after LIMIT_S, or if git waits for a pipe.
+        """
         process = await asyncio.create_subprocess_exec(
             *self.wrap(("git", *options(hooks=self.hooks), *words)),
             cwd=self.folder,

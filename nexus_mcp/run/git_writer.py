@@ -31,7 +31,7 @@ class Writer:
 
     async def open(self, git: Git) -> None:
         """Use long-lived processes until `close`, unless git's settings have no author, the environment sets dates, or
-        there is no place for a temporary file.
+        there is no /dev/fd or no place for a temporary file.
         """
         if self._git is not None or any(os.environ.get(name) for name in _DATES):
             return

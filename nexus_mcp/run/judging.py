@@ -91,7 +91,7 @@ def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Out
     """Return the fault in the changes of the sessions; None if no required change is missing and none is forbidden."""
     chosen = record.attempt.strategy
     refused = next((session.refused for session in record.sessions if session.refused), "")
-    if refused:  # nothing is committed, so nothing else can be judged
+    if refused:  # some or all of the work is not committed, so no other fault is searched
         return _failed("tests-failing", f"The work cannot be committed: {refused}")
     for session in record.sessions:
         wrong = routing.violations(session.files, session.role, chosen, config)

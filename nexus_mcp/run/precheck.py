@@ -71,7 +71,7 @@ class Subject:
 
 async def examine(subject: Subject) -> list[Item]:
     """Check the subject, and return its items; `of_checks` returns the items of the project's own checks.
-    Raise StorageError.
+    Raise GitFailed, StorageError.
     """
     found = [*await _of_git(subject), _of_lock(subject), await _of_earlier_run(subject)]
     found += _of_tasks(subject)

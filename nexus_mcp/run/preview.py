@@ -29,8 +29,9 @@ class TaskPreview:
     """The preview of one task. `wave` counts from 1; 0: the task depends on a missing task, or is in a cycle.
 
     `command` starts its first session, with the server, the hooks and the sandbox; `files` are those that the run
-    writes for this session, `environ` the variables that the run sets. `sessions` is the largest number of sessions for
-    the task, those of reviewers included.
+    writes for this session, `environ` the variables that the run sets. `sessions` is the number of sessions for the
+    task if each attempt of the tiers needs all its mends and repeated reviews. It leaves out the advisor, and attempts
+    that do not count.
     """
 
     id: int

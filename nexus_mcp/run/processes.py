@@ -109,7 +109,10 @@ class Started:
         return (None, -code) if code < 0 else (code, None)
 
     async def end(self, wait_s: float = TERM_WAIT_S) -> None:
-        """End the whole group: SIGTERM, then SIGKILL after `wait_s` seconds. Processes that left the group stay."""
+        """End the whole group: SIGTERM, then SIGKILL once the process has ended, after `wait_s` seconds at the latest.
+
+        Processes that left the group stay.
+        """
         self._close_gate()
         _signal(self.pid, signal.SIGTERM)
         if not self.has_ended:

@@ -20,7 +20,7 @@ TaskState = Literal["waiting", "ready", "running", "merging", "completed", "fail
 NOT_STARTED = (126, 127)
 """Exit codes of a shell for a command that it cannot start."""
 AUTHORS: frozenset[ev.Role] = frozenset(("owner", "test-writer", "implementer"))
-"""Roles that change files. The others only judge."""
+"""Roles that change files. The others judge or advise."""
 ENDED: frozenset[TaskState] = frozenset(("completed", "failed", "paused", "blocked", "skipped"))
 """States in which the run starts nothing for the task until a person does something."""
 
@@ -134,11 +134,11 @@ class RunRecord:
     current executor began; `was_killed`: the executor before it logged no end. `checkout` has the digests of the user's
     checkout that were recorded last; `is_checkout_changed`: this executor saw that the checkout differs. `cost_usd` is
     the sum of the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running
-    session has reported no cost yet. If a session ended by itself without a cost, `is_cost_reported` is false, and a
-    limit on the cost cannot be enforced. `cost_answer` is the answer to `cost-warning`, None without one; it is
-    `continue` after a pause that ended. `raised` are the limits that a person raised, oldest first. `limit_answer` is
-    the start time of the executor that got the answer `continue` to `cost-exceeded`; "" without that answer and once
-    the limit is raised.
+    session has reported no cost yet. If a session reported its tokens or its end without a cost, `is_cost_reported`
+    is false, and a limit on the cost cannot be enforced. `cost_answer` is the answer to `cost-warning`, None without
+    one; it is `continue` after a pause that ended. `raised` are the limits that a person raised, oldest first.
+    `limit_answer` is the start time of the executor that got the answer `continue` to `cost-exceeded`; "" without that
+    answer and once the limit is raised.
     """
 
     run: str = ""

@@ -86,7 +86,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     """Run the session to its end, and return the result. Events go to `emit`; `stop` ends the session at once.
 
     The process begins only after its start is in the log. A process that cannot start counts as ended with exit code
-    127. Raise StorageError.
+    127. Raise StorageError, and CancelledError if `stop` is set.
     """
     command = place.driver.command(place.request)
     try:
@@ -158,7 +158,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
 
 
 def _failure(driver: Driver, result: Result) -> Literal["", "environment", "limit", "login"]:
-    """Return why the session failed; "" if a guard ended it, or if the reason is unknown."""
+    """Return why the session failed; "" for exit code 0, if a guard ended it, or if the reason is unknown."""
     if result.code == 0 or result.guard:
         return ""
     return driver.failure(result.code, f"{result.error}\n{result.stderr}") or ""

@@ -108,7 +108,7 @@ def read(trigger: Trigger, text: str) -> Answer | None:
 
 
 def fault(trigger: Trigger, text: str) -> str:
-    """Return a sentence that names the accepted answers; "" if the text is one of them."""
+    """Return a sentence that says which answers are accepted; "" if the trigger accepts the text."""
     word = _word(text)
     if not word and trigger == "story-ambiguity":
         return "Write a text for the agent."

@@ -52,8 +52,9 @@ class _Job:
 class CallQueue:
     """The calls of one connection: at most `MAX_WAITING` wait while one runs, with lines of at most `MAX_BYTES` in all.
 
-    The reading thread adds calls; one thread begins and runs them, while `read_on` is called on another one. The
-    constructor raises OSError or RuntimeError when the system has no descriptor or no thread left.
+    The thread that reads adds calls, and one thread begins and runs them. During a call the thread of the side reader
+    reads, by `read_on`. The constructor raises OSError or RuntimeError when the system has no descriptor or no thread
+    left.
     """
 
     def __init__(self, app: App, source: Source, sink: Sink, stop: Stop, read_on: ReadOn) -> None:

@@ -2,7 +2,7 @@
 
 A browser sends a preflight before a request with a token or JSON, and shows a page only the headers that the server
 exposes. A preflight has no token. It is answered before Host is checked, because its answer says only which origins may
-call. A request of any other origin is passed on to the guard, which refuses it.
+call. A request of any other origin is passed on to the guard, which refuses it unless the origin is the server's own.
 """
 
 from __future__ import annotations

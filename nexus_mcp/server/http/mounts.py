@@ -287,7 +287,10 @@ class Mounts:
         return [self._mounts.pop(name) for name in gone]
 
     async def find(self, name: str) -> Mount | None:
-        """Return the started project with this name; None if it is unknown or its folder is missing."""
+        """Return the started project with this name; None if it is unknown, its folder is missing, or opening it fails.
+
+        Raise RuntimeError if its session manager cannot run.
+        """
         path = self._paths.get(name)
         if path is None:
             return None

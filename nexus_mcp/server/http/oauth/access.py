@@ -36,7 +36,7 @@ class Challenges:
         return _header(fields)
 
     def forbidden(self, project: str | None, right: str = "") -> dict[str, str]:
-        """Return the header for a token that lacks this right, or any right ("")."""
+        """Return the header for a token that lacks `right`, or for one that has none of the rights if `right` is ""."""
         fields = {"error": "insufficient_scope", "scope": SCOPE + right if right else " ".join(SCOPES)}
         if self._resources is not None:
             fields["resource_metadata"] = self._resources.metadata_url(project)
