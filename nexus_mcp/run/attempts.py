@@ -272,7 +272,7 @@ class Attempts:
         self._write("checks.json", [asdict(result) for result, _ in results])
 
     async def check(self, folder: str) -> list[tuple[CheckResult, bool]]:
-        """Run the project's checks in a folder; return each result, and whether it failed in the same way in the
+        """Run the project's checks in a folder; return each result, and whether it is a failure no worse than in the
         baseline.
         """
         run = self.run

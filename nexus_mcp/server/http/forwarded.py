@@ -85,7 +85,10 @@ def _plain(headers: Headers) -> list[str]:
 
 
 def _standard(headers: Headers, name: str) -> list[str]:
-    """Return the values of a parameter of Forwarded (RFC 7239), the nearest last; "" for one that cannot be read."""
+    """Return the values of a parameter of Forwarded (RFC 7239), the nearest last.
+
+    If `name` is "for", an unreadable part gives "".
+    """
     text = ",".join(headers.getlist("forwarded"))
     found = []
     for element in text[-_LONGEST:].split(",") if text else []:
