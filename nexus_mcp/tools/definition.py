@@ -170,7 +170,7 @@ def _advertised(schema: Schema) -> Schema:
 
 
 def answer(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """Return the schema of an object with exactly these fields."""
+    """Return the schema of an object with the `required` fields, perhaps the `optional` ones, and no others."""
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},

@@ -1,9 +1,9 @@
 """Build views as data: status, tasks, history, decisions, graph. The terminal, the board and the export render them.
 
-Each view is a JSON value with a `version` and a schema in `schemas/views/`. A view never writes to the project, except
-that reading completes an interrupted change, as every call does. Texts in a view are stored text, unescaped: each
-renderer escapes them for its own medium. A file that cannot be read becomes a row of faults, and the rest of the view
-stays usable.
+Each view is a JSON value with a `version`. A view that a command can print as JSON has a schema in `schemas/views/`. A
+view never writes to the project, except that reading completes an interrupted change, as every call does. Texts in a
+view are stored text, unescaped: each renderer escapes them for its own medium. If a view has `faults`, a file that
+cannot be read becomes an entry there, and the rest of the view stays usable. The other views raise the error.
 """
 
 from __future__ import annotations

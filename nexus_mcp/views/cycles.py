@@ -159,7 +159,8 @@ def compare(old: tuple[int, Mapping[str, Any]], new: tuple[int, Mapping[str, Any
     """Return `old` and `new` (rows), and the differences of their `issues` and `tasks`.
 
     Each difference has `kind` (ADDED, REMOVED, CHANGED or SAME), `title`, and `before` and `after`: the decision of an
-    issue or the status of a task, "" for none. Rows with an equal title are one row. The order is that of the new
+    issue or the status of a task, "" for none. The first old row and the first new row with a title make one
+    difference. Further new rows with that title are ADDED, further old ones are left out. The order is that of the new
     cycle; removed rows come last.
     """
     return {

@@ -1,7 +1,7 @@
 """Keep the rows of all closed cycles in memory, for filters and charts over a long history.
 
-A cycle is parsed once. When the history grows, only new cycles are parsed: the digests in the index identify the
-others.
+In a long history a cycle is parsed once: when the history grows, only new cycles are parsed, because the digests in the
+index identify the others. The index of a short history has no digests, so after each change all its cycles are parsed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Ledger:
     def rows(
         self, archive: Archive, *, query: str = "", since: str = "", until: str = "", branch: str = "", most: int = 100
     ) -> dict[str, Any]:
-        """Return the view `history`, as views/cycles.cycle_rows does, but faster if many cycles match."""
+        """Return the view `history`, as views/cycles.cycle_rows does. With `since`, `until` or `branch` it uses the
+        rows in memory. Raise StorageError.
+        """
         numbers = range(len(archive)) if not query.strip() else archive.matches(query)
         if since or until or branch:
             rows = self.update(archive)
@@ -104,7 +106,9 @@ class Ledger:
 
 
 def lead_hours(cycle: Mapping[str, Any]) -> float | None:
-    """Return the hours from the start of the plan of a cycle to its close; None if a time is missing or malformed."""
+    """Return the hours from the start of the plan of a cycle to its close; None if a time is missing or malformed, or
+    if the close is before the start.
+    """
     plan = cycle.get("plan")
     begin = plan.get("created_at") if isinstance(plan, dict) else None
     end = cycle.get("completed_at")

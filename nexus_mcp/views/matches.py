@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Match(TypedDict):
-        """`field` names the field with the hit; `before`, `hit` and `after` are successive parts of its text."""
+        """`field` names the field with the hit; `before`, `hit` and `after` are successive parts of its text.
+
+        If the position of the hit is unknown, `before` is the beginning of the text, and the others are "".
+        """
 
         field: str
         before: str

@@ -68,8 +68,9 @@ def change_row(number: int, entry: Entry, *, is_undone: bool) -> dict[str, Any]:
 
 
 def titles(store: Store, shown: Sequence[Mapping[str, Any]], faults: list[FaultRow]) -> dict[int, str]:
-    """Return line -> the title of the task or question that the change is about, as far as it is known. `shown` are
-    `changes`, newest first. A file that cannot be read is added to `faults`, once. Never raises NexusError.
+    """Return line -> the title of the task or question, or the topic of the plan, that the change is about, as far as
+    it is known. `shown` are `changes`, newest first. A file that cannot be read is added to `faults`, once. Never
+    raises NexusError.
 
     The titles come from the present plan and tasks, and for changes before a close from the closed cycle.
     """
@@ -138,7 +139,10 @@ def state_after(store: Store, line: int) -> dict[str, Any]:
 
 
 def reachable(store: Store) -> list[int]:
-    """Return the lines whose state `state_after` can show, newest first. Raise what `state_after` raises."""
+    """Return the lines whose state `state_after` can show, newest first.
+
+    Raise StateError, PathRefused, StorageError.
+    """
     lines, now = _read(store)
     return [number for number, _, _ in _walk(store, lines, now)]
 
