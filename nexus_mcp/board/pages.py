@@ -340,8 +340,8 @@ def message(error: NexusError) -> Page:
 
 
 def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
-    """Return the findings of `nexus-mcp doctor` for files that cannot be read, and each fault of a file without a
-    finding.
+    """Return the errors and warnings of `nexus-mcp doctor`, and each fault of a file without one of them; [] if there
+    are no faults.
     """
     if not faults:
         return []

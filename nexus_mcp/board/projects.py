@@ -1,4 +1,4 @@
-"""Read the files of a board's projects in threads: for each project one call at a time, beside `Project.warm_up`."""
+"""Read the files of a board's projects in threads: one call at a time for each project, except `Project.warm_up`."""
 
 from __future__ import annotations
 

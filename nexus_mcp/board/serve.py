@@ -1,4 +1,4 @@
-"""Run the board on a port of loopback until Ctrl-C or SIGTERM, which end it at once."""
+"""Run the board on a port of loopback until Ctrl-C, SIGTERM or SIGHUP. Open requests then get _END_S seconds."""
 
 from __future__ import annotations
 

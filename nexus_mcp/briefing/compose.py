@@ -102,8 +102,7 @@ def parts(
     """Return name → text of each non-empty part: role, task, notes, tools, limits, harness; in this order.
 
     `binding` is the `binding_text` of the task, `notes` the index of the notes, `harness_notes` the notes of the
-    harness for the active skill, `role` the agent's text. If `task` or `agent_id` is None, its part is absent. Raise
-    UnknownEntry.
+    harness, `role` the agent's text. If `task` or `agent_id` is None, its part is absent. Raise UnknownEntry.
     """
     found = {
         "role": _headed("ROLE", role.strip()),

@@ -81,9 +81,9 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
     """Remove the file at `path` in the folder `nexus`, together with its own folder, atomically. Call it under the
     lock.
 
-    Return False, with nothing changed, when that folder holds something else, or the file in it is no longer the
-    `original`. Raise ChangedMeanwhile if a file directly in `nexus` is no longer the `original`; PathRefused,
-    StorageError with nothing changed; NotConfirmed.
+    Return False, with nothing changed, when that folder is absent or holds something else, or the file in it is no
+    longer the `original`. Raise ChangedMeanwhile if a file directly in `nexus` is no longer the `original`;
+    PathRefused, StorageError with nothing changed; NotConfirmed.
     """
     *folders, name = path.split("/")
     held.check()
@@ -277,7 +277,8 @@ def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, A
 def _made(
     source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
 ) -> tuple[bytes, bool, bool]:
-    """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has no value).
+    """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has neither a
+    value of its own nor a comment).
 
     `original` is the file; if it is None, the file is read from `source`. Raise CatalogError if the project's files
     would be unusable with the change.

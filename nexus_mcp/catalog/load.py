@@ -65,7 +65,9 @@ class Catalog:
         return self._entry(AGENTS, name)
 
     def lost_map(self, harness: str) -> str:
-        """Return the path of the project's capability map when its part for the harness is faulty; else ""."""
+        """Return the path of the project's capability map if the map is faulty and has no usable part for the harness;
+        else "".
+        """
         return "" if harness in self._mapped else self._lost
 
     def unlisted_agent(self, name: str) -> dict[str, Any] | None:

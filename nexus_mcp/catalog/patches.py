@@ -51,8 +51,9 @@ def patch_paths(text: str) -> tuple[list[str], bool]:
 def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
     """Return the result of `patch_paths` for the patch that a shell command hands to apply_patch; None without one.
 
-    `command` is a script, or the list of a program and its arguments. The result is certain only if the whole script is
-    `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it.
+    `command` is a script, or the list of a program and its arguments. For a script the result is certain only if the
+    whole script is `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it. For a list it can
+    also be certain if the patch is the only argument of apply_patch.
     """
     if isinstance(command, str):
         return _in_script(command)

@@ -79,9 +79,9 @@ def decide(
 def _resume_owner(
     task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool
 ) -> dict[str, Any]:
-    """Resume the agent whose id the task names, else the newest agent in this session's tracker with its owner's name.
+    """Resume the agent whose id the task names, else the newest agent in the tracker with the name of the task's owner.
 
-    An agent that this session does not know is resumed only if the policy of the task says so.
+    An agent that is not in the tracker is resumed only if the policy of the task says so.
     """
     if named and explicit:
         return _resumed(named, why)

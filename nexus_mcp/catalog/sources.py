@@ -1,7 +1,8 @@
 """Read catalog files from their sources, the shipped assets and `.nexus/` of a project, within bounds.
 
 A hook reads all files of a project while an agent waits. To read the largest catalog within the bounds takes clearly
-less than 300 ms (docs/decisions/0068). A file beyond a bound is refused before it is parsed.
+less than 300 ms (docs/decisions/0068). A file that is too large is refused before it is parsed; at any other bound,
+parsing stops.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ CLOSED = "closed"
 the project), else "".
 """
 LOST_MAP = "lost_map"
-"""The field of a project's catalog with the path of its capability map if that is faulty, else ""."""
+"""The field of a project's catalog with the path of its capability map if that is faulty, ".nexus" if that cannot be
+opened, else "".
+"""
 
 YAML_BYTES = 64 << 10
 YAML_VALUES = 4_000

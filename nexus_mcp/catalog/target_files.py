@@ -27,7 +27,7 @@ ipynb java jl js json json5 jsonc jsonl jsx kt kts less lock lua md mdx mjs mk m
 proto ps1 py pyi pyx r rb rs rst sass scala scss sh sql svelte svg swift tex tf toml ts tsv tsx txt vim vue xml yaml
 yml zig zsh
 """
-# A word without a slash is a file name only with one of these suffixes, so "e.g.", "v0.5" and "task.owner" are not.
+# A word without a slash looks like a file name only with one of these suffixes: "e.g.", "v0.5", "task.owner" do not.
 _SUFFIXES = frozenset(_KNOWN_SUFFIXES.split())
 _LONGEST_SUFFIX = 10
 
@@ -122,7 +122,7 @@ def _looks_like_path(word: str) -> bool:
     if not slash:
         stem, dot, suffix = name.rpartition(".")
         return bool(stem and dot) and suffix.lower() in _SUFFIXES
-    if not name:  # src/state/ is a folder; a single slash after a word is not part of a path
+    if not name:  # src/ and src/state/ are folders; slashes and dots alone are not
         return bool(folder.strip("./"))
     stem, dot, suffix = name.rpartition(".")
     # and/or, 1/2 and read/write are not files, but src/a.py, .github/x.yml and ./.env are.

@@ -55,7 +55,9 @@ def put(members: dict[str, Any], name: str, value: Any) -> None:
 
 
 def take_out(items: list[Any], item: str) -> None:
-    """Remove an item of a list, if it is there, and the comment on its line. Comments below it stay."""
+    """Remove an item of a list, if it is there, and the comment on its line. Comments below it stay, except below the
+    first item: `changed_file` then refuses the change.
+    """
     if item not in items:
         return
     at = items.index(item)
@@ -67,7 +69,9 @@ def take_out(items: list[Any], item: str) -> None:
 
 
 def remove(members: dict[str, Any], name: str) -> None:
-    """Remove a field. The comments below its last line stay, after the field before it."""
+    """Remove a field. The comments below its last line stay, after the field before it. If there is no field before it,
+    they are lost, and `changed_file` refuses the change.
+    """
     at, keys = list(members).index(name), list(members)
     token = _token(*_end(members, name)) if isinstance(members, CommentedMap) else None
     rest = _split(token) if token is not None else ""

@@ -25,13 +25,13 @@ BLOCKED = 5
 BUSY = 6
 """`run`: another run of this project holds the lock."""
 HUNG_UP = 129
-"""The terminal of the demo, of a run or of `status --watch` was closed: the code that shells report for SIGHUP."""
+"""The terminal of `demo`, `run`, `conformance` or `status --watch` was closed: shells report this code for SIGHUP."""
 INTERRUPTED = 130
 """Ctrl-C: the code that shells report for SIGINT."""
 OUTPUT_CLOSED = 141
 """The reader closed the pipe (`nexus-mcp --help | head -0`): the code that shells report for SIGPIPE."""
 TERMINATED = 143
-"""SIGTERM ended the demo, a run or `status --watch`: the code that shells report for it."""
+"""SIGTERM ended `demo`, `run`, `conformance` or `status --watch`: the code that shells report for it."""
 
 
 def exit_now(code: int) -> int:

@@ -21,7 +21,7 @@ FOLDER = Argument("[DIR]", f"the folder to make or to bring up to date (default:
 
 
 def _run(values: Values) -> int:
-    """Write the files. Raise UsageError, StateError, PathRefused, StorageError."""
+    """Write the files. Raise UsageError, NexusError without a `.nexus`, StateError, PathRefused, StorageError."""
     folder = values.get(FOLDER.name, DEFAULT)
     if not folder or "\0" in folder:
         raise UsageError(f"{FOLDER.word} names no folder.", next_step=f"Example: nexus-mcp export md {DEFAULT}")

@@ -148,7 +148,9 @@ def target(values: Values, options: TargetOptions) -> Target:
 
 
 def _check_started(values: Values) -> None:
-    """Raise UsageError if --server or --url lacks the placeholder for the port, which differs for each server."""
+    """Raise UsageError for --project, or if --server or --url lacks the placeholder for the port, which differs for
+    each server.
+    """
     from nexus_mcp.conformance.target import PORT, PROJECTS_FILE
 
     if SERVED.name in values:
