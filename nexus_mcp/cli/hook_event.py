@@ -109,7 +109,10 @@ class Event:
         return last_answer(self.name, harness, params, is_deciding=self.name == DECIDING)
 
     def outline(self) -> tuple[dict[str, object], bool]:
-        """Return the fields for a decision in the data read so far, and whether the payload was read to its end."""
+        """Return the fields for a decision in the data read so far, and whether these data are a whole object.
+
+        For any other event than pre_tool_use, return ({}, True).
+        """
         from nexus_mcp.lifecycle.malformed_payload import NAMES, outline
 
         return outline(bytes(self.data[:_OUTLINED]), NAMES) if self.name == DECIDING else ({}, True)

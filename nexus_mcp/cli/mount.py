@@ -31,8 +31,8 @@ def claude_command(options: Sequence[str] = ()) -> str:
 def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[str, str]]:
     """Return (place, text to put there) for each client, each with its own harness id.
 
-    If `harness_id` is none of these ids, all snippets use it. If `options` name the project, the place warns about
-    files that all projects share.
+    If `harness_id` is neither "" nor one of these ids, all snippets use it. If `options` name the project, the place
+    warns about files that all projects share.
     """
     from nexus_mcp.cli.text_output import json_array, json_string
 

@@ -1,6 +1,6 @@
 """Commands, their options and arguments, and the parser of a command line.
 
-Our own parser, because argparse would add a quarter to the start-up of the server (docs/decisions/0012).
+Our own parser, because argparse would add 3 to 5 ms to the start-up of the server (docs/decisions/0012).
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class Option:
 class Argument:
     """The positional argument of a command. `name` is its name in texts, e.g. EVENT.
 
-    `choices` maps each accepted word to a line about it; {} accepts any word. `count` is the maximum number of words,
-    and `name` names each of them; they are in Values.lists. `least` is the number of required words (default:
-    `count`). With `is_number` a word such as -3 is a wrong number, not an unknown option.
+    `choices` maps each accepted word to a line about it; {} accepts any word. `count` is the maximum number of words;
+    they are in Values.lists. `least` is the number of required words (default: `count`). With `is_number` a word such
+    as -3 is a wrong number, not an unknown option.
     """
 
     __slots__ = ("choices", "count", "help", "is_number", "least", "name")

@@ -41,7 +41,7 @@ MOST = 4 << 20
 SECONDS = 2.0
 """Seconds to wait for an answer: the deadline of a hook is 2.5 s (lifecycle/deadline.py)."""
 RECORD_SECONDS = 9.0
-"""Seconds to deliver the start or end of an agent: the hook continues after its deadline for these events."""
+"""Seconds to deliver the start, resume or end of an agent: the hook continues after its deadline for these events."""
 _OMITTED = "The input of the tool is larger than the 4 MiB that a server takes."
 _LONGEST_TOKEN = 16 * 1024
 """The longest token that a server accepts: access tokens of an OAuth issuer are long."""
@@ -124,7 +124,9 @@ class Server:
         return answer
 
     def _body(self, event: Json, host: Host) -> bytes:
-        """Return the event as JSON. Leave out an input that is too large: then the payload counts as truncated."""
+        """Return the event as JSON. Leave out an input that is too large: a payload of pre_tool_use then counts as
+        truncated. Raise _NoAnswer if the event is still too large.
+        """
         whole = {
             **event,
             "harness_id": self.harness_id,

@@ -25,8 +25,8 @@ _NARROWEST, _WIDEST = 40, 120  # columns
 def ensure_utf8(*, is_program: bool) -> None:
     """Restart the program in UTF-8 mode if it runs with another encoding, and make stdout escape what it cannot encode.
 
-    Only when `is_program`: a process that merely calls `main` is not replaced. Return when no restart is needed or
-    possible.
+    It restarts only if `is_program` is true: a process that merely calls `main` is not replaced. Return when no restart
+    is needed or possible.
     """
     if is_program and sys.getfilesystemencoding() != "utf-8" and "utf8" not in sys._xoptions and sys.executable:
         # The arguments keep their bytes, and stdin was not read yet. If the system refuses, the process continues:

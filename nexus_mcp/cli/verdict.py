@@ -1,4 +1,6 @@
-"""`nexus-mcp verdict TASK FILE|-`: check a verdict on a task, and store it for the run and for people."""
+"""`nexus-mcp verdict TASK FILE|-`: check a verdict on a task, and store it for people and for the hook
+subagent_complete.
+"""
 
 from __future__ import annotations
 

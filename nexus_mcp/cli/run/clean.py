@@ -18,7 +18,10 @@ OLDER = Option("--older-than", "DAYS", "only runs that ended more than DAYS ago"
 
 
 def run(values: Values) -> int:
-    """Remove the named run; without a name, the finished runs that --older-than selects, or all but the newest KEPT."""
+    """Remove the named run; without a name, the runs that --older-than selects, or all but the newest KEPT.
+
+    The unfinished run is never removed: without a name it is left out, by its name it is refused with UsageError.
+    """
     import asyncio
 
     from nexus_mcp.run.cleaning import KEPT, clean, old_runs

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Fast-forward the branch. Return an exit code of docs/run.md. If the branch stays, print the reason on stderr."""
+    """Fast-forward the branch. Return an exit code of docs/run.md. If it cannot move, print the reason on stderr."""
     import asyncio
     import sys
 

@@ -47,7 +47,10 @@ def bound_faults(raw: Any) -> list[Fault]:
 
 
 def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
-    """Yield every fault of a fixture, as JSON. `state_schemas` has the names allowed in `covers.state_schemas`."""
+    """Yield a fault for each of these rules that a fixture, as JSON, breaks.
+
+    `state_schemas` has the names allowed in `covers.state_schemas`.
+    """
     yield from text_faults(raw, "")
     if not isinstance(raw, dict):
         return

@@ -100,7 +100,8 @@ class Family:
         self._known: set[psutil.Process] = set()
 
     def living(self, pid: int) -> set[psutil.Process]:
-        """Return the living descendants of `pid`, members of its session and bearers of the mark, without `pid` itself.
+        """Return the living descendants of `pid`, members of its session, bearers of the mark and its orphans, without
+        `pid` itself.
 
         `pid` must not have been reaped, or another process may have its number. A descendant found earlier still counts
         after its parent died.
@@ -121,7 +122,8 @@ class Family:
         return set(self._known)
 
     def kill(self, pid: int) -> None:
-        """Kill `pid`, a session leader that was not reaped, and its family. Return when they are gone.
+        """Kill `pid`, a session leader that was not reaped, and its family. Return when they are gone, or after
+        _ROUNDS rounds.
 
         Each round lists the family again, because a process may start a child while it dies.
         """
@@ -141,7 +143,7 @@ class Family:
 
 
 def kill_marked(run: str) -> None:
-    """Kill every process whose mark is `run`, or begins with `run` and a dot."""
+    """Kill every other process whose mark is `run`, or begins with `run` and a dot."""
     import psutil
 
     for process in living_marked(run):
@@ -150,7 +152,7 @@ def kill_marked(run: str) -> None:
 
 
 def living_marked(run: str) -> list[psutil.Process]:
-    """Return every process whose mark is `run`, or begins with `run` and a dot."""
+    """Return every other process whose mark is `run`, or begins with `run` and a dot."""
     import psutil
 
     found = []

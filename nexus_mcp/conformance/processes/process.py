@@ -34,7 +34,8 @@ class ServerProcess:
 
     `on_line` gets each line of stdout without its end; `on_end` is called once, when no more lines will come. `fault`
     is then the fault, "" after a requested end, and `death` describes the end. `end_signal` is sent to end a process
-    that does not end with its stdin. Lives in one event loop; raises OSError when the command cannot be started.
+    that does not end with its stdin. Lives in one event loop. Raises OSError when the command cannot be started,
+    HarnessFault when this system has no process, file or memory left.
     """
 
     def __init__(

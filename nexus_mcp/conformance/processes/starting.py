@@ -74,7 +74,7 @@ def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
 def max_parallel_fixtures(lanes: int) -> int:
     """Return the number of fixtures, at least 1, that may run at once within the limit of open files.
 
-    `lanes` is the largest number of servers that one fixture starts.
+    `lanes` is the largest number of servers that one fixture starts at once.
     """
     import resource
 

@@ -39,7 +39,7 @@ OPTIONS = (
 
 
 def rename_options(text: str) -> str:
-    """Return the text with the command's options renamed to the plug-in's: --event-command, --nexus-event-command."""
+    """Return the text with the command's options renamed to the plug-in's: --timeout to --nexus-timeout."""
     known = "|".join(name.removeprefix("--nexus-") for name, _, _ in OPTIONS)
     return re.sub(rf"(?<!\S)--({known})(?![\w-])", r"--nexus-\1", text)
 

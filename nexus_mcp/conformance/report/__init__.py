@@ -1,5 +1,6 @@
 """Render a RunResult: on a terminal, as JSON, JUnit XML, an HTML page, a badge, or several runs side by side.
 
-All functions are pure, except that `html` reads its style sheet, `files` and `expected` write files, and `terminal` and
-`compare` print to the stream they get. Text from a target is untrusted, so all of it passes through `texts`.
+`html` reads its style sheet, and the reports that name rules read the contract. `files` and `expected` write files,
+`terminal` and `compare` print to the stream they get. The other functions are pure. Text from a target is untrusted, so
+all of it passes through `texts`.
 """

@@ -23,7 +23,7 @@ _STYLES = {PASSED: "green", FAILED: "red"}
 
 FORMAT = 1
 _IN_SHORT = 120
-"""Characters of a value."""
+"""Characters of a failed assertion in words."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ HEAD = f"""\
 def check(option: str, path: str, known: str | None) -> None:
     """Raise UsageError, naming `option`, when the list cannot be written at `path`.
 
-    `known` is the list of the present run. Only that file may exist: new entries are added to it.
+    `known` is the path of the list that the present run uses, or None. If there is a file at `path`, it must be this
+    list: new entries are added to it.
     """
     if os.path.lexists(path) and (known is None or not os.path.exists(known) or not os.path.samefile(path, known)):
         raise UsageError(

@@ -191,7 +191,9 @@ def tool_of(result: FixtureResult, assertion: Assertion) -> str:
 
 
 def section(result: FixtureResult) -> str:
-    """Return the section of a fixture: its tool or event, or the scenarios if it uses several tools."""
+    """Return the section of a fixture: in the core its tool or event, or the scenarios if it uses several tools; else
+    its group.
+    """
     if result.group != "core":
         return result.group
     return result.tools[0] if len(result.tools) == 1 else SCENARIOS

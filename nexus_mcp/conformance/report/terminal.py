@@ -61,7 +61,7 @@ MOST = 8
 MOST_CAUSES = 10
 """Causes that are shown with an example; the others have a line each."""
 NAMED = 6
-"""Further fixtures of a cause that are named."""
+"""Tools of a cause, and further fixtures of it, that are named."""
 SUMMARY, NORMAL, VERBOSE = "summary", "normal", "verbose"
 """The amount of output: a line for each cause; a line and an example for each cause; every failure in full."""
 EXPECTED = "failed as expected"

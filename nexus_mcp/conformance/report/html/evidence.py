@@ -33,7 +33,9 @@ LONGEST_VALUE = 600
 LONGEST_BLOCK = 20_000
 
 FEW = 3
-"""With at most this many causes, the examples are open when the page opens."""
+"""With at most this many causes, the examples are open when the page opens. `_brief` shows at most as many failed
+assertions.
+"""
 EVIDENCE = 100_000
 """Characters of all the examples that are shown in full."""
 BRIEF = 160
