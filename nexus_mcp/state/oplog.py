@@ -152,8 +152,9 @@ def undone_ids(lines: Sequence[Line]) -> set[str]:
 
 
 def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
-    """Return the last `count` changes that were not taken back, newest first. Raise UndoRefused if
-    one is permanent.
+    """Return the last `count` changes that were not taken back, newest first.
+
+    Raise UndoRefused if there are fewer, or if a permanent change or an unreadable line is among them.
     """
     gone = undone_ids(lines)
     found: list[Entry] = []

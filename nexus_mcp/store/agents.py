@@ -40,11 +40,11 @@ class Agents:
     """The result of `read`: the `records`, and the reasons not to rely on them.
 
     `fault` is the reason why all or a part of the tracker is unusable, `extension_fault` the same for
-    agents.extension.jsonl. `is_sure` is False if a part of agents.extension.jsonl could not be read: then an agent
-    without a known session may belong to any session. `data` is the tracker in bytes, `entries` its entries. `events`
-    are the ids of the events in agents.extension.jsonl, `bad` is the number of its malformed lines, `size` its size in
-    bytes. `base` is a new fold line (state/agents.py) of the tracker, made if there are `events` and the file has no
-    fold line of this tracker.
+    agents.extension.jsonl. `is_sure` is False if a part of agents.extension.jsonl could not be read, or if the files
+    changed during each read without the lock: then an agent without a known session may belong to any session. `data`
+    is the tracker in bytes, `entries` its entries. `events` are the ids of the events in agents.extension.jsonl, `bad`
+    is the number of its malformed lines, `size` its size in bytes. `base` is a new fold line (state/agents.py) of the
+    tracker, made if there are `events` and the file has no fold line of this tracker.
     """
 
     __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")

@@ -128,7 +128,7 @@ def place(folder: Folder, temporary: str, name: str) -> None:
 
 
 def add_name(folder: Folder, name: str, other: str) -> bool:
-    """Give the file `name` a second name; return False if the file system has no links. Raise FileNotFoundError,
+    """Give the file `name` a second name; return False if the system cannot make the link. Raise FileNotFoundError,
     FileExistsError.
     """
     if folder.descriptor is None:

@@ -106,8 +106,9 @@ class Receipts:
     def answer(self, history: Archive) -> dict[str, Any] | None:
         """Return the answer of the newest undelivered close, and take it over so that no other process returns it too.
 
-        A close whose cycle is no longer in `history` is skipped: git may have removed the cycle. Raise StorageError,
-        PathRefused, also if an older receipt cannot be removed: it would answer the close after this one.
+        A close counts only if its cycle is still in `history`: git may have removed the cycle. All other receipts are
+        removed. Raise StorageError, PathRefused, also if a receipt cannot be removed: it would answer the close after
+        this one.
         """
         newest_last = sorted(find_undelivered(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None

@@ -37,10 +37,11 @@ def carry_out(
     held: HeldLock,
     answer: dict[str, Any] | None,
 ) -> str | None:
-    """Write the requests of `change`; return the name of the receipt with `answer`, None if there is none.
+    """Write the files that `change` requests; return the name of the receipt with `answer`, None if there is none.
 
-    Only a change with a cycle stores its answer. Raise NotAppliedYet and NotConfirmed if files were changed, other
-    errors if none was: StorageError, or ChangedMeanwhile if another program saved one of the files since it was read.
+    Only a change with a cycle stores its answer. Raise NotAppliedYet and NotConfirmed if the change is recorded or
+    made. Raise other errors with nothing changed: StateError, PathRefused, StorageError, or ChangedMeanwhile if another
+    program saved one of the files since it was read.
     """
     progress.note(progress.WRITING)
     # A change of one file needs no journal, except for an undo. If the process died before it added the undo's entry to

@@ -209,7 +209,7 @@ def _append(own: Folder, line: bytes) -> None:
 
 
 def _is_ours(own: Folder, fd: int) -> bool:
-    """Return whether this process may write the file: no other process has renamed it or is renaming it. The lock ends
+    """Return whether this process may rename the file: no other process has renamed it or is renaming it. The lock ends
     with the descriptor.
     """
     if fcntl is None:

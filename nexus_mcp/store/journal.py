@@ -161,8 +161,8 @@ def _has_record(journal: dict[str, Any]) -> bool:
 
 
 def log_entry(journal: dict[str, Any]) -> oplog.Entry:
-    """Return the operation log entry of a journal that was read from disk; a short one if an older
-    nexus-mcp wrote it.
+    """Return the operation log entry of a journal; a short one if the journal has no valid one, such as
+    that of an older nexus-mcp.
     """
     carried = journal.get("log")
     if oplog.is_entry(carried):

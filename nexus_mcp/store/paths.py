@@ -26,7 +26,7 @@ IDEMPOTENCY = "idempotency"
 
 
 def is_place(name: str) -> bool:
-    """Return whether `name`, which may come from a file, is the path of a file that a change may touch."""
+    """Return whether `name`, which may come from a file, is the path of plan.json, tasks.json or an artifact."""
     from nexus_mcp.state import artifact_name
 
     folder, _, rest = name.partition("/")

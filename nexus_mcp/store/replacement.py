@@ -86,7 +86,7 @@ class Original:
             self._fd = None
 
     def content(self) -> bytes | None:
-        """Return the bytes of a file that was read whole; None if there was no file."""
+        """Return the bytes of a file that was read whole; None for any other file, or if there was none."""
         return None if self.data is ... else self.data
 
     @property
@@ -104,7 +104,7 @@ class Original:
         self.is_foreign = True
 
     def check(self, folder: Folder, name: str) -> None:
-        """Raise ChangedMeanwhile if the file is not the one that was read. Raise PathRefused, StorageError."""
+        """Raise ChangedMeanwhile if the file may differ from the one that was read. Raise PathRefused, StorageError."""
         seen = folder.look(name)
         if seen is None or self.info is None:
             if seen is None and self.info is None:

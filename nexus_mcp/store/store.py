@@ -183,8 +183,9 @@ class Store:
         """Run `make` under the lock, write the requested changes, and return its answer. `by` is for the operation log.
 
         `make` runs again if another program saved a file that `make` has read. So it must only read the transaction and
-        request writes. If it raises, nothing is written. A change with a cycle, or of several files,
-        uses the journal. Raise StorageError if nothing was changed, NotAppliedYet and NotConfirmed if it was.
+        request writes. If it raises, nothing is written. A change with a cycle, with an idempotency key or of several
+        files, and an undo, use the journal. Raise NotAppliedYet and NotConfirmed if the change is recorded or made,
+        other errors with nothing changed.
         """
         return self._change(make, by)[0]
 

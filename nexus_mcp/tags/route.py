@@ -61,7 +61,7 @@ def route(text: str, catalog: Catalog, store: Store, harness_id: str = "") -> di
 def selectable(catalog: Catalog) -> list[dict[str, str]]:
     """Return the skills that an agent may select by itself: [{"id", "name", "description"}], by id.
 
-    A skill that only an explicit tag or slash command starts (contract §5) is not included.
+    A skill that only an explicit tag or slash command starts (`manual_only`, docs/agents.md) is not included.
     """
     return [
         {field: skill[field] for field in ("id", "name", "description")}

@@ -47,7 +47,7 @@ class Unread:
 
     def check(self) -> None:
         """Drop the connections whose clients have not read for too long; beyond the limit of memory, also those that
-        have waited longest. Drop those that were `is_left` at the check before, too.
+        have waited longest. Drop those that are `is_left` in two checks in a row, too.
         """
         left = {one for one in self._connections if one.is_left}
         for one in left & self._left:

@@ -47,7 +47,7 @@ def outcome(ctx: ReadContext, tag: str, variant: str = "", text: str = "") -> di
 
 
 def bullet_list(lines: list[str], rest: int = 0) -> str:
-    """Return the lines as a Markdown list of at most MOST items; `rest` is the number of items beside `lines`."""
+    """Return the first MOST lines as a Markdown list. A last item counts the other lines, and `rest` more."""
     return "\n".join(f"- {line}" for line in [*lines[:MOST], *rest_line(len(lines[MOST:]) + rest)])
 
 
@@ -123,7 +123,10 @@ def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
 
 
 def rule_template(ctx: ReadContext, values: dict[str, str]) -> str:
-    """Write the prompt of [rule:…] as a template for later words: the first placeholder may get all of them."""
+    """Write the prompt of [rule:…] as a template for words that the client inserts later.
+
+    A client may put all words in place of the first placeholder, so the model separates the name from the rule.
+    """
     act = without_expansions(command("act"))
     reading = (
         "Keep the user's rule below in this project's notes. The first word names the file, `.nexus/rules/WORD.md`; "

@@ -90,7 +90,7 @@ class Prompt:
 
         Claude Code splits the text behind a command at blanks and passes one word per argument:
         `/mcp__nexus__plan add a login` has the mode "add". So when each argument has one word, `is_cut` is set.
-        Other clients pass the whole line as one argument: its first word is then split off if it fits another argument.
+        Other clients pass the whole line as one argument. `_split_line` then splits off its first word if that fits.
         """
         *chosen, own = self.arguments
         values = _split_line({name: value.strip() for name, value in values.items() if value.strip()}, chosen, own)
@@ -103,9 +103,10 @@ class Prompt:
 
 
 def _split_line(values: dict[str, str], chosen: list[Argument], own: Argument) -> dict[str, str]:
-    """Return the values; a first word that fits another argument is split off a single value of several words.
+    """Return the values. Split a single value of several words if its first word fits its argument: the other words
+    become the free text.
 
-    A line in the argument for free text counts as that text, unless another argument is required.
+    A value of the argument for free text, `own`, stays whole, unless its first word fits a required argument.
     """
     if len(values) != 1:
         return values

@@ -203,7 +203,7 @@ class Resource:
     `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for values that are never valid.
     `read(ctx, values)` runs after `check`, returns the contents, and raises Missing and NexusError.
     `entries(ctx, after)` yields the listed resources in key order, starting after the key `after`.
-    `watched(values)` returns the files (and folders, with a final slash) below .nexus on which the content depends.
+    `watched(values)` returns the paths below .nexus on which the content depends, as Poller.add takes them.
     `words(ctx, variable)` returns the possible values of a variable.
     """
 

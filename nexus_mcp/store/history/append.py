@@ -86,8 +86,8 @@ class Growth:
         assert nexus is not None
         copied = Copied(self._archive.index.identity, self._archive.index.tail)
         Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
-        # Before the sync, to lose no time: if a program writes to the file meanwhile and sets its time back, only a
-        # change near the end of the file is detected.
+        # Before the sync, which may take long: if a program writes to the file before `installed` has looked at it, and
+        # sets its time back, only a change near the end of the file is detected.
         self.installed()
         atomic.confirm(nexus)
 

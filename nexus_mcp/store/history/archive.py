@@ -191,7 +191,7 @@ def look(memory: Memory, at: Callable[[Archive], Found], nexus: Folder | None, s
 
 
 def _opened(nexus: Folder) -> int | None:
-    """Open the history; return None if there is none. Raise OSError, PathRefused, StateError."""
+    """Open the history; return None if there is none. Raise OSError, PathRefused, StateError, StorageError."""
     try:
         fd = nexus.open(NAME, os.O_RDONLY)
     except FileNotFoundError:

@@ -172,7 +172,7 @@ def _enter(window: Window) -> Frame:
 
 
 def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
-    """Return the next cycle by a strict parse, None after the last. The window does not move."""
+    """Return the next cycle by a strict parse, None after the last. The current position stays."""
     while True:
         text, at = window.text()
         try:

@@ -1,7 +1,7 @@
 """The search text of each cycle: its JSON without insignificant white space, numbers as in the file, in lower case.
 
-`normalize` defines it; `normalize_parsed` and msgspec_cycles.compact are faster and give the same result. The cache
-stores the texts, one line for each cycle.
+`normalize` defines it, before `lower`; `normalize_parsed` and msgspec_cycles.compact are faster and give the same
+result. The cache stores the texts, one line for each cycle.
 """
 
 from __future__ import annotations
@@ -193,7 +193,8 @@ except ImportError:  # Windows
 class TextWriter:
     """Writes the lines of the cycles of `index` that have none yet. Close it.
 
-    `fd` is the file of texts `name`, with exactly the lines that `index` knows; `checksum` is that of these lines.
+    `fd` is the file of texts `name`. It has exactly the lines that `index` knows, or is empty: then `copy` writes these
+    lines. `checksum` is that of the lines in the file.
     After a failed write all further lines are dropped.
     """
 

@@ -3,7 +3,7 @@
 `[d] text` answers the only pending question of the plan, `[d:2] text` the question with that id. With several pending
 questions and no id the agent calls the tool plan_decide, because only the agent knows which question was discussed. The
 agent also calls it if `.nexus/config.yml` has `tags: {decide: model}`. The action writes the same to the files and the
-operation log as the tool does.
+operation log as the tool does, but names the client `tag [d]` in the log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """memory_gc, `[m:gc]`: propose notes of .nexus/memory/ for deletion, with the reasons.
 
 A note is deleted only by `nexus-mcp memory gc --apply`, or if .nexus/config.yml allows deletion without a question and
-the access log proves that the note meets all three limits set there (contract §5). A deletion is always a git commit.
+the access log proves that the note meets all three limits set there (docs/config.md). A deletion is always a git
+commit.
 """
 
 from __future__ import annotations

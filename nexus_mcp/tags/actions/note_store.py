@@ -1,4 +1,4 @@
-"""memory_store and rule_store: store a text as a note, by the policy of contract §5.
+"""memory_store and rule_store: store a text as a note, by the rules of docs/tags.md.
 
 `[m] name.md: text` creates that note in .nexus/memory/ or appends to it. Without a name the note is named after the
 words of the text, unless a similar note exists (merge before create): then nothing is written, and the result asks the
