@@ -1,7 +1,7 @@
 """Serve subscriptions through the SDK, over the same poller as our own loop.
 
-The SDK gets an id of ours for each open subscriptions/listen request. It tracks one request per id: if a later request
-reused the id of an open listen, neither could be cancelled.
+On stdio the SDK gets an id of ours for each open subscriptions/listen request. It tracks one request per id: if a later
+request reused the id of an open listen, neither could be cancelled.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def _places_of(workspace: Workspace) -> Callable[[str], str]:
 
 
 class Streams:
-    """The subscriptions to the project, of one or several owners. One thread calls the methods; the poller's thread
-    delivers.
+    """The subscriptions to the project, of one or several owners. One thread calls the methods, but any thread may call
+    `end`; the poller's thread delivers.
     """
 
     def __init__(self, workspace: Workspace, pause: float = PAUSE) -> None:

@@ -38,8 +38,8 @@ class ActionContext:
 class Action:
     """One inline action. Both functions take the context, the variant of the tag and the text behind it.
 
-    `preview` returns the result that `run` would have, and changes nothing. Both return the fields of a step of
-    schemas/catalog/act.schema.json, and raise NexusError if nothing can be done.
+    `preview` returns what `run` would do, and changes nothing: the field `would` of schemas/catalog/route.schema.json.
+    `run` returns the fields of a step of schemas/catalog/act.schema.json. Both raise NexusError if nothing can be done.
     """
 
     __slots__ = ("preview", "run")

@@ -1,4 +1,5 @@
-"""Delete notes in one git commit, after a check that git can restore each of them byte for byte.
+"""Delete notes in one git commit, after a check that git can restore each of them byte for byte, except for line ends
+that git converts.
 
 The commit is made with git's plumbing commands. `git commit` would run hooks, filters and a signing program that the
 repository names, scan every file, and include staged changes. With plumbing, staged changes stay staged and are not in
@@ -188,7 +189,9 @@ class Git:
         return answer.decode().strip()
 
     def check(self, contents: dict[str, bytes | None]) -> None:
-        """Raise NexusError unless index and commit have the present bytes of each note, and git can check it out."""
+        """Raise NexusError unless index and commit have the present bytes of each note, except for line ends that git
+        converts, and git can check it out.
+        """
         names = list(contents)
         index = _entries(self._require("ls-files", "--stage", "-z", "--", *names), 1)
         tree = _entries(self._require("ls-tree", "-z", "HEAD", "--", *names), 2)
