@@ -90,7 +90,7 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     if fields and not native:
         native = NATIVE[event][0]
     if payload is not None and native is None:
-        return answer_event(event, payload, own)
+        return answer_event(event, payload, own, Host(arguments.get(_GATE, BLOCK)))
     if payload is None:
         problem = _TOO_LARGE if arguments.get("payload") == _TOO_LARGE else "The payload is no JSON object."
         found = answer_failure(event, problem, own, None, is_whole=False, host=host)

@@ -133,6 +133,7 @@ def test_the_end_of_a_turn_is_answered(hooked: App, project: Project) -> None:
 def test_gate_of_the_installation_decides(hooked: App) -> None:
     """The hook's argument `gate` is that of the installation; an unknown one is refused."""
     assert told(hooked, "pre_tool_use", NATIVE_EDIT, gate="auto") == {}
+    assert told(hooked, "pre_tool_use", EDIT, gate="auto")["decision"] == "allow"
     answer = hooked.call("hook", {"event": "pre_tool_use", "payload": NATIVE_EDIT, "gate": "never"}).result
     assert answer["isError"]
     assert set(NATIVE) == {"pre_tool_use", "post_tool_use", "turn_end"}
