@@ -47,8 +47,8 @@ CLOSED = "closed"
 the project), else "".
 """
 LOST_MAP = "lost_map"
-"""The field of a project's catalog with the path of its capability map if that is faulty, ".nexus" if that cannot be
-opened, else "".
+"""The field of a project's catalog with the path of its capability map if the map is faulty, ".nexus" if the folder
+`.nexus` cannot be opened, else "".
 """
 
 YAML_BYTES = 64 << 10
@@ -84,7 +84,7 @@ class Over(Exception):
 
 
 class Room:
-    """The numbers of bytes of YAML, bytes of text and values that may still be read of a project.
+    """How much may still be read of a project: bytes of YAML, bytes of text, and values.
 
     After the first file that does not fit, every file is refused, so that the result depends only on the order of the
     files.

@@ -13,7 +13,7 @@ ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
 SEVERITIES = (ERROR, WARNING, NOTE)
-"""The worst first. An error makes calls fail; a note needs no action."""
+"""The worst first. An error makes calls fail or a file unusable; a note needs no action."""
 
 
 class Code(NamedTuple):

@@ -85,7 +85,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
         for path, before in plan.befores.items():
             data = after.get(path)
             if data is None:
-                continue  # the edited file stays as it is
+                continue  # the plan does not change this file, so its stored row stays
             there, known = current[path], old.get(path)
             left = marks.digest(there) if there is not None else ""
             if known is not None and left in known[0].split():

@@ -386,7 +386,8 @@ class _Work:
     def _take_quietly(
         self, document: Document | None, path: str, pointer: str, current: Any = None, former: Any = None
     ) -> None:
-        """Remove our entry, if it is present, from `document`, the text of the file before our installation.
+        """Remove our entry, if it is present, from `document`: in the end it is the file without our entries.
+        Record no state, fault or copy.
 
         `former`: the user's entry that ours replaced; it is restored.
         """

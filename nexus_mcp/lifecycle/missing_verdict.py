@@ -31,8 +31,8 @@ def warn_missing(ctx: EventContext, name: str, began: str, message: str) -> None
 
 
 def _has_verdict(message: str) -> bool:
-    """Return whether a line of the message begins with the word verdict, as in the texts of our agents, or the message
-    has the JSON text `"approved"`.
+    """Return whether a line of the message begins with the word verdict and has a colon, as in the texts of our agents,
+    or the message has the JSON text `"approved"`.
     """
     heads = (line.lstrip("*#_` \t{\"'").casefold() for line in message.splitlines())
     return any(head.startswith(_WORD) and ":" in head for head in heads) or '"approved"' in message

@@ -3,8 +3,9 @@
 The user's own configuration of git is compared, too.
 
 A session starts in its worktree, but git reaches the main repository by `-C`, GIT_DIR or a link. With
-`run.sandbox: bwrap` that is impossible; without it a difference pauses the run before any work is collected. The log
-has digests of the parts before each session, so a change is seen even if it was made while no executor was alive.
+`run.sandbox: bwrap` a session can only read it. A difference pauses the run before any work is collected. The log has
+digests of the parts before each session, so the next executor sees a change that a session made after its own executor
+had died.
 """
 
 from __future__ import annotations

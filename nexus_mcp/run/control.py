@@ -1,4 +1,7 @@
-"""Requests of other processes to a run, each a file in its folder control/. Only the lock holder writes the log."""
+"""Requests of other processes to a run, each a file in its folder control/.
+
+Only the process that holds the lock of runs writes the log of a run.
+"""
 
 from __future__ import annotations
 

@@ -185,14 +185,14 @@ RULES: dict[Category, Rule] = {
     "regression": Rule(mends=1, then="pause"),
     "capability-violation": Rule(then="same-tier", once=True),
 }
-"""`blocked` and `limit` have no row: the run asks a person."""
+"""`blocked` and `limit` have no row: `blocked` asks the question `story-ambiguity`, and `limit` pauses the run."""
 
 
 def decide(task: Task, attempts: tuple[Attempt, ...], config: RunConfig, spent: Limits) -> Action | None:
     """Return the next step of the task; None while its last attempt runs.
 
-    `attempts` are those since the last `run retry`, oldest first. A new attempt gets the highest of their numbers
-    plus 1.
+    `attempts` are those since the last `run retry`, oldest first. A Start has the highest of their numbers plus 1; the
+    log numbers a new attempt after all attempts of the task.
     """
     last = attempts[-1] if attempts else None
     if last is not None and last.outcome is None:
@@ -340,8 +340,8 @@ def _times(attempts: tuple[Attempt, ...], category: Category) -> int:
 
 
 def used(attempts: tuple[Attempt, ...], tier: Tier) -> int:
-    """Return how many attempts count for the budget of a tier. Of several harness-failures in a row, the first does not
-    count.
+    """Return how many attempts count for the budget of a tier. A harness-failure counts only if the attempt before it
+    ended with a harness-failure, too.
     """
     count = 0
     before: Category | None = None
@@ -397,8 +397,8 @@ def _same_tier(last: Attempt, attempts: tuple[Attempt, ...], findings: tuple[str
 
 
 def _end(task: Task, attempts: tuple[Attempt, ...], config: RunConfig) -> Action:
-    """Return the end of a task whose tiers are used up: paused if a person has to judge an attempt, else failed. If its
-    trigger is on, `max-retries` asks before that; if not, `human-review` may ask before a pause.
+    """Return the end of a task whose tiers are used up: paused if a person has to judge an attempt, else failed. If the
+    trigger `max-retries` is on, its question comes first; if not, `human-review` may ask before a pause.
     """
     last = attempts[-1].outcome
     reason = "" if last is None else last.reason

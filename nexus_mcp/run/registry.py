@@ -63,7 +63,7 @@ class Registry:
 
     def _write(self, kept: list[dict[str, Any]]) -> None:
         self._rows = kept
-        # Not synced: the file is needed after the executor was killed. A power cut ends the listed processes, too.
+        # A sync is not needed: a kill of the executor does not lose the file, and a power cut ends the processes in it.
         write_json(self._state, NAME, kept, is_kept=False)
 
 

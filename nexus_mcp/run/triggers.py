@@ -1,7 +1,8 @@
 """The questions that a run can ask a person: the moment of each, its answers, and its fallback. Pure.
 
-ROWS has a row for each trigger; EFFECTS says what each answer does. Names and fallbacks are those of nax (escalation
-specification v0.10.1). A trigger asks only if `questions.triggers` sets it to true.
+ROWS has a row for each trigger; EFFECTS says what each answer does. Names and fallbacks are those of nax, another
+program that runs agents (escalation specification v0.10.1). A trigger asks only if `questions.triggers` sets it to
+true.
 """
 
 from __future__ import annotations

@@ -40,7 +40,9 @@ class Rows(list):  # type: ignore[type-arg]
     __slots__ = ()
 
     def compact(self) -> bytes:
-        """Return the array as JSON text (`encode_line`) without insignificant white space, non-ASCII unescaped."""
+        """Return the array as JSON text (`encode_line`) without insignificant white space. Of the non-ASCII
+        characters only LINE_ENDS are escaped.
+        """
         return b"[%b]" % b",".join([row.to_answer()[0] for row in self])
 
     def quoted(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The tool context: branch, goal and progress of the session in one small answer."""
+"""The tool context: the git branch, and goal and progress of the task list, in one small answer."""
 
 from __future__ import annotations
 

@@ -36,7 +36,8 @@ JSON = Option("--json", "FILE", "also write the comparison to FILE")
 def run(values: Values) -> int:
     """Run the fixtures against each server and print the table.
 
-    Return 0 when every fixture passes on every server, else 1.
+    Return 0 when no fixture fails on any server and every folder of the runs was deleted, else 1. Fixtures that are not
+    run do not count.
     """
     from nexus_mcp.conformance import settings
     from nexus_mcp.conformance.processes.starting import check_platform

@@ -22,7 +22,7 @@ JSON = Option("--json", "", "print each event as a line of JSON")
 
 
 def run(values: Values) -> int:
-    """Print the events; with --follow until the run ends."""
+    """Print the events; with --follow until no executor works on the run."""
     from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)

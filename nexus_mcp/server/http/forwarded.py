@@ -1,7 +1,8 @@
-"""Read the address and the scheme of clients from the headers of named proxies.
+"""Read the address and the scheme of clients from the headers of the proxies that `--forwarded-from` names.
 
-A proxy usually writes one kind of header and passes the other kind on as the client sent it. So if a request has both
-kinds, an address is used only if they agree. `X-Forwarded-Host` is never used: proxies pass the Host header on.
+A proxy usually writes either `X-Forwarded-For` or `Forwarded`, and passes the other header on as the client sent it. So
+if a request has both, an address is used only if they agree. `X-Forwarded-Host` is never used: proxies pass the Host
+header on.
 """
 
 from __future__ import annotations

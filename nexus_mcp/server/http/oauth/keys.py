@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 def keys_of(document: dict[str, Any]) -> tuple[Key, ...]:
-    """Return the usable keys in a JWKS. Raise ValueError if the document is no JWKS."""
+    """Return the usable keys in a JWKS. Raise ValueError if the document is no JWKS, or has more than MOST keys."""
     rows = document.get("keys")
     if not isinstance(rows, list) or len(rows) > MOST:
         raise ValueError("has no list of keys" if not isinstance(rows, list) else f"has more than {MOST} keys")
