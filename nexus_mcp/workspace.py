@@ -73,7 +73,9 @@ def run_denial(tool: str, classes: Mapping[str, Collection[str]], environ: Mappi
     """
     if not environ.get(RUN_VARIABLE):
         return ""
-    name = next((name for name, own in classes.items() if tool.endswith(name) and not _FREE.issuperset(own)), "")
+    # A tool without classes is denied, too: nothing says that it only reads.
+    kept = [name for name, own in classes.items() if not own or not _FREE.issuperset(own)]
+    name = next((name for name in kept if tool.endswith(name)), "")
     return name and (
         f"This session belongs to a run, which keeps plan and tasks itself, so {name} is denied. Do your task, "
         "and report at the end which other work is needed."

@@ -41,6 +41,7 @@ def test_other_tools_and_other_sessions_are_not_denied() -> None:
     of_a_run = {"NEXUS_RUN": "r"}
     assert [run_denial(f"mcp__nexus__{tool}", CLASSES, of_a_run) for tool in ALLOWED] == [""] * len(ALLOWED)
     assert [run_denial(tool, CLASSES, {}) for tool in DENIED] == [""] * len(DENIED)
+    assert run_denial("mcp__nexus__new", {"new": ()}, of_a_run) != ""  # a tool without classes may do anything
     assert {"task_add", "task_update", "task_close", "plan_start", "plan_update", "plan_decide"} <= {*DENIED}
 
 

@@ -142,8 +142,10 @@ class Driver(Protocol):
         """Return the events in one line of stdout; none for a line of another format."""
 
     def failure(self, code: int | None, stderr: str) -> Failure | None:
-        """Return why a session failed, if its exit code or stderr shows it: `login` if nobody is logged in, `limit` for
-        a limit of the account, `environment` if a program cannot be started.
+        """Return the reason why a session failed; None if its exit code and stderr do not show it.
+
+        `login`: no user is logged in. `limit`: a limit of the account is reached. `environment`: a program cannot be
+        started.
         """
 
 
