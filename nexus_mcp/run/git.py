@@ -119,11 +119,9 @@ async def watch(process: asyncio.subprocess.Process, folder: str) -> str:
     while True:
         await asyncio.sleep(pause)
         pause *= 2  # a check reads all folders of the tree
-        pipe = await asyncio.to_thread(_awaited_pipe_in, folder)
-        if pipe:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            return pipe
+        for pipe in await asyncio.to_thread(_pipes_in, folder):
+            if _end_reader(process.pid, pipe):
+                return pipe
 
 
 def late() -> str:
@@ -136,30 +134,35 @@ def awaited(pipe: str) -> str:
     return f"{pipe} is no plain file, and git would wait for it forever"
 
 
-def _awaited_pipe_in(folder: str) -> str:
-    """Return the path of a pipe in a tree that is named like a file of git, such as .gitignore, and that a process
-    waits for; "" if there is none.
-    """
+def _pipes_in(folder: str) -> list[str]:
+    """Return the paths of pipes in a tree that are named like a file of git, such as .gitignore."""
+    found = []
     for where, folders, names in os.walk(folder):
         if ".git" in folders:
             folders.remove(".git")
         for name in _READ_IN_TREE.intersection(names):
-            if _is_awaited_pipe(path := os.path.join(where, name)):
-                return path
-    return ""
+            path = os.path.join(where, name)
+            with suppress(OSError):  # it is gone
+                if stat.S_ISFIFO(os.lstat(path).st_mode):
+                    found.append(path)
+    return found
 
 
-def _is_awaited_pipe(path: str) -> bool:
-    """Return whether a file is a pipe that a process has open to read, or waits to open to read.
+def _end_reader(group: int, pipe: str) -> bool:
+    """End a process group if a process has the pipe open to read or waits to open it; return whether it does.
 
-    Only then can it be opened to write.
+    Only then can the pipe be opened to write. That wakes the process: it would read the end of the file and go on, so
+    the pipe is closed only after the signal.
     """
     try:
-        if not stat.S_ISFIFO(os.lstat(path).st_mode):
-            return False
-        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC))
+        writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # no process waits for it, or it is gone
         return False
+    try:
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    finally:
+        os.close(writer)
     return True
 
 

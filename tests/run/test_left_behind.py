@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,18 +62,42 @@ def test_a_git_that_only_takes_long_is_not_ended(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(run_git, "SLOW_S", 0.05)
     ended = tmp_path / "ended"
     os.mkfifo(tmp_path / ".gitignore")
-    looks: list[str] = []
+    looks: list[bool] = []
 
-    def look(folder: str) -> str:
-        looks.append(found := known(folder))
+    def look(group: int, pipe: str) -> bool:
+        looks.append(found := end_reader(group, pipe))
         ended.touch()
         return found
 
-    known = run_git._awaited_pipe_in
-    monkeypatch.setattr(run_git, "_awaited_pipe_in", look)
+    end_reader = run_git._end_reader
+    monkeypatch.setattr(run_git, "_end_reader", look)
     slow = f"alias.slow=!until test -e {ended}; do :; done; echo done"
     assert asyncio.run(run_git.Git(str(tmp_path)).out("-c", slow, "slow")) == "done"
-    assert looks[0] == ""
+    assert looks[0] is False
+
+
+def test_a_reader_of_a_pipe_does_not_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check opens the pipe to write, and closes it after the signal: the reader never sees the end of the file."""
+    pipe = tmp_path / ".gitignore"
+    ends: list[bytes | None] = []
+    os.mkfifo(pipe)
+    kill = os.killpg
+
+    def look_and_kill(group: int, number: int) -> None:
+        file = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            ends.append(os.read(file, 1))
+        except BlockingIOError:  # the pipe has a writer
+            ends.append(None)
+        os.close(file)
+        kill(group, number)
+
+    monkeypatch.setattr(os, "killpg", look_and_kill)
+    with subprocess.Popen(["cat", pipe], start_new_session=True) as reader:
+        while not run_git._end_reader(reader.pid, str(pipe)):
+            assert reader.poll() is None
+    assert reader.returncode == -signal.SIGKILL
+    assert ends == [None]
 
 
 def test_git_that_waits_forever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
