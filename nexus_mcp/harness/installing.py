@@ -95,12 +95,14 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
         if site.scope == USER:
             plan.record.folders += above
         plan.record.installed[harness.id] = {"nexus_mcp": __version__, "options": options}
-        copies = vault.copy(plan.copies)
         try:
+            copies = vault.copy(plan.copies)
             vault.write(rows)
             _finish(site, plan, _announce(site, harness, plan))
         except BaseException:
-            vault.write(old) if old else vault.delete()  # a failed installation must leave no copies of credentials
+            # A failed installation must leave no copies of credentials.
+            _delete_copies(vault, plan)
+            vault.write(old) if old else vault.delete()
             raise
         return Outcome(plan, copies, leftovers)
 
@@ -120,10 +122,14 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
         plan = plan_without(site, harness, force=force)
         vault = Vault(site.vault, harness.id)
         stored = vault.read()
-        copies = vault.copy(plan.copies)
         folders = [site.path(key) for key in plan.record.folders]
         is_last = plan.record.encode() is None
-        _finish(site, plan)
+        try:
+            copies = vault.copy(plan.copies)
+            _finish(site, plan)
+        except BaseException:
+            _delete_copies(vault, plan)
+            raise
         paths = {change.found.path for change in plan.changes} | stored.keys()
         left = {marks.digest(data) for path in paths if (data := files.read_if_plain(path)) is not None}
         kept = [path for path in vault.prune_copies(left) if path not in (*copies, *leftovers)]
@@ -132,6 +138,13 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
         return Outcome(plan, copies, leftovers, kept)
 
     return _locked(site, attempt)
+
+
+def _delete_copies(vault: Vault, plan: Plan) -> None:
+    """Delete the copies of edited files that still have the copied bytes, after an error. Raise InstallRefused."""
+    same = {marks.digest(data) for path, data in plan.copies.items() if files.read_if_plain(path) == data}
+    if same:
+        vault.prune_copies(same)
 
 
 def forget(site: Site, harness: Harness) -> None:

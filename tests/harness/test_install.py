@@ -208,6 +208,38 @@ def test_copy_of_an_edited_file_goes_if_the_file_has_its_bytes(at: Path, capsys:
     assert f"kept       {copy}: a copy of a file with edits by hand" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_a_failed_command_leaves_no_copy_of_an_edited_file(
+    at: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """The edited file is restored, so its copy is deleted: it may hold credentials."""
+    assert run("install", "claude-code") == 0
+    agent = at / ".claude/agents/tester.md"
+    agent.write_bytes(edited := agent.read_bytes() + b"More.\n")
+    vault = at / ".nexus/state/install"
+    before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    write = files.write
+    for number in range(40):
+        calls: list[int] = []
+
+        def failing(found: files.Found, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
+            calls.append(1)
+            if len(calls) == number + 1:
+                raise OSError(28, "No space left on device")
+            write(found, data)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "write", failing)
+            code = run(verb, "claude-code", "--force")
+        if code == 0:
+            break
+        assert agent.read_bytes() == edited
+        assert {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()} == before
+    assert number > 0
+    assert code == 0
+    assert [copy.read_bytes() for copy in vault.rglob("*-tester.md")] == [edited]
+
+
 def test_a_server_of_the_same_name_is_not_replaced(at: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A foreign server named nexus is refused with the next step; after --force, uninstall restores it."""
     text = b'{"mcpServers": {"nexus": {"command": "theirs"}}}'
