@@ -13,6 +13,7 @@ from nexus_mcp.conformance.result import FixtureResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions, parse_run_command
 from nexus_mcp.conformance.target import in_memory
+from nexus_mcp.conformance.trial import executing
 from nexus_mcp.errors import HarnessFault
 from nexus_mcp.server.app import App
 from nexus_mcp.server.sdk import build_server
@@ -106,3 +107,30 @@ def test_without_a_run_command_it_is_not_run() -> None:
     target = in_memory(lambda root: build_server(App(Workspace(root))), TargetOptions())
     (found,) = run([made(exit=0)], target).results
     assert (found.status, found.reason) == ("not run", "needs --run-command")
+
+
+SESSION = {"kind": "session", "task": 1, "cwd": "/w/1", "tasks": ["in_progress"]}
+END = {"kind": "end", "task": 1, "cwd": "/w/1"}
+CHECK = {"kind": "check", "passed": True, "cwd": "/w/1", "tasks": ["in_progress"]}
+MERGED = {**CHECK, "cwd": "/w/merged"}
+FAILED = {**CHECK, "passed": False}
+
+
+@pytest.mark.parametrize(
+    ("journal", "unchecked"),
+    [
+        ([SESSION, END, CHECK], 0),
+        ([SESSION, END, MERGED], 0),
+        ([SESSION, END], 1),
+        ([SESSION, END, FAILED], 1),
+        ([CHECK, SESSION, END], 1),
+        ([SESSION, CHECK, END], 1),
+        ([SESSION, MERGED, END], 1),
+        ([SESSION, CHECK, END, CHECK], 0),
+        ([SESSION, END, CHECK, SESSION, CHECK], 1),
+        ([SESSION, END, {**CHECK, "tasks": ["completed"]}], 1),
+    ],
+)
+def test_a_check_counts_after_the_end_of_the_session(journal: list[dict[str, Any]], unchecked: int) -> None:
+    """A check before or during the session has not seen all of its work."""
+    assert executing.count_unchecked([{"id": 1, "status": "completed"}], journal) == unchecked

@@ -167,7 +167,7 @@ def _summary(code: int, bench: Bench, seen: Sightings) -> dict[str, Any]:
             "unwhole": seen.unwhole,
             "unsummed": seen.unsummed,
             "reverted": seen.reverted,
-            "unchecked": _unchecked(bench),
+            "unchecked": count_unchecked(bench.tasks(), bench.journal()),
         },
     }
 
@@ -176,24 +176,29 @@ def _shown(entry: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: entry.get(name) for name in names}
 
 
-def _unchecked(bench: Bench) -> int:
-    """Return how many tasks were completed although no check had passed since their last session started.
+def count_unchecked(tasks: list[dict[str, Any]], journal: list[dict[str, Any]]) -> int:
+    """Return how many tasks were completed although no check had passed since their last session ended.
 
-    A session makes its task unchecked. A check that passes in its folder or in a merged tree makes the task checked.
+    A session makes its task unchecked. A check that begins after the end of the session, in its folder or in a merged
+    tree, and passes, makes the task checked.
     """
-    ids = [row.get("id") for row in bench.tasks()]
+    ids = [row.get("id") for row in tasks]
     waiting: dict[Any, str] = {}
+    ended: set[Any] = set()
     wrong: set[Any] = set()
-    for entry in bench.journal():
+    for entry in journal:
         for id_, status in zip(ids, entry.get("tasks") or (), strict=False):
             if status == _COMPLETED and id_ in waiting:
                 wrong.add(id_)
         if entry["kind"] == "session":
             waiting[entry["task"]] = entry["cwd"]
+            ended.discard(entry["task"])
+        elif entry["kind"] == "end":
+            ended.add(entry["task"])
         elif entry["kind"] == "check" and entry["passed"]:
             homes = set(waiting.values())
-            done = [id_ for id_, cwd in waiting.items() if cwd == entry["cwd"] or entry["cwd"] not in homes]
-            for id_ in done:
-                del waiting[id_]
-    wrong.update(row.get("id") for row in bench.tasks() if row.get("status") == _COMPLETED and row.get("id") in waiting)
+            for id_, cwd in list(waiting.items()):
+                if id_ in ended and (cwd == entry["cwd"] or entry["cwd"] not in homes):
+                    del waiting[id_]
+    wrong.update(row.get("id") for row in tasks if row.get("status") == _COMPLETED and row.get("id") in waiting)
     return len(wrong)
