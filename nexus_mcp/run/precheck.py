@@ -82,7 +82,7 @@ async def examine(subject: Subject) -> list[Item]:
 
 
 def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Item]:
-    """Return an item with the result and duration of each of the project's own checks on the base commit.
+    """Return an item with the result and duration of each of the project's own checks before the next attempt.
 
     A failing check is a warning: the run compares later results with it, and only new failures count.
     """
@@ -91,10 +91,10 @@ def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Ite
             f"check {name}",
             "warning",
             one.ok,
-            f"passes on the base commit, {one.seconds:.1f} s"
+            f"passes, {one.seconds:.1f} s"
             if one.ok
             else check_fault(name, one.code, one.output)
-            or f"fails on the base commit ({one.seconds:.1f} s): only new failures will count",
+            or f"fails already ({one.seconds:.1f} s): only new failures will count",
         )
         for name, one in results.items()
     ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Values
 
 RUN_TO_REMOVE = Argument(RUN.name, "the id of the run to remove; without it, old runs", least=0)
-OLDER = Option("--older-than", "DAYS", "only runs that ended more than DAYS ago")
+OLDER = Option("--older-than", "DAYS", "only runs whose last event is more than DAYS old")
 
 
 def run(values: Values) -> int:
@@ -53,11 +53,11 @@ def run(values: Values) -> int:
 COMMAND = Command(
     "clean",
     "remove old runs and their worktrees",
-    "Removes the files, worktrees and merged branches of finished runs. Without RUN\n"
-    "and --older-than the newest twenty are kept. Branches whose work is not merged\n"
-    "stay.",
+    "Removes the files, worktrees and merged branches of finished and abandoned\n"
+    "runs. Without RUN and --older-than the newest twenty are kept. Branches whose\n"
+    "work is not merged stay.",
     (OLDER, *PROJECT_ONLY),
     run,
     argument=RUN_TO_REMOVE,
-    examples=(("nexus-mcp run clean --older-than 30", "remove runs that are older than 30 days"),),
+    examples=(("nexus-mcp run clean --older-than 30", "remove runs whose last event is more than 30 days old"),),
 )

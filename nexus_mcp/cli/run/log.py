@@ -26,7 +26,7 @@ def run(values: Values) -> int:
     from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
-    name, seen = run_name(values), 0
+    name, seen, torn = run_name(values), 0, 0
     while True:
         with open_view(store, name) as view:
             name = view.id
@@ -34,8 +34,9 @@ def run(values: Values) -> int:
                 if event.seq > seen:
                     seen = event.seq
                     _show(event, values)
-            if view.torn:
+            if view.torn > torn:
                 print(f"nexus-mcp: {view.torn} lines of the log are no events of this version.", file=sys.stderr)
+            torn = view.torn
             is_over = view.holder is None
         sys.stdout.flush()
         if FOLLOW.name not in values or is_over:

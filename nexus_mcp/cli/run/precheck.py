@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nexus_mcp.run.checks import CheckResult
 
 STRICT = Option("--strict", "", "exit code 1 for a warning, too")
-CHECKS = Option("--checks", "", "run the project's checks on the base commit, too")
+CHECKS = Option("--checks", "", "run the project's checks on HEAD, too")
 _CODES = {"ok": exits.OK, "warning": exits.FAILED, "blocker": exits.BLOCKED}
 
 
