@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DIR = Argument("DIR", "the folder of a nexus-core package")
 DRY_RUN = Option("--dry-run", "", "show what would be made, and change nothing")
 _WORDS = {
-    "created": "began .nexus/{}",
-    "creates": "would begin .nexus/{}",
+    "created": "created .nexus/{}",
+    "creates": "would create .nexus/{}",
     "unchanged": "there already: .nexus/{}",
     "kept": "not imported, because .nexus/{} exists and differs; move it away to import this entry",
 }

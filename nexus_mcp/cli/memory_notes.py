@@ -158,7 +158,7 @@ def _make(found: list[Draft], values: Values) -> tuple[list[dict[str, Any]], boo
 def _print_step(step: dict[str, Any]) -> None:
     from nexus_mcp.quoting import inert, quoted_name
 
-    words = {"created": "began", "creates": "would begin", "unchanged": "there already:"}
+    words = {"created": "created", "creates": "would create", "unchanged": "there already:"}
     source = f"  from {step['source']}" if step["source"] else ""
     print(inert(f"{words[step['result']]} .nexus/{step['path']}{source}"))
     if step["similar"]:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _LONGEST = 400
 RESULTS = {
-    "creates": "would begin {path}",
+    "creates": "would create {path}",
     "extends": "would add to {path}",
     "unchanged": "{path} has it already",
     "would_extend": "belongs to {path}",
-    "created": "began {path}",
+    "created": "created {path}",
     "extended": "added to {path}",
     "proposed": "these notes could go",
     "deletes": "would delete these notes at once",

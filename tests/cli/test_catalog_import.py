@@ -67,8 +67,8 @@ def test_package_becomes_the_projects_own(project: Project, package: Path) -> No
     ran = nexus("catalog", "import", str(package), cwd=project.root)
     assert ran == (
         0,
-        "began .nexus/agents/gardener\n"
-        "began .nexus/skills/prune\n"
+        "created .nexus/agents/gardener\n"
+        "created .nexus/skills/prune\n"
         "not mapped: agents/gardener: the field task\n"
         "not mapped: skills/prune: the tag [prune]\n"
         "not mapped: vocabulary/tags: the word prune\n"
@@ -102,7 +102,7 @@ def test_name_of_a_package_adds_no_line(project: Project, package: Path) -> None
 def test_dry_run_writes_nothing(project: Project, package: Path) -> None:
     """A dry run prints the files that an import would create."""
     ran = nexus("catalog", "import", str(package), "--dry-run", cwd=project.root)
-    assert ran.out.startswith("would begin .nexus/agents/gardener\n")
+    assert ran.out.startswith("would create .nexus/agents/gardener\n")
     assert ran.out.endswith("\n2 entries would be made, 3 not mapped, 0 left out.\n")
     assert not (project.nexus / "agents").exists()
 
@@ -115,7 +115,7 @@ def test_fields_are_read_from_front_matter(project: Project, tmp_path: Path) -> 
     )
     ran = nexus("catalog", "import", str(root), cwd=project.root)
     assert ran.out.split("\n")[:2] == [
-        "began .nexus/agents/gardener",
+        "created .nexus/agents/gardener",
         "not mapped: spec/agents/gardener: the field task",
     ]
     assert load(str(project.root)).body("agents", "gardener").startswith("# Gardener\n\nCall {{tool:task_list}}")
@@ -218,7 +218,7 @@ def test_import_keeps_existing_files(project: Project, package: Path) -> None:
     (project.nexus / "skills/prune/body.md").unlink()
     ran = nexus("catalog", "import", str(package), cwd=project.root)
     kept = "not imported, because .nexus/agents/gardener exists and differs; move it away to import this entry"
-    assert ran.out.split("\n")[:2] == [kept, "began .nexus/skills/prune"]
+    assert ran.out.split("\n")[:2] == [kept, "created .nexus/skills/prune"]
     assert project.get("agents/gardener/body.md") == b"# Mine\n"
     assert project.get("skills/prune/body.md") == b"# Prune\n"
 

@@ -27,7 +27,7 @@ def notes(project: Project) -> dict[str, str]:
 def test_added_text_is_a_note_once(project: Project) -> None:
     """A text that begins like a note is not made again, whatever the white space and the tags are."""
     ran = nexus("memory", "add", "Ann leads the shop team.", "--kind", "user", cwd=project.root)
-    assert ran == (0, "began .nexus/memory/user-ann-leads-shop-team.md\n", "")
+    assert ran == (0, "created .nexus/memory/user-ann-leads-shop-team.md\n", "")
     text = "<!-- tags: ann, leads, shop, team -->\n\nAnn leads the shop team.\n"
     assert notes(project) == {"user-ann-leads-shop-team.md": text}
     ran = nexus("memory", "add", "Ann  leads\nthe shop team.", "--name", "Other", cwd=project.root)
@@ -37,7 +37,7 @@ def test_added_text_is_a_note_once(project: Project) -> None:
     ran = nexus("memory", "add", f"{long} two", cwd=project.root)
     assert ran.out == "there already: .nexus/memory/long-one.md\n"
     ran = nexus("memory", "add", f"{long[1:]} two", "--name", "long-one.md", "--tags", "a, b", cwd=project.root)
-    assert ran.out.startswith("began .nexus/memory/long-one-2.md\n")
+    assert ran.out.startswith("created .nexus/memory/long-one-2.md\n")
     assert notes(project)["long-one-2.md"].startswith("<!-- tags: a, b -->\n")
 
 
@@ -119,8 +119,8 @@ def test_import_makes_each_note_once(project: Project, tmp_path: Path) -> None:
     ran = nexus("memory", "import", str(other), cwd=project.root)
     assert ran == (
         0,
-        "began .nexus/memory/feedback-run-tests-first.md  from feedback_tests.md\n"
-        "began .nexus/memory/user-role.md  from user_role.md\n"
+        "created .nexus/memory/feedback-run-tests-first.md  from feedback_tests.md\n"
+        "created .nexus/memory/user-role.md  from user_role.md\n"
         "left out: MEMORY.md is the index of the other files\n"
         "2 notes made, 0 already there, 1 left out.\n",
         "",
@@ -140,7 +140,7 @@ def test_import_keeps_existing_notes(project: Project, tmp_path: Path) -> None:
     other = folder(tmp_path, lock_order="Theirs.\n", other="Theirs.\n")
     ran = nexus("memory", "import", str(other), cwd=project.root)
     assert ran.out.split("\n")[:2] == [
-        "began .nexus/memory/lock-order-2.md  from lock_order.md",
+        "created .nexus/memory/lock-order-2.md  from lock_order.md",
         "there already: .nexus/memory/lock-order-2.md  from other.md",
     ]
     assert notes(project)["lock-order.md"] == "Mine.\n"

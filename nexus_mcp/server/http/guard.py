@@ -149,7 +149,7 @@ class Guard:
     async def check_body(self, admitted: Admitted, body: Body) -> Message | None:
         """Return the message of a POST; None for a response or a malformed notification, which the SDK judges."""
         if body.marks > MOST_MARKS:
-            text = f"Invalid Request: more than {MOST_MARKS} brackets, commas and colons"
+            text = f"Invalid Request: more than {MOST_MARKS} opening brackets, commas and colons"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text))
         try:
             message = await parsed(parse, bytes(body.data))
