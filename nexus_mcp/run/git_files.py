@@ -86,8 +86,7 @@ async def has_commit_hooks(root: str) -> bool:
     If the folder of the hooks is not in git's own folder, the result is always True.
     """
     found = await folders(root)
-    home = os.path.expanduser("~")
-    configs = (os.path.join(found.common, "config"), os.path.join(home, ".gitconfig"), f"{home}/.config/git/config")
+    configs = (os.path.join(found.common, "config"), *global_config_files())
     stamp = tuple(signature(path) for path in configs)
     if _HOOKS.get(root, ((), ""))[0] != stamp:
         path = await Git(root, hooks=True).out("rev-parse", "--git-path", "hooks")

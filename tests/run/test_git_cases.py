@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
+from nexus_mcp.run.git_files import has_commit_hooks
 from tests.run.runs import GOOD, Ground, git
 from tests.support import Json
 
@@ -42,6 +44,20 @@ def test_a_hook_that_an_attempt_changed_does_not_run(tmp_path: Path) -> None:
     git(ground.root, "config", "core.hooksPath", "hooks")
     assert ground.run().task(1).state == "completed"
     assert not mark.exists()
+
+
+def test_hooks_of_another_global_configuration_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cached place of the hooks is read anew when the file that GIT_CONFIG_GLOBAL names changes."""
+    config, hooks, root = tmp_path / "gitconfig", tmp_path / "hooks", tmp_path / "project"
+    hooks.mkdir()
+    (hooks / "pre-commit").write_text("#!/bin/sh\n")
+    (hooks / "pre-commit").chmod(0o755)
+    config.touch()
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    git(tmp_path, "init", "-q", str(root))
+    assert not asyncio.run(has_commit_hooks(str(root)))
+    config.write_text(f"[core]\n\thooksPath = {hooks}\n")
+    assert asyncio.run(has_commit_hooks(str(root)))
 
 
 def test_a_detached_head_is_a_base_like_any_other(tmp_path: Path) -> None:
