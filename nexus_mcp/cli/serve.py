@@ -68,7 +68,10 @@ WAITING = "nexus-mcp waits for an MCP client on stdin; Ctrl-D or Ctrl-C stops it
 
 
 def run(values: Values) -> int:
-    """Serve until stdin ends, or over HTTP until a signal. Raise UsageError for a wrong option or variable."""
+    """Serve on stdin and stdout until stdin ends, the client goes away or a signal comes; over HTTP until a signal.
+
+    Return the exit code. Raise UsageError for a wrong option or variable.
+    """
     set_format(_choice(values, LOG_FORMAT, FORMAT_VARIABLE, "text"))
     set_level(_choice(values, LOG_LEVEL, LOG_VARIABLE, "warning"))
     prefix = check_prefix(values.get(TOOL_PREFIX.name, ""))

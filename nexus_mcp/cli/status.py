@@ -1,4 +1,4 @@
-"""`nexus-mcp status`: plan, tasks, running agents and the last closed cycle at a glance."""
+"""`nexus-mcp status`: plan, tasks, the newest run, running agents and the last closed cycle at a glance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON = Option("--json", "", "print the status as JSON")
 
 
 def run(values: Values) -> int:
-    """Print the status; return 1 if a file cannot be read, except with --line and --watch. Raise UsageError."""
+    """Print the status. Return 1 if a file cannot be read, except with --line and --watch, else 0. Raise UsageError."""
     chosen = [option.name for option in (LINE, WATCH, JSON) if option.name in values]
     if len(chosen) > 1:
         raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other.", next_step="Leave one out.")

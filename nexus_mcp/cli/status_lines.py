@@ -71,7 +71,7 @@ def when(stamp: str, now: float, width: int) -> str:
 
 
 def fault_lines(faults: Sequence[FaultRow]) -> list[Line]:
-    """Return lines about the files that cannot be read, each with the next step."""
+    """Return lines about the files that cannot be read, each with its next step, if there is one."""
     found: list[Line] = []
     for fault in faults:
         found.append(Line(f"{fault['problem']}.", lead=[("✗ ", blocks.PROBLEM)]))

@@ -48,7 +48,7 @@ def task_table(rows: Iterable[Row], known: Mapping[int | float, Row]) -> Table:
 
 
 def owner(name: str | None) -> Part:
-    """Return the owner of a task as it is shown after the task: `@engineer`."""
+    """Return the owner of a task as it is shown after the task: `@engineer`, "" without an owner."""
     return (f"@{name}", blocks.DIM) if name else ""
 
 
@@ -91,5 +91,5 @@ def progress(counts: Mapping[str, int], width: int, label: str = "") -> Line:
 
 
 def problem_lines(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> list[Line]:
-    """Return a line for each cycle of dependencies and for each task with a missing dependency."""
+    """Return a line for each cycle of dependencies and for each unfinished task with a missing dependency."""
     return [Line(text, lead=[("  ✗  ", blocks.PROBLEM)]) for text in tasks.problems(rows, groups)]

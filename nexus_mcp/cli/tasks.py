@@ -81,7 +81,7 @@ def _progress_line(view: dict[str, Any], everything: list[Any], values: Values, 
 
 
 def _no_hit(view: dict[str, Any], values: Values) -> str:
-    """Return the message for options that no task matches, with the next step."""
+    """Return the message for options that no task matches, with the owners, or the numbers of tasks and a next step."""
     owner = values.get(OWNER.name, "")
     if owner and owner.casefold() not in (name.casefold() for name in view["owners"]):
         names = join_first(view["owners"], _MOST_OWNERS)

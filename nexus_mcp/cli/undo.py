@@ -41,8 +41,8 @@ def run(values: Values) -> int:
     store = Store(workspace)
     faults: list[FaultRow] = []
     names = {} if JSON.name in values else _titles(store, faults)
-    # Ctrl-C ends the wait for the lock, but not an undo that has begun: if it restored a file and added no entry to the
-    # operation log, the file would not match the log, and the next undo would be refused.
+    # Ctrl-C ends the wait for the lock, but not an undo that has begun: an undo that restored a file and did not reach
+    # the operation log would leave a file that does not match the log, and the next undo would be refused.
     with defer_interrupt(store.stop):
         done = undo(store, By(UNDO, workspace.harness_id, CLIENT), count, dry_run=dry)
     try:
@@ -58,8 +58,9 @@ def run(values: Values) -> int:
 
 
 def _titles(store: Store, faults: list[FaultRow]) -> dict[str, str]:
-    """Return id -> title of the last changes, as far as titles are known; {} if the log cannot be read. Other
-    files that cannot be read are added to `faults`.
+    """Return id of a change -> its title, for the last changes whose title is known; {} if the log cannot be read.
+
+    Other files that cannot be read are added to `faults`.
     """
     from nexus_mcp.cli.change_lines import find_titles
     from nexus_mcp.errors import NexusError

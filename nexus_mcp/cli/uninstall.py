@@ -30,7 +30,7 @@ HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", N
 
 
 def run(values: Values) -> int:
-    """Uninstall. Raise UsageError."""
+    """Uninstall for the chosen harnesses; return the highest of their exit codes. Raise UsageError."""
     return max([report_edits(partial(_uninstall, values, name)) for name in chosen(values, "uninstall")], default=0)
 
 
@@ -64,7 +64,7 @@ def _uninstall(values: Values, name: str) -> int:
 
 
 def _print_unrecorded(site: Site, harness: Harness, found: list[str]) -> int:
-    """Print what looks like an installation and has no record, and how to remove it. Return the exit code."""
+    """Print the places `found`, which look like parts of an installation, and how to remove them. Return FAILED."""
     scope = "" if site.scope == "project" else f" {SCOPE.name} {site.scope}"
     words = f"{harness.id}{scope}"
     lines = [

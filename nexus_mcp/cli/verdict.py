@@ -21,7 +21,9 @@ STDIN = "-"
 
 
 def run(values: Values) -> int:
-    """Store the verdict as the artifact verdicts/TASK.json. Raise UsageError; NexusError for a bad verdict or task."""
+    """Store the verdict as the artifact verdicts/TASK.json, and print where. Raise UsageError for a task id that is no
+    number or a file that cannot be read; NexusError for a task that is missing or a text that is no verdict.
+    """
     from nexus_mcp.run import verdict
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store import artifacts
@@ -46,7 +48,7 @@ def run(values: Values) -> int:
 
 
 def _read(path: str, most: int) -> bytes:
-    """Return at most one byte more than `most`. Raise UsageError for a file that cannot be read."""
+    """Return the first `most` + 1 bytes of the file, or of stdin. Raise UsageError if there is nothing to read."""
     if path == STDIN:
         if sys.stdin is None or os.isatty(0):
             raise UsageError("There is no verdict.", next_step="Send it to stdin, or name a file.")

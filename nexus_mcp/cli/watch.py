@@ -1,4 +1,4 @@
-"""`nexus-mcp status --watch`: the status on the whole terminal, drawn anew when a file changes.
+"""`nexus-mcp status --watch`: the status on the whole terminal, drawn anew when a file or the size changes.
 
 The files are looked at four times a second (docs/decisions/0064). Each frame is one write, over the lines of the last
 frame: the screen is not cleared first, so it does not flicker. A frame that equals the last one is not written.
@@ -68,7 +68,7 @@ def watch(store: Store, workspace: Workspace) -> int:
 
 
 class _Watch:
-    """The state of one run of --watch: the lines of the status, and the first line shown."""
+    """The state of --watch: the lines of the status, and the first line shown."""
 
     def __init__(self, store: Store, workspace: Workspace) -> None:
         self._store = store
@@ -102,7 +102,10 @@ class _Watch:
         return bool(typed) and _QUIT.isdisjoint(keys)
 
     def _look(self) -> None:
-        """Read the status again if a file has changed. Compute the lines again after that, or every _AGES_S seconds."""
+        """Read the status again if a file has changed.
+
+        Compute the lines again after that, after a signal such as SIGWINCH, and every _AGES_S seconds.
+        """
         base, now = self._workspace.state_root, time.time()
         marks = _marks(base)
         if marks != self._marks:
@@ -126,7 +129,7 @@ class _Watch:
             self._shown = frame
 
     def _footer(self, below: int) -> Text:
-        """Return the last line: how to end, and how many lines there are below."""
+        """Return the last line: how to end, how many lines are below, the time of the status, and the project."""
         at = time.strftime("%H:%M:%S", time.localtime(self._updated))
         more = f"{below} more lines, j scrolls · " if below > 0 else ""
         text = Text(printable(f"q ends · {more}as of {at} · {self._workspace.root}"), style=STYLES[DIM])
@@ -175,7 +178,7 @@ class _Watch:
 
     @contextmanager
     def _signals(self) -> Iterator[int]:
-        """Yield a descriptor that becomes readable when a signal arrives; end at SIGTERM and SIGHUP."""
+        """Yield a descriptor that becomes readable when a signal arrives; end the process at SIGTERM and SIGHUP."""
 
         def end(number: int, _: FrameType | None) -> None:
             sys.exit(exits.HUNG_UP if number == signal.SIGHUP else exits.TERMINATED)

@@ -1,4 +1,4 @@
-"""Options and inputs that several commands share: project, harness, tool prefix, task id, message, JSON output."""
+"""Options and inputs that several commands share: project, harness, prefix, mount, catalog, task, message, JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ _CHUNK = 1 << 16  # bytes
 
 
 def workspace_from(values: Values) -> Workspace:
-    """Return the workspace that the options and the environment name. Raise UsageError when they name none."""
+    """Return the workspace that the options and the environment name.
+
+    Raise UsageError for an invalid value or a working directory that is gone, StorageError if the system fails to look
+    for `.git`.
+    """
     harness_id = check_harness_id(values.get("--harness-id", DEFAULT_HARNESS_ID))
     try:
         here = os.getcwd()
@@ -55,7 +59,7 @@ def workspace_from(values: Values) -> Workspace:
 
 
 def shared_state(root: str) -> str:
-    """Return the main worktree whose state and history the linked worktree `root` uses; "" where it uses its own."""
+    """Return the main worktree whose state and history `root`, a linked worktree, uses; "" if `root` uses its own."""
     from nexus_mcp.worktree import is_linked
 
     if not is_linked(root):
@@ -108,7 +112,8 @@ def load_catalog(root: str) -> Catalog:
 def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the task with the id that `word` spells, and the task list.
 
-    Raise UsageError if `word` is not a number, NexusError when there is no such task, StateError, PathRefused.
+    Raise UsageError if `word` is not a number, NexusError when there is no such task, StateError, PathRefused,
+    StorageError.
     """
     wanted = parse_count(word, TASK_ID.name, _MAX_TASK_ID)
     document = store.tasks()
@@ -123,7 +128,7 @@ def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any]
 
 
 def warn_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
-    """Warn on stderr when `harness` has no capability map, because the answer then lacks its tool names."""
+    """Warn on stderr when `harness` has no capability map, because the output then lacks its names of tools."""
     from nexus_mcp.catalog.capabilities import missing_map_warning
 
     warning = missing_map_warning(catalog, harness)
@@ -137,7 +142,10 @@ def warn_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
 
 
 def read_message(values: Values) -> str:
-    """Return the message from the command line, else from stdin. Raise UsageError when it is missing or too long."""
+    """Return the message from the command line, else from stdin.
+
+    Raise UsageError if there is none, or if stdin cannot be read, is larger than LIMIT or is not UTF-8.
+    """
     if MESSAGE.name in values:
         return values[MESSAGE.name]
     if sys.stdin is None or os.isatty(0):
@@ -160,7 +168,7 @@ def read_message(values: Values) -> str:
 def print_json(value: dict[str, Any]) -> None:
     """Print `value` on one line of stdout, as UTF-8 whatever the terminal's encoding is.
 
-    Stored text in it cannot control the terminal: such characters are written as escapes of JSON.
+    Stored text in it cannot control the terminal: characters that could are written as escapes of JSON.
     """
     from nexus_mcp.cli.text_output import escape_invisible
     from nexus_mcp.store.codec import compact, without_surrogates

@@ -25,7 +25,11 @@ MUST_FAIL = "the call must fail"
 
 
 def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assertion]:
-    """Return the outcome of each assertion on an answer. `step` is "" for the postcondition."""
+    """Return the outcome of each assertion on an answer. `step` is "" for the postcondition.
+
+    An answer that breaks the target's output schema, or whose text block differs from structuredContent, has a failed
+    outcome also without an assertion.
+    """
     found = _error_checks(asserts, reply, step)
     if reply.schema_fault:
         message = f"the answer breaks the target's own output schema: {reply.schema_fault}"
@@ -89,8 +93,8 @@ def _wanted_error(asserts: Asserts) -> str:
 
 
 def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
-    """Return the outcomes for the whole result; each message says "result", because the paths look like those of a
-    payload.
+    """Return the outcomes for the whole result. The message of each failure names the result, because the paths look
+    like those of a payload.
     """
     if asserts.result and reply.result is None:
         message = f"the answer is not the result of a call{': ' + shown(reply.message) if reply.message else ''}"

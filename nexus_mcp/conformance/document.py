@@ -26,7 +26,7 @@ _WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 
 def count_values(text: bytes, enough: int) -> int:
-    """Return an upper bound of the number of JSON values in the text; counting may stop when it reaches `enough`."""
+    """Return an upper bound of the number of JSON values in the text; if it is above `enough`, any number above it."""
     most = sum(map(text.count, _STRUCTURE))
     if most < enough:
         return most + 1
@@ -84,7 +84,7 @@ def parse_lines(text: str) -> list[Any]:
 
 
 def parse_file(path: str, text: str) -> Any:
-    """Return the value of a file's text; for a .jsonl file an array of its lines.
+    """Return the value of a file's text; for a .jsonl file an array of its lines' values.
 
     Raise Unparsable, also for a key that appears twice in an object, because parsers differ in the value that they use.
     """

@@ -26,12 +26,12 @@ LARGEST_BITS = 4096
 NOT_SHOWN = "(nested too deeply to be shown)"
 _LEAST = 16
 MESSAGE = 2000
-"""Characters of a message, a path or a name in a record."""
+"""Characters of a message, a reason or the path of a parent node in a record."""
 
 
 @dataclass
 class Space:
-    """The number of characters left for values, as JSON; `cut` counts the omitted rest."""
+    """The space for values: `left` characters of JSON. `characters` and `items` count what was cut off."""
 
     left: int
     characters: int = 0
@@ -64,7 +64,7 @@ def record_assertion(
 def record_exchange(
     step: str, request: str, params: dict[str, Any], reply: Reply | None = None, *, failure: str = "", earlier: int = 0
 ) -> Exchange:
-    """Return the record of a request and its response; `earlier` is the number of records before it."""
+    """Return the record of a request and its response, or its `failure`. `earlier` counts the records before it."""
     space = Space(ITEM if earlier < MANY else REMAINDER)
     sent = cut_to(params, space)
     if reply is None:
@@ -118,7 +118,8 @@ def cut_text_to(text: str, space: Space) -> str:
 def cut_result(result: FixtureResult, run: Space) -> FixtureResult:
     """Return the result with its evidence cut to the bound of a fixture and to the space left in the run.
 
-    Failed assertions come first, then requests and responses, files, stderr, and last the assertions that passed.
+    Failed assertions use the space first, then requests and responses, files, stderr, and last the assertions that
+    passed.
     """
     space = Space(min(FIXTURE_EVIDENCE, max(run.left, 0)))
     before = space.left
@@ -143,7 +144,7 @@ def cut_result(result: FixtureResult, run: Space) -> FixtureResult:
 
 
 def _share(value: Any, space: Space) -> Any:
-    """Cut one item of the evidence to the space left, but to no less than REMAINDER."""
+    """Return one item of the evidence, cut to the space left, but not below REMAINDER and not above ITEM characters."""
     own = Space(max(REMAINDER, min(ITEM, space.left)))
     limit = own.left
     value = cut_to(value, own)

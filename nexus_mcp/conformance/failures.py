@@ -33,7 +33,7 @@ class TargetTimeout(TargetFailure):
 
 
 def describe_garbage(line: bytes) -> str:
-    """Return the fault of a stdout line that is not a message, with at most 60 of its printable characters."""
+    """Return the fault of a stdout line that is not a message, with its first 60 characters, if they are not blank."""
     if not line.strip():
         return "printed a blank line to stdout, where only JSON-RPC messages are allowed"
     text = line[:_LOOKED_AT].decode("utf-8", "replace").strip()
@@ -50,7 +50,10 @@ def unwrap_group(error: BaseException) -> BaseException:
 
 
 def first_line(text: str, limit: int = 300) -> str:
-    """Return the first line that is not blank, cut after `limit` characters. Unprintable characters are replaced."""
+    """Return the first line that is not blank, cut after `limit` characters; "" if there is none.
+
+    Unprintable characters are replaced.
+    """
     text = text[:_LOOKED_AT]
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     shown = "".join(char if char.isprintable() else "·" for char in line[:limit])
@@ -58,7 +61,7 @@ def first_line(text: str, limit: int = 300) -> str:
 
 
 def last_line(text: str) -> str:
-    """Return the last line that is not blank, printable and cut as by `first_line`."""
+    """Return the last line that is not blank, in the form of `first_line`; "" if there is none."""
     return first_line("\n".join(reversed(text[-_LOOKED_AT:].splitlines())))
 
 
@@ -84,7 +87,9 @@ def last_lines(stderr: str, number: int = 10) -> list[str]:
 
 
 def quote_stderr(stderr: str) -> str:
-    """Return ` (its stderr: "…")` with the line that names an error, else with the last line; "" without a line."""
+    """Return ` (its stderr: "…")` with the line that names an error, else ` (the end of its stderr: "…")` with the last
+    line; "" if there is no line.
+    """
     named = error_line(stderr)
     if named:
         return f' (its stderr: "{named}")'
@@ -115,14 +120,15 @@ def explain_text(reply: Reply) -> str:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer to a call or an event.
+    """One answer to a call, an event, or a request for the list of tools.
 
     `payload` is structuredContent, else the first text block parsed as JSON, else None. `text` is the first text block
     ("" without one). `is_error`: the answer is marked as an error. `protocol_error`: the message of a JSON-RPC error,
     or "". `schema_fault` says where the payload breaks the target's own output schema, or is "". `text_differs`: the
     text block is not the JSON of structuredContent. `result` is the whole result of a call as JSON, with the fields
-    that were sent: `content`, `structuredContent`, `isError`, …; None for a protocol error and for an event. `seconds`
-    is the time from the request to the answer. `described`: the payload was checked against an output schema.
+    that were sent: `content`, `structuredContent`, `isError`, …; None for a protocol error, an event and a list of
+    tools. `seconds` is the time from the request to the answer. `described`: the payload was checked against an output
+    schema. For an event, `payload` is the JSON of stdout, and `text` is stdout or, after a failure, the error message.
     """
 
     payload: Any = None

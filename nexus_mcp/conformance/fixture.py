@@ -1,4 +1,4 @@
-"""Build a `Fixture` from its JSON. A fixture with a single call gets the shape of one with many steps: it has one."""
+"""Build a `Fixture` from its JSON. A fixture with a single call or event, and no list of steps, gets one step."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class WriteFile:
 
 @dataclass(frozen=True)
 class Kill:
-    """A kill of the server during a call, at a random point chosen by `seed`, at most `within_ms` after the request."""
+    """A kill of the server during a call, at a random point chosen by `seed`, at most `within_ms` after the request.
+
+    With `retry` the call is repeated if it got no answer.
+    """
 
     action: Action
     seed: int
@@ -108,7 +111,7 @@ class Asserts:
 
 @dataclass(frozen=True)
 class Step:
-    """One action of a fixture and its assertions. `times` counts repetitions of a call."""
+    """One action of a fixture and its assertions. `times` is how often a call is made."""
 
     do: Do
     asserts: Asserts = Asserts()

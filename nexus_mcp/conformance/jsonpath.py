@@ -1,6 +1,6 @@
 """JSONPath as fixtures use it: singular queries of RFC 9535, and `.length` as an extension.
 
-The library parses the text. The lookup is our own, because a report names the nearest node that exists.
+The library jsonpath_rfc9535 parses the text. The lookup is our own, because a report names the nearest existing node.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Query:
 def compile(text: str) -> Query:
     """Return the query for `text`.
 
-    Raise ValueError, with the fault and its position, unless it is a singular query.
+    Raise ValueError, with the position of the fault, if it is no JSONPath; ValueError if it is no singular query.
     """
     import jsonpath_rfc9535 as rfc9535
     from jsonpath_rfc9535.selectors import IndexSelector, NameSelector

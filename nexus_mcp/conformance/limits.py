@@ -1,4 +1,4 @@
-"""Define the maximum sizes of fixture files, of a target's output and of evidence.
+"""Define the bounds of fixture files, of a target's output and files, of evidence, and of the time to clean up.
 
 The bounds of single fields of a fixture are in schemas/conformance/fixture.schema.json.
 """
@@ -12,7 +12,7 @@ FIXTURE_FILES = 64 << 20
 FIXTURE_SIZE = 1 << 20
 """Characters of one fixture as JSON."""
 FIXTURE_LEVELS = 64
-"""Nested arrays and objects in a fixture."""
+"""Levels of nested arrays and objects in a field of a fixture."""
 FIXTURE_NAME = 1000
 """Characters of a key in a fixture, which may be a path or a JSONPath."""
 FIXTURE_TEXT = 256 << 10
@@ -42,7 +42,8 @@ PRINTED_LEAST = 1 << 20
 LINE = 4 << 20
 """Bytes of one line that a target prints."""
 VALUES = 300_000
-"""JSON values in one fixture file, in the whole output of a fixture's target, and in one file that is checked."""
+"""JSON values in one fixture file, in the output of one fixture's target (over HTTP, in one response), in a text block,
+and in one file that is checked."""
 LARGEST = 4 << 20
 """Bytes of a file that is checked. The report says so if a file is larger."""
 
@@ -62,4 +63,4 @@ LOOKING_S = 60.0
 GRACE_S = 5.0
 """Seconds to delete the files of a target after a signal ended the run."""
 LAST_RESORT_S = 20.0
-"""Seconds from such a signal until the process ends in any case."""
+"""Seconds from a signal that ended the run until the process of the runner ends in any case."""

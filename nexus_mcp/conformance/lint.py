@@ -1,8 +1,8 @@
-"""Check a suite of fixtures: faults beyond loading (lint), and the coverage of its assertions (coverage).
+"""Check a suite of fixtures: all faults, also those that loading ignores (lint), and the coverage of its assertions.
 
-A mistyped name of a tool or a file makes a fixture assert nothing. The runner does not know the tools, so it
-compares their names in the suite: a name counts as mistyped if only one fixture uses it and it differs from another
-name by a letter or two. The name of a file counts as mistyped if it differs so from a name in STATE_FILES.
+A mistyped name of a tool or a file makes a fixture assert nothing. The suite does not know the tools, so `lint`
+compares their names in all fixtures: a name counts as mistyped if only one fixture uses it and it differs from another
+name by a letter or two. The name of a file counts as mistyped if it differs as little from a name in STATE_FILES.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", 
 _TYPO = 0.87
 """The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""
 _MOST = 500
-"""The maximum number of names that are compared, because every pair of them is compared."""
+"""The maximum number of names that are compared: every pair is, so with more names there is no comparison."""
 
 
 def lint(paths: Sequence[str] = ()) -> list[str]:

@@ -26,7 +26,7 @@ EXAMPLES = "examples"
 
 @dataclass(frozen=True)
 class Read:
-    """The fixtures without faults, and a line for every fault: `file: /pointer: fault`."""
+    """The fixtures without faults of their own, and a line for every fault: `file: /pointer: fault`."""
 
     fixtures: list[Fixture]
     faults: list[str]
@@ -44,7 +44,7 @@ def load(paths: Sequence[str] = ()) -> list[Fixture]:
 
 
 def read(paths: Sequence[str] = ()) -> Read:
-    """Return the fixtures that `load` returns, with the faults as data."""
+    """Return the fixtures of `paths`, as for `load`, and every fault. A fixture with a fault of its own is left out."""
     out = Read([], [])
     seen: dict[str, str] = {}
     for shown, path in _files(paths, out.faults):
@@ -138,7 +138,7 @@ def _below(folder: str, besides: str) -> list[str]:
 
 
 def _raws(shown: str, path: str, faults: list[str]) -> list[tuple[str, Any]]:
-    """Return pointer and JSON of each fixture of a file."""
+    """Return pointer and JSON of each fixture of a file. If there is none, add the reason to `faults`."""
     if os.path.exists(path) and not os.path.isfile(path):
         # Reading a pipe would block, and a device never ends.
         faults.append(f"{shown}: is not a regular file")

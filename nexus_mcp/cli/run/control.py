@@ -1,7 +1,7 @@
-"""`nexus-mcp run pause|resume|stop|skip|retry|answer`: put a request for a run into its folder control/.
+"""`nexus-mcp run pause|resume|stop|skip|retry|answer`: put a request into the folder control/ of the newest run.
 
-The executor of the run obeys it within a second. If no executor is at work, the request waits for the next `nexus-mcp
-run`.
+The executor of the run obeys the request within a second while attempts are at work. If no executor is at work, the
+request waits for the next `nexus-mcp run`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ FRESH = Option("--fresh", "", "begin at the merged work, not at the previous att
 def _send(values: Values, request: dict[str, Any]) -> int:
     """Put the request into the folder of the newest run, and print whether an executor is at work.
 
-    Raise UsageError for a task or question that the run does not have, or for which the request comes too late.
+    Raise UsageError in a session of a run, and for a request that does not fit the tasks and questions of the
+    run; NexusError if the project has no run.
     """
     from nexus_mcp.run import control
     from nexus_mcp.run.view import open_view
@@ -96,7 +97,7 @@ def _skip(values: Values) -> int:
 
 
 def _retry(values: Values) -> int:
-    """Give a failed or paused task new attempts."""
+    """Give a task new attempts, unless it is completed or at work."""
     request = {"command": "retry", "task": task_of(values), "fresh": FRESH.name in values}
     return _send(values, request | ({"tier": values[TIER.name]} if TIER.name in values else {}))
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp run diagnose [RUN]`: print what holds a run up, and the command to type next."""
+"""`nexus-mcp run diagnose [RUN]`: print what holds a run up, what to do, and the command for it, if there is one."""
 
 from __future__ import annotations
 

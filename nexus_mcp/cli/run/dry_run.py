@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def show(typed: TypedRun) -> int:
-    """Print the preview; with --status-file write a status with `dryRun: true`. Raise UsageError."""
+    """Print the preview; with --status-file write a status with `dryRun: true`. Return the exit code.
+
+    Raise UsageError for an unknown harness, CatalogError, and the errors of `TypedRun.tasks`.
+    """
     document = typed.tasks()
     ids = {task["id"] for task in document["tasks"]}
     if unknown := [id_ for id_ in typed.options.tasks or () if id_ not in ids]:

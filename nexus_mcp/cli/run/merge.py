@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Fast-forward the branch. Return an exit code of docs/run.md. If it cannot move, print the reason on stderr."""
+    """Fast-forward the user's branch, or print on stderr why it cannot move. Return an exit code of docs/run.md."""
     import asyncio
     import sys
 
@@ -42,7 +42,7 @@ def run(values: Values) -> int:
 
 
 async def _merge(root: str, view: View) -> str:
-    """Move the branch, and print its new state. If it cannot move, return why and the next step. Raise GitFailed."""
+    """Move the branch, print its new state and return "". If it cannot move, return the reason. Raise GitFailed."""
     from nexus_mcp.run.final_merge import fast_forward, go_on, readiness, unverified
     from nexus_mcp.run.worktrees import Repository
 

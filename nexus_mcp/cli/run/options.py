@@ -32,7 +32,7 @@ def refuse_in_session() -> None:
 
 
 def opened_store(values: Values) -> tuple[Workspace, Store]:
-    """Return the workspace of the command line and its store."""
+    """Return the workspace that the command line names, and its store. Raise UsageError, StorageError."""
     from nexus_mcp.store.store import Store
 
     workspace = workspace_from(values)
@@ -40,10 +40,10 @@ def opened_store(values: Values) -> tuple[Workspace, Store]:
 
 
 def run_name(values: Values) -> str:
-    """Return the run that the command line names, "" for the newest."""
+    """Return the id of the run that the command line names, "" without one."""
     return values.get(RUN.name, "")
 
 
 def task_of(values: Values) -> int:
-    """Return the task that the command line names. Raise UsageError."""
+    """Return the id of the task that the command line names. Raise UsageError if it is no number."""
     return parse_count(values[TASK.name], TASK.name)

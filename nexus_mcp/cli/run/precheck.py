@@ -1,4 +1,4 @@
-"""`nexus-mcp run precheck`: print what would stop a run, one row for each check."""
+"""`nexus-mcp run precheck`: print a row for each item of the precheck: ok, a warning, or a blocker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _CODES = {"ok": exits.OK, "warning": exits.FAILED, "blocker": exits.BLOCKED}
 
 
 def run(values: Values) -> int:
-    """Print the items; return 0, 1 for a warning with --strict, 5 for a blocker."""
+    """Print the items. Return 5 for a blocker, 1 for a warning with --strict, else 0.
+
+    Raise NexusError if --checks needs commands that are not trusted yet.
+    """
     import asyncio
 
     from nexus_mcp.cli.run.command_line import read
@@ -53,7 +56,7 @@ def _need_trust(typed: TypedRun) -> None:
 
 
 async def _checks(typed: TypedRun) -> dict[str, CheckResult]:
-    """Run the checks in a temporary worktree of HEAD, and return their results."""
+    """Run the setup commands, then the checks, in a temporary worktree of HEAD; return the results of the checks."""
     import tempfile
 
     from nexus_mcp.run import sandbox

@@ -74,14 +74,14 @@ class Screen:
                 self._close()
 
     def event(self, event: AnyEvent) -> None:
-        """Show an event, unless it is a detail."""
+        """Show an event, unless its level is debug."""
         level = log_entries.level(event)
         if level != "debug":
             style = "green" if event.type in _GOOD else _STYLES.get(level, "")
             self.line(log_entries.line(event), style)
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Show a line. A reader that closed the pipe, or a full disk below a file, does not end the run."""
+        """Show a line. If it cannot be written, for example to a closed pipe or a full disk, the run continues."""
         if self._is_closed:
             return
         try:
@@ -90,7 +90,7 @@ class Screen:
             self._close()
 
     def _close(self) -> None:
-        """Show nothing more. What could not be written is dropped: the flush at the end must not fail."""
+        """Show nothing more. Later output goes to /dev/null, so that the flush at the exit of Python does not fail."""
         self._is_closed = True
         with suppress(OSError, ValueError):
             null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -141,14 +141,14 @@ def _progress(run: Run) -> str:
 
 
 def _pace(state: RunRecord) -> tuple[int, int]:
-    """Return (number of tasks that the current executor completed, milliseconds that they took)."""
+    """Return (number of completed tasks whose last attempt the current executor began, milliseconds since it began)."""
     mine = [one for one in state.tasks.values() if one.last is not None and one.last.planned_at >= state.executor_since]
     done = sum(one.state == "completed" for one in mine)
     return done, milliseconds(state.executor_since, times.stamp(time.time()))
 
 
 def time_left(done: int, took_ms: int, left: int) -> str:
-    """Return the estimated time of `left` tasks at the pace of the completed ones; "" if no pace is known."""
+    """Return a text with the estimated time of `left` tasks at the pace of the `done` ones; "" if either is 0."""
     if not done or not left:
         return ""
     minutes = took_ms / done * left / 60_000

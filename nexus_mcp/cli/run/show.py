@@ -1,4 +1,4 @@
-"""`nexus-mcp run show [RUN]`: print the report of a run as it is now, with the timeline of each task."""
+"""`nexus-mcp run show [RUN]`: print the report of a run as it is now, with a timeline of each attempted task."""
 
 from __future__ import annotations
 

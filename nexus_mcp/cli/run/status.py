@@ -25,7 +25,7 @@ _QUESTION_SHOWN = 4000
 
 
 def run(values: Values) -> int:
-    """Print the status; with --follow after each change until the run ends."""
+    """Print the status; with --follow show each change, until no executor works on the run."""
     from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)
@@ -51,7 +51,7 @@ def run(values: Values) -> int:
 @contextmanager
 def _screen(*, is_live: bool) -> Iterator[Callable[[int, list[str]], None]]:
     """Yield a function that shows (number of the last event, lines). On a terminal, with `is_live`, new lines replace
-    the old ones; elsewhere they are printed after each event, separated by an empty line.
+    the old ones; otherwise lines are printed if the number is new, separated by an empty line.
     """
     if not (is_live and sys.stdout.isatty()):
         shown: list[int] = []
@@ -73,7 +73,7 @@ def _screen(*, is_live: bool) -> Iterator[Callable[[int, list[str]], None]]:
 
 
 def status_lines(view: View, status: StatusFile, document: dict[str, Any] | None) -> list[str]:
-    """Return the lines of a run for people. `document` is tasks.json."""
+    """Return the lines of a run for people. `document` is tasks.json, None if there is none."""
     from nexus_mcp.quoting import inert
     from nexus_mcp.run.report import cost_text, next_commands
 

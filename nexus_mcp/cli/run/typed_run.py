@@ -28,7 +28,7 @@ class TypedRun:
     catalog: Catalog
 
     def tasks(self) -> dict[str, Any]:
-        """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError."""
+        """Return tasks.json; without one, a list without tasks. Raise StateError, PathRefused, StorageError."""
         return self.store.tasks() or {"goal": "", "decisions": [], "tasks": []}
 
     def subject(self) -> Subject:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Free leases and end orphans; refuse while a run holds the lock. The lock file itself is never deleted."""
+    """Free the leases and end the processes. While an executor holds the lock, change nothing and return BUSY.
+
+    The lock file itself stays.
+    """
     import asyncio
 
     from nexus_mcp.run import registry

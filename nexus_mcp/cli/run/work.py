@@ -62,7 +62,10 @@ _AWAIT_LOCK = "Wait until that process has ended, or end it; then type nexus-mcp
 
 
 def begin(typed: TypedRun) -> int:
-    """Execute the run, and return one of the exit codes in docs/run.md."""
+    """Execute the run, and return one of the exit codes in docs/run.md.
+
+    Raise UsageError, CatalogError, and the errors of `precheck.examine`.
+    """
     values, options = typed.values, typed.options
     human = sys.stderr if values.get(EVENTS.name) == "-" else sys.stdout
     if not _is_trusted(typed, human):
@@ -122,14 +125,14 @@ async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[e
 
 
 def _exit_code(result: Result) -> int:
-    """Return the exit code of a run. If its work is not in the user's branch yet, a person has to act."""
+    """Return the exit code for the result. A completed run whose work is not merged as it should be needs a person."""
     if result.status == "completed" and result.merge_is_open:
         return exits.NEEDS_PERSON
     return EXIT_CODES[result.status]
 
 
 def equip(run: Run, settings: dict[str, Any]) -> None:
-    """Set the models of the run, and the function that returns our server and hooks for a session."""
+    """Set the models of the run, and the function that returns our server and hooks. Raise CatalogError."""
     run.models = choices(run.config, run.catalog, settings)
     run.mount = partial(mounted, run.catalog)
 
@@ -143,7 +146,7 @@ def mounted(catalog: Catalog, harness: str, folder: str, worktree: str) -> Mount
 
 
 def choices(config: RunConfig, catalog: Catalog, settings: dict[str, Any]) -> dict[str, ChooseModel]:
-    """Return harness -> the function that returns the model of (agent, tier). Raise CatalogError."""
+    """Return harness -> the function that returns the model of (agent, tier), "" for none. Raise CatalogError."""
     found: dict[str, ChooseModel] = {}
     for harness in dict.fromkeys((config.harness_for("do"), config.harness_for("check"))):
         models = read_models(harness, settings)
@@ -163,7 +166,7 @@ def _is_short(error: NexusError) -> bool:
 
 
 def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
-    """Return whether the commands of the configuration may run: a person trusted them before, or does so now."""
+    """Return whether the commands of the configuration may run: without commands, or if a person trusts them."""
     root, section = typed.workspace.root, typed.settings.get(SECTION) or {}
     wanted = trust.digest(section)
     if trust.is_trusted(root, wanted):
@@ -185,7 +188,7 @@ def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
 
 
 def _name_unmerged(typed: TypedRun, screen: Screen) -> int:
-    """Print the newest run if its work is not in the user's branch; return the exit code."""
+    """Print the newest run if its work should be merged and is not in the user's branch; return the exit code."""
     with typed.store.state() as state:
         left = asyncio.run(earlier.run_to_merge(state, typed.workspace.root))
     if not left or typed.options.merge == "never":
@@ -216,7 +219,10 @@ def _write_status(paths: list[StatusPath], typed: TypedRun, status: Status) -> N
 
 
 def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
-    """Return the function that writes each event as a JSON line to the file of --events. Raise UsageError."""
+    """Return the function that writes an event as a JSON line to the file of --events.
+
+    Without the option, the function does nothing. Raise UsageError if the file cannot be opened.
+    """
     where = values.get(EVENTS.name)
     if where is None:
         return lambda _: None
@@ -229,7 +235,7 @@ def _sink(values: Values, stack: ExitStack) -> Callable[[ev.AnyEvent], object]:
             raise UsageError(f"{EVENTS.name}: {where!r} cannot be written: {error.strerror}.") from error
 
     def write(event: ev.AnyEvent) -> None:
-        with suppress(OSError):  # a reader that went away does not end the run
+        with suppress(OSError):  # a closed pipe or a full disk does not end the run
             file.write(json.dumps(log_entries.entry(event), ensure_ascii=True) + "\n")
             file.flush()
 
@@ -284,7 +290,7 @@ def _summary(screen: Screen, run: Run, result: Result) -> None:
 
 
 class _Signals:
-    """The signal handlers of a run. `code` is the exit code of the signal that ended it, None without one."""
+    """The signal handlers of a run. `code` is the exit code for the signal that arrived, None before one."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -311,7 +317,7 @@ class _Signals:
         self.code = exits.INTERRUPTED
         try:
             self._run.emit(ev.Paused(reason=PAUSING))
-        except StorageError:  # the next event raises it again, and its caller reports it
+        except StorageError:  # the next event raises the error again, and then it is reported
             self._run.stop.set()
 
     def _end(self, code: int) -> None:
@@ -321,9 +327,10 @@ class _Signals:
 
 
 class _Terminal:
-    """Read lines from the terminal while the run works: each answers the first open question, which the screen marks.
+    """Read lines from the terminal while the run works.
 
-    If the first question changed without a typed line, for example by a fallback, the person may have meant the
+    A line for which `line` waits is its result. Any other line answers the first open question, which the screen
+    marks. If the first question changed without a typed line, for example by a fallback, the person may have meant the
     previous one. So lines within `_MOVED_S` after such a change are refused.
     """
 

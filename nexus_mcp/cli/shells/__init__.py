@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nexus_mcp.cli.options import Argument
 
 FOLDER, FILE, TASK, COMMAND_WORD = "folder", "file", "task", "command"
-"""Kinds of values that are found while the user types."""
+"""Kinds of values whose words, such as file names, are found when the user completes."""
 HELP = Option("--help", "", "show the help", short="-h")
 VERSION = Option("--version", "", "show the version", short="-V")
 # The word for a value in --help tells its kind. COMMAND is a program if it is the value of an option, and a command of
@@ -23,9 +23,10 @@ _WORDS_OF = {"--harness-id": tuple(HARNESSES)}
 
 
 class Value:
-    """A value that a user types: its `name` in --help, the `words` that are offered for it, else the `kind`.
+    """A value that a user types: its `name` in --help, the `words` that are offered for it, and its `kind`.
 
-    `words` maps each word to a line about it, which may be "". The `kind` is "" when nothing can be offered.
+    `words` maps each word to a line about it, which may be "". Without `words`, the script offers what `kind`
+    names, and nothing if it is "".
     """
 
     __slots__ = ("kind", "name", "words")
@@ -56,7 +57,7 @@ class Place:
 
 
 def places(commands: Mapping[str, Callable[[], Command | Group]]) -> list[Place]:
-    """Return the place after `nexus-mcp`, which takes the options of serve, too, and the place after each command."""
+    """Return the place after `nexus-mcp`, where the options of serve may follow, too, and the place of each command."""
     serve = commands["serve"]()
     bare = serve.options if isinstance(serve, Command) else ()
     found = [Place((), (HELP, VERSION, *bare), {name: load().summary for name, load in commands.items()})]
@@ -78,6 +79,6 @@ def option_value(option: Option) -> Value | None:
 
 
 def argument_value(argument: Argument) -> Value:
-    """Return the value of an argument. An argument that may be repeated, such as `[DIR...]`, counts as DIR."""
+    """Return the value of an argument. The name of `[DIR...]`, which may be repeated, is DIR."""
     name = argument.word.rstrip(".…")
     return Value(name, _OF_ARGUMENTS.get(name, ""), argument.choices)

@@ -138,5 +138,5 @@ def _quote(text: str) -> str:
 
 
 def _inner_quote(text: str) -> str:
-    """Return `text`, names of options, in quotes for use inside of a condition, which fish parses twice."""
+    """Return `text`, names of options, in double quotes, for a condition, which fish parses twice."""
     return f'"{text}"'

@@ -85,7 +85,10 @@ def _function(place: Place, places: Sequence[Place]) -> str:
 
 
 def _option(option: Option, *, is_bare: bool) -> list[str]:
-    """Return the _arguments specifications of an option. After an option of the bare program, no command is offered."""
+    """Return the _arguments specifications of an option.
+
+    With `is_bare`, no command is offered after the option, unless the option may be repeated or is --help or --version.
+    """
     value = option_value(option)
     end = "" if value is None else f":{_colons(value.name)}:{_action(value)}"
     names = [name for name in (option.short, option.name) if name]

@@ -5,15 +5,17 @@ A field behind a `$ref` to another schema file counts as a field of that file.
 
 A parameter of a call or an event counts as asserted when one of these holds:
 - The JSONPath of an assertion names it.
-- An expected value is the parameter's value, or a scalar inside it, or a pattern that has it as a whole word, or a text
-  that has it as a whole word of at least three characters. Blank texts, booleans, null, 0, 1 and -1 do not count,
-  because they match by chance; neither does the expected number of a `.length`.
+- An expected value is the parameter's value or a scalar inside it. Blank texts, booleans, null, 0, 1 and -1 do not
+  count, because they match by chance; neither does the expected number of a `.length`.
+- An expected pattern or text has a text of the parameter's value as a whole word. A word with fewer than three
+  characters counts only in a pattern.
 - An assertion expects the parameter's value at a key, and the parameter's name ends with that key: `id` for `issue_id`.
-- The path of an asserted file ends with the parameter's value; for `harness_id` the path may have {HARNESS_ID} instead.
+- The path of an asserted file ends with a text of the parameter's value; for `harness_id` the path may have
+  {HARNESS_ID} instead.
 - The expected message of an error has the name or the value of the parameter.
 
 Values and messages are searched only in the call's own answer and in files, because in another answer they prove
-nothing.
+nothing. Assertions on the whole result of a call are not searched.
 """
 
 from __future__ import annotations
@@ -59,9 +61,9 @@ def fields_of(schema_file: str) -> tuple[str, ...]:
 def claimed_field(schema_file: str, name: str) -> Field | None:
     """Return the field that an entry of `covers` names, None when the schema has none.
 
-    The published format spells some fields differently. If the file is an array, its fields begin without `[]`. The
-    name of an array of scalars ends with `[]`. A field of a referenced file has its path in the referring file, such as
-    `cycles[].plan.topic` in the history.
+    The published format (docs/fixtures.md) spells some fields differently. In it, the fields of a file that is an array
+    begin without `[]`. The name of an array of scalars ends with `[]`. A field of a referenced file has its path in the
+    referring file, such as `cycles[].plan.topic` in the history.
     """
     if name in fields_of(schema_file):
         return schema_file, name
@@ -95,7 +97,8 @@ def schema_of(path: str) -> str:
 
 
 def touched_fields(path: str, query: str, expected: Any) -> set[Field]:
-    """Return the fields that an assertion on a file checks: those on its JSONPath and those that `keys` names.
+    """Return the fields that an assertion on a file checks: those on its JSONPath, and those that `keys` names,
+    also in expected array items.
 
     An expected null also matches a missing node, so it checks no field unless the schema allows null for the field.
     """
@@ -130,7 +133,10 @@ def touched_members(query: str, expected: Any) -> set[str]:
 
 
 def _ways(segments: tuple[str | int, ...], expected: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield the asserted path, and those of expected array items and of names in `keys`, each with its value."""
+    """Yield (path, expected value) of an assertion, of its expected array items, and of the names in `keys`.
+
+    The expected value of a name in `keys` is the matcher: only its presence is expected.
+    """
     yield segments, expected
     if isinstance(expected, list):
         for index, item in enumerate(expected):
@@ -149,8 +155,8 @@ def _joined(at: str, segment: str | int) -> str:
 def _walk(starts: list[Place], segments: tuple[str | int, ...], *, nothing: bool) -> list[Place]:
     """Return the places along a path, up to the first key that the schema does not have.
 
-    With `nothing` the assertion expects null at the end of the path, so a place counts only if the schema allows null
-    there.
+    With `nothing` the assertion expects null at the end of the path, so there are no places unless the schema allows
+    null there.
     """
     passed: list[Place] = []
     places = [opened for start in starts for opened in _opened(start)]
@@ -171,7 +177,10 @@ def _types(schema: Schema) -> list[str]:
 
 
 def _opened(place: Place) -> Iterator[Place]:
-    """Yield the places to which the references and alternatives of a place lead, perhaps in another schema file."""
+    """Yield the places to which the references and alternatives of a place lead, perhaps in another schema file.
+
+    Yield the place itself unless it is a reference.
+    """
     file, field, schema = place
     for branch in schema.get("anyOf", ()):
         yield from _opened((file, field, branch))

@@ -1,7 +1,7 @@
 """Read the rules of the contract: their texts from docs/contract.md, their fixtures from conformance/rules.yml.
 
-The texts are written by hand. The line below a text that counts its fixtures, or says why there is none, is generated
-from rules.yml.
+The texts are written by hand. The line below each text is generated from rules.yml: it counts the fixtures of the
+rule, or says why there is none.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def rules_of(test_id: str) -> list[Rule]:
 
 @lru_cache(maxsize=1)
 def _judging() -> list[tuple[Rule, Callable[[str], object]]]:
-    """Return each rule with a function that matches its fixtures; cached, since a report needs it for each fixture."""
+    """Return each rule that has fixtures, with a function that matches their ids.
+
+    The result is cached, because a report needs it for each fixture.
+    """
     return [
         (
             rule,
@@ -82,7 +85,7 @@ def fixtures_by_rule() -> dict[str, list[str] | str]:
 
 
 def texts(markdown: str) -> dict[str, str]:
-    """Return the id of each rule of a page and its text, on one line, without links and generated parts."""
+    """Return the id of each rule of a page and its text, on one line, without link targets and generated parts."""
     return {rule: " ".join(_LINK.sub(r"\1", JUDGED.sub("", text)).split()) for rule, text in _ITEM.findall(markdown)}
 
 

@@ -37,8 +37,8 @@ WIDTH = 100
 
 
 def explain(fixture: Fixture, paths: Sequence[str] = ()) -> str:
-    """Return the explanation of a fixture, in lines of plain text. `paths` are the files from which it was loaded, if
-    it is none of the packaged ones.
+    """Return the explanation of a fixture, in lines of plain text. `paths` are the files and folders from which it
+    was loaded, if it is none of the packaged ones.
     """
     kinds = [f"level {fixture.level}", *([f"group {fixture.group}"] if fixture.group != CORE else [])]
     lines = [fixture.test_id, f"  {fixture.description}", "", f"{', '.join(kinds)}; {fixture.source}"]
@@ -89,7 +89,7 @@ def explain_rule(rule: Rule, fixtures: Iterable[Fixture]) -> str:
 
 
 def _rules(test_id: str) -> Iterator[str]:
-    """Yield the rules that the fixture judges, with their texts; nothing for a fixture of another suite."""
+    """Yield lines with the rules that the fixture judges, and their texts; nothing if it judges none."""
     found = rules_of(test_id)
     if found:
         yield from ("", "Judges these rules of the contract:")
@@ -98,7 +98,7 @@ def _rules(test_id: str) -> Iterator[str]:
 
 
 def _wrapped(text: str, first: str = "", further: str = "") -> list[str]:
-    """Return a text of the contract in lines, with the indents `first` and `further`. No word is broken."""
+    """Return a text in lines, with the indents `first` and `further`. No word is broken."""
     return textwrap.wrap(
         text, WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False, break_long_words=False
     )

@@ -47,7 +47,7 @@ def bound_faults(raw: Any) -> list[Fault]:
 
 
 def rule_faults(raw: Any, state_schemas: tuple[str, ...]) -> Iterator[Fault]:
-    """Yield a fault for each of these rules that a fixture, as JSON, breaks.
+    """Yield a fault for each place where a fixture, as JSON, breaks a rule of consistency.
 
     `state_schemas` has the names allowed in `covers.state_schemas`.
     """
@@ -104,7 +104,7 @@ def text_faults(value: Any, place: str) -> Iterator[Fault]:
 
 
 def one_of(value: dict[str, Any], names: tuple[str, ...], place: str) -> Iterator[Fault]:
-    """Yield a fault when `value` has more than one of the keys `names`; the schema checks that it has one."""
+    """Yield a fault when `value` has more than one of the keys `names`; the schema checks that it has at least one."""
     found = [name for name in names if name in value]
     if len(found) > 1:
         yield Fault(place, f"must have only one of {', '.join(names)}; it has {' and '.join(found)}")
@@ -136,7 +136,7 @@ def precondition_faults(precondition: dict[str, Any]) -> Iterator[Fault]:
 
 
 def executor_faults(raw: dict[str, Any]) -> Iterator[Fault]:
-    """Yield faults of the scripts of agents: deeds of two kinds, and scripts that no step uses."""
+    """Yield faults of the scripts of agents: deeds of several kinds, and scripts without a step `run`."""
     executor = members(raw.get("precondition")).get("executor")
     place = "/precondition/executor"
     if executor is not None and not any("run" in members(step) for _, step in each(raw.get("steps"), "")):
@@ -202,7 +202,7 @@ def each(value: Any, place: str) -> list[tuple[str, Any]]:
 
 
 def _too_deep(raw: Any) -> str | None:
-    """Return the pointer of the field of the fixture that is nested too deeply, None when none is."""
+    """Return the pointer of the first field of the fixture that is nested too deeply, None when none is."""
     for name, top in _named(raw):
         nodes = [top]
         for _ in range(limits.FIXTURE_LEVELS):
@@ -261,7 +261,7 @@ def _steps(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _requests(raw: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each request with its number of repetitions."""
+    """Yield (how many times it is sent, the request) for each call and event."""
     for step in _steps(raw):
         for request in (step.get("action"), step.get("event"), members(step.get("kill")).get("action")):
             if isinstance(request, dict):

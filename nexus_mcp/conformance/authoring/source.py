@@ -17,7 +17,7 @@ DISTRIBUTION = "nexus-mcp"
 
 
 def recorded_source() -> str:
-    """Return a URL, or the path of a wheel; "" if no place is recorded that a CI job can reach."""
+    """Return the URL, or the path of the wheel, to which the record leads; "" if a workflow can use neither."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -28,7 +28,10 @@ def recorded_source() -> str:
 
 
 def check_source(source: str) -> str:
-    """Return what `--package` names: a URL, a requirement, or the absolute path of a wheel. Raise UsageError."""
+    """Return what `--package` names: a URL, a requirement, or the absolute path of a wheel.
+
+    Raise UsageError for a missing wheel, another file or folder, and a text that is empty or not printable.
+    """
     if not source or not source.isprintable():
         raise UsageError("--package names nothing that pip can install.", next_step=_NEXT)
     if os.path.isfile(source) and source.endswith(".whl"):

@@ -68,8 +68,9 @@ PLAIN = Manner("legacy")
 class Connection:
     """A connection to a target that answers.
 
-    `server` is the name and version of the target, `tools` are the names of its tools. `listed` has each tool as the
-    server sent it, and `described` has the output schema of each tool that has one, both by name.
+    `server` is the name and version of the target, `tools` are the names of its tools. `listed` has the fields of
+    each tool that the server sent and the protocol defines, and `described` has the output schema of each tool that has
+    one, both by name.
     """
 
     def __init__(self, source: Any, manner: Manner) -> None:
@@ -101,7 +102,7 @@ class Connection:
         return self
 
     async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Reply:
-        """Call the tool of this name and return the reply. Raise TargetFailure when no response comes."""
+        """Call the tool of this name and return the reply. Raise TargetFailure without a valid response."""
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._jobs.put_nowait((tool, dict(arguments), future))
         await self._wait_for(future, seconds, tool)
@@ -240,7 +241,7 @@ async def ask(
 
 
 def make_reply(result: Whole | str, seconds: float) -> Reply:
-    """Return the Reply for a result of `ask`. Raise TargetFailure when it is too large to check."""
+    """Return the Reply for a result of `ask`. Raise TargetFailure when its text block is too large to check."""
     if isinstance(result, str):
         return Reply(protocol_error=result, seconds=seconds)
     text = next((block.text for block in result.content if isinstance(block, types.TextContent)), "")
@@ -253,7 +254,10 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
 
 
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
-    """Connect to the source of a target and return the session. Raise TargetFailure, with a line of stderr."""
+    """Connect to the source of a target and return the session.
+
+    Raise TargetFailure. Except after a timeout, its message has a line of the process's stderr, if there is one.
+    """
     transport = source if isinstance(source, (PipeTransport, ServedTransport)) else None
     remote = source if isinstance(source, HttpTransport) else None
     try:
@@ -301,11 +305,11 @@ class Session:
 
     @property
     def stderr(self) -> str:
-        """Return the end of its process's stderr."""
+        """Return the end of its process's stderr, "" without a process."""
         return self.process.stderr if self.process else ""
 
     async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
-        """Call a tool by its name in the contract. Raise TargetFailure when there is no response, or no such tool."""
+        """Call a tool by its name in the contract. Raise TargetFailure without a valid response or such a tool."""
         name = self._options.actual(tool)
         if name not in self.connection.tools:
             raise TargetFailure(f"has no tool {name}")
@@ -315,9 +319,9 @@ class Session:
             raise TargetFailure(self.fault or str(failure)) from None
 
     def list_tools(self, tools: Sequence[str]) -> Reply:
-        """Return the listed tools, by their names in the contract. Raise TargetFailure for a tool that is not listed.
+        """Return a reply whose payload has the listed tools by their names in the contract, as by `normalized_tool`.
 
-        They are normalized (see normalized_tool).
+        Raise TargetFailure for a tool that is not listed.
         """
         payload = {}
         for tool in tools:
@@ -335,7 +339,7 @@ class Session:
         return self.process.fault if self.process else ""
 
     async def end(self) -> str:
-        """End the session as a client does after its last call. Return the fault of its process, or ""."""
+        """End the session as a client does after its last call. Return the fault of its process or server, or ""."""
         if self._over:
             return ""
         self._over = True
@@ -364,7 +368,10 @@ HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False
 
 
 def normalized_tool(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a listed tool in one form: `required` is sorted, and missing fields have the default of the protocol."""
+    """Return a listed tool in one form: `required` is sorted, and missing fields and hints are added.
+
+    These are `properties` and `required` (empty), and HINTS.
+    """
     schema = tool.get("inputSchema")
     found = dict(tool)
     if isinstance(schema, dict):

@@ -80,7 +80,7 @@ class PipeTransport:
         self._read.close()
 
     async def send(self, item: SessionMessage) -> None:
-        """Send a message. The client calls `send` and `aclose` of its write stream."""
+        """Send a message. The client has this transport as its write stream, and calls `send` and `aclose`."""
         if isinstance(item.message, types.JSONRPCRequest):
             self._pending.add(str(item.message.id))
         self.process.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
@@ -110,7 +110,7 @@ class PipeTransport:
 
 
 class _Checked:
-    """A stream of messages that checks each one before the client gets it. It ends when its sender or `ended` does."""
+    """A stream of messages that checks each one before the client gets it. It ends with its sender, or at `ended`."""
 
     def __init__(self, stream: Any, check: Callable[[Any], Any], ended: anyio.Event) -> None:
         self._stream = stream
@@ -161,7 +161,7 @@ class HttpTransport:
         self.token = ""
         self.ended = anyio.Event()
         self.after_send: Callable[[], None] | None = None
-        """A function that is called once, when the next request is sent."""
+        """A function to call once, right before the next POST request is sent."""
         self._allowance = allowance
         self._stack = AsyncExitStack()
 
@@ -192,7 +192,7 @@ class HttpTransport:
         return await self._stack.__aexit__(kind, error, trace)
 
     async def _bound(self, response: Any) -> None:
-        """Make the response count its bytes and values as they are read; it ends the connection beyond a bound."""
+        """Refuse a compressed response. Count bytes and values of any other as they are read; fail beyond a bound."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             self._fail("sent a compressed response, although the request allows only identity")
         raw = response.aiter_raw
