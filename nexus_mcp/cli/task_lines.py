@@ -1,4 +1,4 @@
-"""Render tasks as lines for people, with states, owners and reasons, for the commands status, tasks and task."""
+"""Render tasks as lines for people, with states, owners and reasons, for commands such as status, tasks and task."""
 
 from __future__ import annotations
 

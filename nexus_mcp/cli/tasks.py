@@ -69,7 +69,7 @@ def _blocks(view: dict[str, Any], everything: list[Any], values: Values, width: 
 
 
 def _progress_line(view: dict[str, Any], everything: list[Any], values: Values, width: int) -> Line:
-    """Return the progress of all tasks, or of the tasks of the owner; if the list is filtered, with a label."""
+    """Return the progress of all tasks, or of the tasks of --owner; if the list is filtered, with a label."""
     from nexus_mcp.cli.task_lines import progress
     from nexus_mcp.views import task_rows, tasks
 

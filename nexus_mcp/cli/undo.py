@@ -30,7 +30,7 @@ def run(values: Values) -> int:
     """Take back the last changes and print them.
 
     Raise UsageError, and the errors of store.undo, most of them with nothing changed. Raise OSError if the result
-    cannot be printed; then the changes were taken back.
+    cannot be printed; then, without --dry-run, the changes were taken back.
     """
     from nexus_mcp.state.oplog import UNDO, By
     from nexus_mcp.store.store import Store, undo

@@ -1,4 +1,4 @@
-"""`nexus-mcp status --watch`: the status on the whole terminal, drawn anew when a file or the size changes.
+"""`nexus-mcp status --watch`: the status on the whole terminal, drawn anew when a file or the terminal size changes.
 
 The files are looked at four times a second (docs/decisions/0064). Each frame is one write, over the lines of the last
 frame: the screen is not cleared first, so it does not flicker. A frame that equals the last one is not written.

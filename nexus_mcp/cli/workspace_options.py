@@ -35,7 +35,7 @@ PREFIX_LIMIT = 32
 LIMIT = 4 << 20
 """The maximum size of a message on stdin, in bytes."""
 MOUNT_LIMIT = 96
-"""The maximum length of a mount in characters, the tool prefix included."""
+"""The maximum length of the value of --mount in characters, the tool prefix included."""
 _MAX_TASK_ID = 10**15 - 1  # larger than the ids of any list
 _MAX_LISTED_IDS = 20
 _CHUNK = 1 << 16  # bytes
@@ -128,7 +128,7 @@ def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any]
 
 
 def warn_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
-    """Warn on stderr when `harness` has no capability map, because the output then lacks its names of tools."""
+    """Warn on stderr when `harness` has no capability map, because the output then lacks the harness's tools."""
     from nexus_mcp.catalog.capabilities import missing_map_warning
 
     warning = missing_map_warning(catalog, harness)
@@ -168,7 +168,7 @@ def read_message(values: Values) -> str:
 def print_json(value: dict[str, Any]) -> None:
     """Print `value` on one line of stdout, as UTF-8 whatever the terminal's encoding is.
 
-    Stored text in it cannot control the terminal: characters that could are written as escapes of JSON.
+    Stored text in it cannot control the terminal: characters that could do so are written as escapes of JSON.
     """
     from nexus_mcp.cli.text_output import escape_invisible
     from nexus_mcp.store.codec import compact, without_surrogates

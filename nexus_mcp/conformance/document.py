@@ -26,7 +26,7 @@ _WORDS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 
 
 def count_values(text: bytes, enough: int) -> int:
-    """Return an upper bound of the number of JSON values in the text; if it is above `enough`, any number above it."""
+    """Return an upper bound of the number of JSON values in the text. Counting stops above `enough`."""
     most = sum(map(text.count, _STRUCTURE))
     if most < enough:
         return most + 1

@@ -120,7 +120,7 @@ def find_tool_typos(fixtures: Sequence[Fixture]) -> dict[str, str]:
 
 
 def find_file_typos(fixture: Fixture) -> Iterator[str]:
-    """Yield a message for each path that resembles that of a known state file."""
+    """Yield a message for each path whose file name resembles that of a known state file, but is another."""
     for path in dict.fromkeys(_paths(fixture)):
         folder, _, name = path.replace("{STATE_ROOT}", STATE_ROOT).rpartition("/")
         inside = f"{folder}/".startswith(".nexus/") and "artifacts" not in folder.split("/")

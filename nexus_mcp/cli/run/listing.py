@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Print a line for each run, with its status and progress."""
+    """Print a line for each run, with its status and progress; with --json print one object with all runs."""
     from nexus_mcp.quoting import inert
     from nexus_mcp.run.view import NO_RUN, all_views
 

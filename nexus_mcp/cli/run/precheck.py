@@ -56,7 +56,10 @@ def _need_trust(typed: TypedRun) -> None:
 
 
 async def _checks(typed: TypedRun) -> dict[str, CheckResult]:
-    """Run the setup commands, then the checks, in a temporary worktree of HEAD; return the results of the checks."""
+    """Run the setup commands, then the checks, in a temporary worktree of HEAD.
+
+    Return the results of the checks by their names. Raise GitFailed.
+    """
     import tempfile
 
     from nexus_mcp.run import sandbox

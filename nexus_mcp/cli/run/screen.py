@@ -1,4 +1,4 @@
-"""Show a run while it works: a line for each event, and on a terminal a table of the running attempts below."""
+"""Show a run while it works: a line for each event above level debug, and on a terminal a table of the attempts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Console(Console):
 
 
 class Screen:
-    """The output of a run. On a terminal `is_live` shows a table that is refreshed; elsewhere there are only lines."""
+    """The output of a run: lines, and with `is_live` a table below them that is refreshed."""
 
     def __init__(self, stream: TextIO, *, is_live: bool) -> None:
         self._console = _Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not is_live)

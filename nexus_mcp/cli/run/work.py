@@ -166,7 +166,7 @@ def _is_short(error: NexusError) -> bool:
 
 
 def _is_trusted(typed: TypedRun, human: TextIO) -> bool:
-    """Return whether the commands of the configuration may run: without commands, or if a person trusts them."""
+    """Return whether the commands of the configuration may run: there are none, or a person trusts them."""
     root, section = typed.workspace.root, typed.settings.get(SECTION) or {}
     wanted = trust.digest(section)
     if trust.is_trusted(root, wanted):

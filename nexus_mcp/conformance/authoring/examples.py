@@ -71,7 +71,7 @@ def renamed(text: str, name: str) -> str:
 
 
 def write_example(language: str, folder: str, source: str) -> str:
-    """Write the example into the folder, named as by `project_name`, and return what the workflow installs.
+    """Write the example into the folder, under the name of `project_name(folder)`. Return what the workflow installs.
 
     `source` is the place from which pip installs nexus-mcp; "" leaves a placeholder. A wheel is copied into the folder.
     Raise HarnessFault without writing anything if a file is already there, else for a file that cannot be written;

@@ -34,8 +34,8 @@ DEEDS = ("write", "remove", "exit", "start_again", "signal", "hang", "meet")
 
 
 def bound_faults(raw: Any) -> list[Fault]:
-    """Return the bounds that a fixture, as JSON, exceeds: those of its depth, else of its size, else of its keys and
-    texts, else of its numbers of calls, parameters and assertions. Such a fixture is not checked further.
+    """Return faults for the bounds that a fixture, as JSON, exceeds: those of its depth, else of its size, else of its
+    keys and texts, else of its numbers of calls, parameters and assertions. Such a fixture is not checked further.
     """
     deep = _too_deep(raw)
     if deep is not None:

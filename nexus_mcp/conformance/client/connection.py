@@ -256,7 +256,7 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
     """Connect to the source of a target and return the session.
 
-    Raise TargetFailure. Except after a timeout, its message has a line of the process's stderr, if there is one.
+    Raise TargetFailure; its message may quote a line of the process's stderr.
     """
     transport = source if isinstance(source, (PipeTransport, ServedTransport)) else None
     remote = source if isinstance(source, HttpTransport) else None
@@ -309,7 +309,7 @@ class Session:
         return self.process.stderr if self.process else ""
 
     async def call(self, tool: str, params: Mapping[str, Any]) -> Reply:
-        """Call a tool by its name in the contract. Raise TargetFailure without a valid response or such a tool."""
+        """Call a tool by its name in the contract. Raise TargetFailure without such a tool or a valid response."""
         name = self._options.actual(tool)
         if name not in self.connection.tools:
             raise TargetFailure(f"has no tool {name}")
@@ -319,7 +319,7 @@ class Session:
             raise TargetFailure(self.fault or str(failure)) from None
 
     def list_tools(self, tools: Sequence[str]) -> Reply:
-        """Return a reply whose payload has the listed tools by their names in the contract, as by `normalized_tool`.
+        """Return a reply whose payload maps the name of each tool in the contract to the result of `normalized_tool`.
 
         Raise TargetFailure for a tool that is not listed.
         """
@@ -368,10 +368,7 @@ HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False
 
 
 def normalized_tool(tool: dict[str, Any]) -> dict[str, Any]:
-    """Return a listed tool in one form: `required` is sorted, and missing fields and hints are added.
-
-    These are `properties` and `required` (empty), and HINTS.
-    """
+    """Return a listed tool in one form: with sorted `required`, and with defaults for absent fields and hints."""
     schema = tool.get("inputSchema")
     found = dict(tool)
     if isinstance(schema, dict):

@@ -110,7 +110,7 @@ class PipeTransport:
 
 
 class _Checked:
-    """A stream of messages that checks each one before the client gets it. It ends with its sender, or at `ended`."""
+    """A stream that checks each message before the client gets it. It ends with its sender or at the event `ended`."""
 
     def __init__(self, stream: Any, check: Callable[[Any], Any], ended: anyio.Event) -> None:
         self._stream = stream
