@@ -128,7 +128,7 @@ def find_task(store: Store | SessionSnapshot, word: str) -> tuple[dict[str, Any]
 
 
 def warn_unmapped(catalog: Catalog, harness: str, values: Values) -> None:
-    """Warn on stderr when `harness` has no capability map, because the output then lacks the harness's tools."""
+    """Warn on stderr when `harness` has no capability map: the output then lacks the names of the harness's tools."""
     from nexus_mcp.catalog.capabilities import missing_map_warning
 
     warning = missing_map_warning(catalog, harness)

@@ -43,7 +43,8 @@ LINE = 4 << 20
 """Bytes of one line that a target prints."""
 VALUES = 300_000
 """JSON values in one fixture file, in the output of one fixture's target (over HTTP, in one response), in a text block,
-and in one file that is checked."""
+and in one file that is checked.
+"""
 LARGEST = 4 << 20
 """Bytes of a file that is checked. The report says so if a file is larger."""
 

@@ -1,4 +1,4 @@
-"""Show a run while it works: a line for each event above level debug, and on a terminal a table of the attempts."""
+"""Show a run while it works: a line for each event above the level debug, and on a terminal a table of the attempts."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _QUESTION_SHOWN = 4000
 
 
 def run(values: Values) -> int:
-    """Print the status; with --follow show each change, until no executor works on the run."""
+    """Print the status; with --follow show changes until no executor works on the run."""
     from nexus_mcp.run.view import open_view
 
     _, store = opened_store(values)

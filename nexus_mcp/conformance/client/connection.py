@@ -68,9 +68,9 @@ PLAIN = Manner("legacy")
 class Connection:
     """A connection to a target that answers.
 
-    `server` is the name and version of the target, `tools` are the names of its tools. `listed` has the fields of
-    each tool that the server sent and the protocol defines, and `described` has the output schema of each tool that has
-    one, both by name.
+    `server` is the name and version of the target, `tools` are the names of its tools. `listed` has each tool as the
+    server sent it, without fields that the protocol does not define. `described` has the output schema of each tool
+    that has one. Both are by name.
     """
 
     def __init__(self, source: Any, manner: Manner) -> None:
@@ -319,9 +319,9 @@ class Session:
             raise TargetFailure(self.fault or str(failure)) from None
 
     def list_tools(self, tools: Sequence[str]) -> Reply:
-        """Return a reply whose payload maps the name of each tool in the contract to the result of `normalized_tool`.
+        """Return a reply whose payload maps each name in `tools` to the listed tool, as `normalized_tool` returns it.
 
-        Raise TargetFailure for a tool that is not listed.
+        The names are those in the contract. Raise TargetFailure for a tool that is not listed.
         """
         payload = {}
         for tool in tools:
