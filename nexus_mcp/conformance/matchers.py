@@ -19,9 +19,9 @@ from nexus_mcp.wording import join_first, place_in, suggestion_or_known
 _NAMED = 40
 _NAME = 80
 _WHOLE, _REST = 60, 30
-"""Characters that a message shows: of texts shown whole, and of longer texts after their first difference."""
+"""In characters: the longest texts that a message shows whole, and what it shows of longer ones where they differ."""
 DIFFERS = "differs from "
-"""The beginning of the message about a long text."""
+"""The beginning of the message about two texts of which one is long, and which begin alike."""
 KEYS_FOLLOW = "; "
 """The separator between the keys that differ and the rest of the message."""
 _MOMENT = re.compile(
@@ -81,11 +81,14 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "must be an array of strings",
     ),
 }
-"""Key of a matcher -> whether it may have this value, and the text of this rule."""
+"""Key of a matcher -> whether a value is allowed for it, and the message if not."""
 
 
 def mismatch(expected: Any, seen: Any) -> str:
-    """Return the mismatch of `seen` in one line; "" if it matches. `seen` may be MISSING."""
+    """Return the mismatch of `seen` in one line; "" if it matches. `seen` may be MISSING, which matches only null.
+
+    Raise HarnessFault and Halted, as `helper.search` does for a pattern.
+    """
     if isinstance(expected, dict):
         return _against_matcher(expected, seen)
     if isinstance(expected, list):
@@ -100,7 +103,10 @@ def mismatch(expected: Any, seen: Any) -> str:
 
 
 def shown(value: Any, limit: int = 80) -> str:
-    """Return the value as JSON in one line, truncated after `limit` characters, and escaped for printing."""
+    """Return the value as JSON in one line, truncated after `limit` characters, with lone surrogates escaped.
+
+    Return "missing" for MISSING, and NOT_SHOWN for a value that is nested too deeply.
+    """
     text = "missing" if value is MISSING else json.dumps(cut_value(value, 4 * limit), ensure_ascii=False)
     if NOT_SHOWN in text:
         return NOT_SHOWN
@@ -156,7 +162,10 @@ def _difference(wanted: Collection[str], has: Collection[str]) -> str:
 
 
 def _texts(expected: str, seen: str) -> str:
-    """Return the mismatch of two texts; for long ones the place of the first difference, with what follows there."""
+    """Return the mismatch of two texts that differ.
+
+    If one of them is long and they begin alike, return the place of the first difference, and what follows there.
+    """
     if max(len(expected), len(seen)) <= _WHOLE:
         return f"must be {shown(expected)}, is {shown(seen)}"
     pairs = enumerate(zip(expected, seen, strict=False))
@@ -179,7 +188,10 @@ def _names(members: Collection[str]) -> str:
 
 
 def faults(expected: Any, pointer: str = "") -> list[Fault]:
-    """Return the faults of an expected value in a fixture; `pointer` is its place."""
+    """Return the faults of an expected value in a fixture; `pointer` is its place.
+
+    Raise HarnessFault and Halted, as `helper.find_fault` does for a pattern.
+    """
     if isinstance(expected, list):
         if len(expected) > EXPECTED_ITEMS:
             return [Fault(pointer, f"must have at most {EXPECTED_ITEMS} items")]
@@ -211,7 +223,7 @@ def _too_large(matcher: dict[str, Any], pointer: str) -> list[Fault]:
 
 
 def _unsatisfiable(matcher: dict[str, Any], pointer: str) -> list[Fault]:
-    """Return the faults of keys that have no effect or can never match. All values have the right types."""
+    """Return the faults of keys that have no effect or can never match. All values must have the right types."""
     found = []
     kind = matcher.get("type", "object")
     for member, kinds in _APPLIES_TO.items():

@@ -63,10 +63,10 @@ class Leftover:
 class Assertion:
     """One assertion and its outcome.
 
-    `kind` is one of CHECKS. `step` is "" for the postcondition, else "step 2". `file` is a path from the project root,
-    "" for the answer; `path` is a JSONPath, or "". `seen` is MISSING if there is no node; then `parent` is the nearest
-    existing node above it. `message` is the fault in one line, "" when the assertion passed. `cut` counts the parts
-    left out of the two values.
+    `kind` is one of CHECKS. `step` is for example "step 2", or "" for the postcondition. `file` is a path from the
+    project root, "" for the answer. `path` is a JSONPath, "text" for the whole text of a file, or "". `seen` is MISSING
+    if there is no node; then `parent` is the nearest existing node above it. `message` is the fault in one line, ""
+    when the assertion passed. `cut` counts the parts left out of `expected` and `seen`.
     """
 
     kind: str
@@ -86,7 +86,8 @@ class Exchange:
     """One request and its response. `request` is for example "task_add", "event agent_spawn", "restart" or "kill
     task_close".
 
-    `answer` is the payload, None when there was none; `error` is the reason, or the text of a protocol error.
+    `answer` is the payload, None when there was none. `error` is then the reason why there was no response, the message
+    of a protocol error, or the text of the response.
     `description` is that of the event in the fixture. `cut` counts the parts that were left out of the answer, the
     error and `params`.
     """
@@ -103,7 +104,7 @@ class Exchange:
 
     @property
     def heading(self) -> str:
-        """Return `step 2 event session_end (the harness shuts down)`: step, request and its reason."""
+        """Return `step 2 event session_end (the harness shuts down)`: step, request and description."""
         why = f"({self.description})" if self.description else ""
         return " ".join(filter(None, (self.step, self.request, why)))
 
@@ -112,11 +113,12 @@ class Exchange:
 class FixtureResult:
     """The result of one fixture. `reason` says why it was not run, or lists the kinds of failed assertions.
 
-    `tools` are the tools and the events ("event agent_spawn") that it uses, by their names in the contract. `files` are
-    the text files of the project after a failure, shortened. `repeats` counts the runs; the first failed one is shown.
-    `expected` is the reason of the entry in the expected failures, "" without one. `cut` counts the parts left out of
-    the evidence, which has bounds (limits.py). `level` is the first level that has it, `missing_tools` are the tools
-    that the target lacks, by their names in the contract, when it was not run for this reason.
+    `tools` are the tools and the events ("event agent_spawn") that the fixture uses, by their names in the contract,
+    and "command run" if it runs an executor. `files` are the text files of the project after a failure, shortened.
+    `repeats` counts the runs; the first failed one is shown. `expected` is the reason of the entry in the expected
+    failures, "" without one. `cut` counts the parts left out of the evidence, which has bounds (limits.py). `level` is
+    the first level that has the fixture. `missing_tools` are the tools for lack of which the fixture was not run, by
+    their names in the contract.
     """
 
     test_id: str

@@ -1,7 +1,7 @@
 """Run fixtures against a target: several at once, each in its own project, and delete everything afterwards.
 
 Before the first fixture, the runner checks that the target starts, answers and has at least one of the tools;
-otherwise no fixture can be judged.
+otherwise no fixture can be judged. The runner skips this check if all fixtures judge only the executor.
 """
 
 from __future__ import annotations
@@ -65,13 +65,14 @@ def run(
     on_result: Callable[[FixtureResult], None] = lambda _result: None,
     on_left: Callable[[tuple[Leftover, ...]], None] = lambda _left: None,
 ) -> RunResult:
-    """Run every fixture, `jobs` at a time (0: one per processor, at most AT_ONCE), and return the results.
+    """Run every fixture, at most `jobs` at a time (0: one per processor, at most AT_ONCE), and return the results.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
     of the fixtures. After `max_failures` failures of fixtures whose ids `is_expected` does not accept, the others are
     not run. Raise HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
-    created, or for a fault of this package. In every case all processes and folders of the run are removed; paths that
-    cannot be deleted are in the result, or go to `on_left` when there is no result.
+    created, or for a fault of this package; SystemExit or KeyboardInterrupt for a signal. In every case all processes
+    and folders of the run are removed; paths that cannot be deleted are in the result, or go to `on_left` when there is
+    no result.
     """
     if has_url(target.options) and not target.has_url:
         raise HarnessFault(
@@ -175,7 +176,7 @@ class _Run:
         missing = _missing_tools(fixture, self._target)
         reason = NO_TOOL if missing else _reason_not_run(fixture, self._target)
         if reason:
-            # Report it before the others, so that the estimate of the time left counts only fixtures that run.
+            # Report this result before the others: the estimate of the time left must count only fixtures that run.
             result = _summary(fixture, NOT_RUN, reason=reason, missing_tools=missing)
             self._on_start(fixture.test_id)
             self._on_result(result)
@@ -276,14 +277,18 @@ def _processors() -> int:
 
 
 def _missing_tools(fixture: Fixture, target: Target) -> tuple[str, ...]:
-    """Return the tools of the fixture that the target lacks; () with --require-all-tools: then the fixture fails."""
+    """Return the tools of the fixture that the target lacks.
+
+    Return () if the tools of the target are unknown. Also return () with --require-all-tools, so that the fixture
+    fails.
+    """
     if target.options.require_all_tools or target.tools is None:
         return ()
     return tuple(tool for tool in fixture.called_tools if target.options.actual(tool) not in target.tools)
 
 
 def _other_tools(target: Target, called: set[str]) -> tuple[str, ...]:
-    """Return the first tools of the target that are neither in our suite nor among `called`, shortened."""
+    """Return the names, shortened, of the first tools of the target that are neither in our suite nor in `called`."""
     known = target.options.all_actual(_suite_tools() | called)
     others = [name for name in dict.fromkeys(target.tools or ()) if name not in known]
     return tuple(first_line(name, _NAME) for name in others[:_OTHERS])
@@ -316,7 +321,7 @@ def _summary(fixture: Fixture, status: str, **more: Any) -> FixtureResult:
 
 
 async def _preflight(target: Target, called: Iterable[str], root: WorkspaceRoot, mark: str) -> None:
-    """Connect once, in a project below `root`. `called` are the tools of the fixtures.
+    """Connect to the target in a sandbox of `root`, and check its tools. `called` are the tools that the fixtures call.
 
     Raise HarnessFault when the target does not answer, or has no known tool.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
 LONGEST = 86_400
-"""The longest time limit in seconds: the clocks of the system and of the event loop accept no more."""
+"""The longest time limit in seconds, a day: much longer ones would overflow timers of the system."""
 NOT_LOOKED_AT = "not looked at yet:"
 """The beginning of a generated reason, which a person has to replace. Such entries are accepted, and counted."""
 _TEXT = "tag:yaml.org,2002:str"
@@ -38,12 +38,13 @@ _TEXT = "tag:yaml.org,2002:str"
 class TargetOptions:
     """The settings for a target; times are in seconds.
 
-    `prefix` goes before each tool name, except for the names in `names` (contract to real). `environment` is added to
-    the user's own, `project_env` is the variable that holds the project's path. `event_command` are the words of a
-    command; {type} in them is the event's type, {url} the URL of the server. `run_command` works through the task list,
-    in at most `run_timeout`; {status} in it is the path of its status file. `timeout` bounds a call or an event,
-    `start_timeout` a server's start until it has listed its tools, `end_timeout` its end after its stdin was closed.
-    With `require_all_tools` a fixture fails where the target lacks its tool; without, the fixture is not run.
+    `prefix` goes before each tool name, except for the tools in `names`: name in the contract -> the target's name.
+    `environment` is added to the user's own, `project_env` is the variable that holds the project's path. `harness_id`
+    is the harness whose state folder the target uses. `event_command` are the words of a command; {type} in them is the
+    event's type, {url} the URL of the server. `run_command` works through the task list, in at most `run_timeout`;
+    {status} in it is the path of its status file. `timeout` bounds a call or an event, `start_timeout` a server's start
+    until it has listed its tools, `end_timeout` its end after its stdin was closed. With `require_all_tools` a fixture
+    fails where the target lacks its tool; without, the fixture is not run.
     """
 
     prefix: str = ""
@@ -71,7 +72,7 @@ class TargetOptions:
 def parse_command(text: str, option: str) -> tuple[str, ...]:
     """Return the words of a command, as a shell splits them, with the paths of existing files made absolute.
 
-    Raise HarnessFault, naming `option`, for a text without words.
+    Raise HarnessFault, naming `option`, for a text that a shell could not split, or that has no words.
     """
     try:
         words = shlex.split(text)
@@ -83,7 +84,7 @@ def parse_command(text: str, option: str) -> tuple[str, ...]:
 
 
 def parse_event_command(text: str, option: str) -> tuple[str, ...]:
-    """Return the words of an event command. Raise HarnessFault when none of them has {type}."""
+    """Return the words of an event command. Raise HarnessFault like `parse_command`, or when no word has {type}."""
     words = parse_command(text, option)
     if not any("{type}" in word for word in words):
         example = f'Example: {option} "nexus-mcp hook {{type}}"'
@@ -92,7 +93,7 @@ def parse_event_command(text: str, option: str) -> tuple[str, ...]:
 
 
 def parse_run_command(text: str, option: str) -> tuple[str, ...]:
-    """Return the words of a run command. Raise HarnessFault when none of them has {status}."""
+    """Return the words of a run command. Raise HarnessFault like `parse_command`, or when no word has {status}."""
     words = parse_command(text, option)
     if not any("{status}" in word for word in words):
         example = f'Example: {option} "nexus-mcp run --trust --headless --merge never --status-file {{status}}"'
@@ -167,7 +168,8 @@ def read_target_options(
 def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
     """Return the contract's name of a tool -> the target's, from a YAML mapping.
 
-    Raise HarnessFault with a line for each fault: a tool that the suite does not use, one name for two tools.
+    Raise HarnessFault like `read_mapping`, or with a line for each tool that no fixture calls, and for each name that
+    two tools have.
     """
 
     entries = read_mapping(path, "tool", "name")
@@ -186,7 +188,7 @@ def load_tool_names(path: str, suite: Sequence[Fixture]) -> dict[str, str]:
 
 
 def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
-    """Return the prefix that most of the `tools` have in the target's list; "" if there is none."""
+    """Return the most frequent prefix of the `tools` in the target's list; "" if the list has none of them."""
     before = Counter(name.removesuffix(tool) for tool in tools for name in dict.fromkeys(listed) if name.endswith(tool))
     # A target may have other tools whose names end with one of these names, so the most frequent prefix counts.
     return min(before, key=lambda text: (-before[text], len(text), text), default="")
@@ -195,8 +197,8 @@ def find_prefix(listed: Collection[str], tools: Collection[str]) -> str:
 def select(
     fixtures: Sequence[Fixture], only: Sequence[str] = (), tools: Sequence[str] = (), level: str = ROBUST
 ) -> list[Fixture]:
-    """Return the fixtures of `level` whose id matches one of the globs `only` and that use one of `tools`; empty lists
-    select all.
+    """Return the fixtures of `level` and of the levels before it whose id matches one of the globs `only` and that use
+    one of `tools`; empty lists select all.
 
     A tool is named as in the fixtures, an event with or without the word `event` before it. Raise HarnessFault when a
     glob or a tool matches nothing, or all of these together select nothing.
@@ -239,8 +241,8 @@ class Entry(NamedTuple):
 def read_mapping(path: str, key: str, value: str) -> dict[str, Entry]:
     """Return the mapping of a file. `key` and `value` name its parts in messages, such as "test_id" and "reason".
 
-    Raise HarnessFault with a line for each fault: a missing file, invalid YAML, no mapping, a duplicate key, a value
-    that is blank or not a text.
+    Raise HarnessFault with a line for each fault: a file that cannot be read, invalid YAML, no mapping, a key that is
+    a duplicate or not a text, a value that is blank or not a text.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -276,7 +278,7 @@ def parse_mapping(path: str, text: str, key: str, value: str) -> dict[str, Entry
 def load_expected(path: str, known: Collection[str]) -> dict[str, str]:
     """Return test_id -> reason from a YAML mapping. `known` are the ids of the whole suite.
 
-    Raise HarnessFault with a line for each fault, including an id that is not in the suite.
+    Raise HarnessFault like `read_mapping`, or with a line for each id that is not in the suite.
     """
     entries = read_mapping(path, "test_id", "reason")
     faults = [
@@ -290,7 +292,7 @@ def load_expected(path: str, known: Collection[str]) -> dict[str, str]:
 
 
 def mark_expected(result: FixtureResult, reasons: Mapping[str, str]) -> FixtureResult:
-    """Return the result with its reason in `reasons`, if there is one."""
+    """Return the result with its reason from `reasons` in `expected`, or with "" if it has none."""
     return replace(result, expected=reasons.get(result.test_id, ""))
 
 
@@ -301,8 +303,8 @@ def mark_run(run: RunResult, reasons: Mapping[str, str], level: str = "", *, is_
 
 
 def _make_absolute(word: str, *, first: bool) -> str:
-    """Return the word; if it is the path of an existing file, make it absolute, because the working directory of the
-    server is its project.
+    """Return the word; make it absolute if it looks like a path and a file is there, because the working directory of
+    the server is its project.
     """
     if os.sep not in word and (first or "." not in word):
         return word  # a command on the PATH, or a plain word

@@ -1,9 +1,10 @@
 """Stop work: at a deadline, on request, or when a signal arrives.
 
-No thread can be ended from outside. Work that may take long calls `check` in its loops, which raises Halted once its
-deadline has passed or `Halt.stop` was called. Outside of such work `check` does nothing.
+No thread can be ended from outside. Work that may take long has a Halt, and calls `check` in its loops. `check` raises
+Halted once the deadline of the Halt has passed or its `stop` was called. Without a Halt, `check` does nothing.
 
-A signal never raises in a callback of the event loop, where the error would be lost: it cancels the main task.
+While `Ending.run` runs, a signal raises nothing in a callback of the event loop, where the error would be lost: it
+cancels the main task.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Halt:
         self._stopped.set()
 
     def limit(self, seconds: float) -> None:
-        """Limit the work to this many seconds from now."""
+        """Limit the work to at most this many seconds from now."""
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
     def check(self) -> None:
@@ -76,10 +77,11 @@ def set_halt(halt: Halt) -> Iterator[None]:
 
 
 async def in_thread(work: Callable[[], Result], seconds: float = LOOKING_S) -> Result:
-    """Run `work` in a thread and return its result. Raise TargetFailure when it takes more than `seconds`.
+    """Run `work` in a thread and return its result.
 
-    When this is cancelled, it stops `work` and waits for its end, since `work` uses things that the caller closes next.
-    Work that blocks in a file system that never answers is abandoned after GRACE_S.
+    Raise what `work` raises, and TargetFailure when it takes more than `seconds`. When this is cancelled, it stops
+    `work` and waits for its end, since `work` uses things that the caller closes next. If `work` blocks in a file
+    system that never answers, it is abandoned GRACE_S seconds after it had to stop.
     """
     halt = Halt(seconds)
     done = _start(work, halt)
@@ -106,7 +108,7 @@ class Ending:
     def __init__(self) -> None:
         self.number = 0
         self.last_resort: Callable[[], str] | None = None
-        """Called when the process does not end in time: kills started processes, returns the paths that may remain."""
+        """Called when the process does not end in time: kills started processes, returns the end of the message."""
         self._timer: threading.Timer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -157,11 +159,11 @@ class Ending:
 
 @contextmanager
 def handle_signals(*, instead: bool = False) -> Iterator[Ending]:
-    """Raise SystemExit within the block for a signal that would end this process at once, KeyboardInterrupt for Ctrl-C.
+    """Raise SystemExit within the block for SIGTERM and SIGHUP, and KeyboardInterrupt for Ctrl-C.
 
     SystemExit has the exit code that shells report. While `Ending.run` runs, `Ending.run` raises the exception. Outside
     of the main thread this context manager does nothing. A signal for which the caller has set a handler keeps it,
-    unless `instead` is true.
+    unless `instead` is true. A signal that is ignored stays ignored.
     """
     ending = Ending()
     before = {number: signal.getsignal(number) for number in (*_ENDINGS, signal.SIGINT) if _main()}
@@ -179,7 +181,7 @@ def handle_signals(*, instead: bool = False) -> Iterator[Ending]:
 
 @contextmanager
 def block_signals() -> Iterator[None]:
-    """Block SIGTERM, SIGHUP and Ctrl-C within the block, which should be short."""
+    """Block SIGTERM, SIGHUP and Ctrl-C within the block, which should be short; outside of the main thread, none."""
     numbers = (*_ENDINGS, signal.SIGINT) if _main() else ()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
@@ -189,7 +191,7 @@ def block_signals() -> Iterator[None]:
 
 
 def run_under_signals(work: Callable[[], Result], ending: Ending) -> Result | None:
-    """Run `work` in a thread and return its result, None when it takes too long.
+    """Run `work` in a thread and return its result, None when it takes too long or raises an error.
 
     `work` has LOOKING_S seconds, but only GRACE_S from the moment of a signal. It runs in a thread since a file system
     that does not answer must not block this process.

@@ -1,4 +1,4 @@
-"""The targets of a run: a server in memory, a command, a URL."""
+"""The targets of a run: a server in memory, a command that uses stdio, a command that serves HTTP, a URL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Target(ABC):
     is_process = False
     """Whether a session has a process of its own, which can be killed and started again."""
     kind = ""
-    """The kind of target, as messages name it in the reason why a fixture cannot be run."""
+    """The kind of target in words."""
     command: tuple[str, ...] = ("",)
     """The command that starts the target, as a list of words, if it is a process."""
     has_url = False
@@ -67,7 +67,11 @@ class Target(ABC):
         """How the first session made its handshake (see Manner); later sessions start in the same way."""
 
     async def open(self, place: Place) -> Session:
-        """Connect and return the session. Raise TargetFailure; OSError when a command cannot be started."""
+        """Connect and return the session.
+
+        Raise TargetFailure when it does not become ready, OSError when a command cannot be started, HarnessFault when
+        this system has no process, file or memory left.
+        """
         from nexus_mcp.conformance.client.connection import Manner, open_session
 
         if self._slow_starts >= _SLOW_STARTS:
@@ -84,7 +88,7 @@ class Target(ABC):
         return session
 
     def start_plainly(self) -> bool:
-        """Begin each later session with the handshake that every server knows. Return False if they already do."""
+        """Begin later sessions with the handshake that every server knows. Return False if this was called before."""
         from nexus_mcp.conformance.client.connection import PLAIN
 
         self._first, before = PLAIN, self._first
@@ -92,7 +96,7 @@ class Target(ABC):
 
     @abstractmethod
     def source(self, place: Place) -> Any:
-        """Return the transport or server for the client. Raise OSError when a command cannot be started."""
+        """Return the transport or server for the client. Raise OSError and HarnessFault like `open`."""
 
 
 def in_memory(make: Callable[[str], Any], options: TargetOptions | None = None, label: str = "in memory") -> Target:
@@ -118,8 +122,8 @@ def over_http(url: str, project: str, options: TargetOptions | None = None) -> T
 def started_over_http(command: Sequence[str], url: str, options: TargetOptions | None = None) -> Target:
     """Return the target for a command that serves HTTP at `url`. The command is started for each session.
 
-    In the command and the URL, {port} is a free port of loopback. In the command, {projects_file} is a file with the
-    path of the project; in the URL, {project} is the name of its folder.
+    In the command and the URL, {port} is a free port of loopback, {projects_file} is a file with the path of the
+    project, and {project} is the name of the project's folder, percent-encoded.
     """
     import shlex
 

@@ -1,4 +1,4 @@
-"""Replace the tokens of fixtures: {STATE_ROOT} and {HARNESS_ID} in paths, {PROJECT_ROOT} in values."""
+"""Replace the tokens of fixtures: {STATE_ROOT} and {HARNESS_ID} in paths, {PROJECT_ROOT} in params and assertions."""
 
 from __future__ import annotations
 

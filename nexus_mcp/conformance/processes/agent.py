@@ -1,9 +1,10 @@
 """The scripted agent and the scripted check of a fixture with an executor: `agent.py session FOLDER`, `agent.py check
 FOLDER`.
 
-bench.json in FOLDER has the project, the script of each task and the command of the executor; journal.jsonl gets a line
-for each session and each check, with the state of the project at that time. The module runs as a script, so it imports
-nothing of this package.
+bench.json in FOLDER has what both need, such as the project, the scripts of the tasks and the command of the executor.
+journal.jsonl gets a line for the start of each session, for its end if it did its work, for each check, and for some
+steps of a script. The lines of starts and checks have the state of the project at that time. The module runs as a
+script, so it imports nothing of this package.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _signal_executor(name: str, folder: str) -> None:
 
 
 def _meet(number: int, folder: str, most_s: float) -> None:
-    """Wait until `number` sessions wait here, for at most `most_s` seconds."""
+    """Wait until `number` sessions have come to a step `meet`, for at most `most_s` seconds."""
     _count(folder, "met")
     met = _wait_for(lambda: "yes" if _counted(folder, "met") >= number else "", most_s)
     _note(folder, {"kind": "met", "met": bool(met)})
@@ -104,7 +105,7 @@ def _check(bench: dict[str, Any], folder: str) -> int:
 
 
 def _seen(bench: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of the project: the status of each task, and the status file."""
+    """Return the state of the project: the status of each task, and the content of the executor's status file."""
     tasks = _json(os.path.join(bench["project"], ".nexus", "state", "tasks.json"))
     rows = tasks.get("tasks", []) if isinstance(tasks, dict) else []
     return {"tasks": [row.get("status") for row in rows], "status": _status(bench)}
@@ -131,7 +132,7 @@ def _text(path: str) -> str:
 
 
 def _wait_for(look: Any, most_s: float = _PATIENCE_S) -> str:
-    """Call `look` until it returns a text, and return that; return "" after `most_s` seconds."""
+    """Call `look` until it returns a text that is not "", and return that text; return "" after `most_s` seconds."""
     until = time.monotonic() + most_s
     while not (found := look()) and time.monotonic() < until:
         time.sleep(_POLL_S)
@@ -143,7 +144,7 @@ def _named_in(prompt: str, titles: dict[str, str]) -> str:
 
 
 def _count(folder: str, name: str) -> int:
-    """Return the number of earlier calls with the name."""
+    """Count this call, in a file of its own, and return the number of earlier calls with the name."""
     number = 0
     while True:
         try:

@@ -1,8 +1,8 @@
 """Run work that may never end in helper processes, because a thread cannot be stopped.
 
-Matching a regular expression and checking a JSON schema are such work. A helper runs a script of this package that
-reads one JSON request a line from stdin and writes one JSON response a line to stdout. Each helper bounds its own
-computing time and memory.
+Such work is to match a regular expression, or to check a value against a JSON schema. A helper runs a script of this
+package that reads one JSON request a line from stdin and writes one JSON response a line to stdout. Each helper bounds
+its own computing time, and its own memory where the system supports it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from nexus_mcp.conformance.processes.starting import start
 from nexus_mcp.errors import HarnessFault
 
 MOST_S = 10.0
-"""Seconds of computing time for the patterns of one run of a fixture, and for checking one answer."""
+"""The longest computing time in seconds, for the patterns of one run of a fixture or for the check of one answer."""
 LEAST_S = 1.0
-"""The minimum of that time in seconds: with a short --timeout, simple patterns and valid answers must still pass."""
+"""The least limit of this time in seconds: even with a short --timeout, simple patterns and valid answers must pass."""
 _REPORT = "Run it again; if it happens again, please report it."
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 _SLICE_MS = 50
@@ -39,11 +39,11 @@ budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 class TooSlow(Exception):
-    """The helper used all of its computing time without a response."""
+    """The helper did not respond in time: it used all of its computing time, or took too long by the clock."""
 
 
 class HelperEnded(Exception):
-    """The helper ended unexpectedly. `code` is its exit code."""
+    """The helper ended unexpectedly. `code` is its exit code, negative for a signal."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
@@ -51,7 +51,10 @@ class HelperEnded(Exception):
 
 
 class Helpers:
-    """The helper processes of one script. They stay for the next request, and end with this process.
+    """The helper processes of one command.
+
+    After a response a helper stays for the next request. When a request fails, its helper ends. All end with this
+    process.
 
     May be used from several threads at once: each request has a helper of its own.
     """
@@ -66,8 +69,8 @@ class Helpers:
         """Send a request and return its response.
 
         `seconds` bounds the computing time of the helper, which does not depend on the load of the machine. Raise
-        TooSlow, HelperEnded, Halted, RecursionError for a request that is nested too deeply, and HarnessFault when no
-        helper can start.
+        TooSlow, HelperEnded, Halted, RecursionError for a request that is nested too deeply, and HarnessFault when this
+        system has no process, file or memory left for a helper.
         """
         line = json.dumps({**payload, "seconds": seconds}).encode() + b"\n"
         helper = self.idle.pop() if self.idle else _Helper(self.command)
@@ -106,7 +109,7 @@ class Budget:
 
 @functools.cache
 def find_fault(pattern: str) -> str:
-    """Return the fault of a pattern, "" when it can be used."""
+    """Return the fault of a pattern, "" when it can be used. Raise HarnessFault and Halted."""
     try:
         return str(_match({"pattern": pattern}, MOST_S)["fault"])
     except TooSlow:
@@ -133,7 +136,7 @@ def search(pattern: str, text: str) -> bool:
 
 
 def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
-    """Return where an answer of `tool` breaks `schema`, or why the schema is invalid; "" when the answer matches.
+    """Return where an answer of `tool` breaks `schema`, or why the schema cannot be used; "" if the answer matches.
 
     `seconds` is the time limit of a call. Raise TargetFailure when the check takes too long or the answer is
     nested too deeply, HarnessFault when the helper fails, and Halted.

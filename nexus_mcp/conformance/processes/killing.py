@@ -4,8 +4,9 @@ The child is not reaped when it ends, so that its pid stays its own until its fa
 report an end without reaping (macOS before Python 3.13), the child is reaped at once. Its pid is then free for a
 moment, but such a system gives out pids in turn, so no other process gets it that soon.
 
-A process that forks twice, leaves its session and clears its environment has no trace of the server that started it.
-Within `adopt_orphans` Linux makes it a child of this process when its parent is gone, instead of a child of process 1.
+A process that forks twice, leaves its session and clears its environment has no trace of the server that started it. An
+orphan is a process whose parent is gone. Within `adopt_orphans`, Linux makes an orphan of the run a child of this
+process, instead of a child of process 1.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 _INTERVAL = 0.02
 MARK = "CONFORMANCE_TARGET"
-"""A variable in the environment of every process of a run, to find those that left their session and their parent."""
+"""A variable in the environment of each process of a target, to find those that left their session and their parent."""
 _ROUNDS = 20
 _SECONDS = 1.0
-"""Seconds that killed processes get to disappear."""
+"""Seconds that killed processes get to disappear, in each round."""
 _POLL = 0.0005
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
@@ -37,8 +38,8 @@ _PR_GET_CHILD_SUBREAPER = 37
 class Death:
     """Watch the child `popen`; `on_death` is called once, in the event loop, unless `end` came first.
 
-    `is_dead` is set when it has ended. `description` then says how: "exited with code 3", "was ended by SIGSEGV", and
-    `code` is its exit code, negative for a signal.
+    `is_dead` is true when the child was seen to have ended. `description` then says how, such as "exited with code 3"
+    or "was ended by SIGSEGV", and `code` is its exit code, negative for a signal.
     """
 
     def __init__(self, popen: subprocess.Popen[bytes], on_death: Callable[[], None]) -> None:
@@ -100,8 +101,8 @@ class Family:
         self._known: set[psutil.Process] = set()
 
     def living(self, pid: int) -> set[psutil.Process]:
-        """Return the living descendants of `pid`, members of its session, bearers of the mark and its orphans, without
-        `pid` itself.
+        """Return the living family of `pid`, without `pid` itself: its descendants, the members of its session, the
+        processes with the mark, and its orphans (see `find_orphans`).
 
         `pid` must not have been reaped, or another process may have its number. A descendant found earlier still counts
         after its parent died.
@@ -143,7 +144,7 @@ class Family:
 
 
 def kill_marked(run: str) -> None:
-    """Kill every other process whose mark is `run`, or begins with `run` and a dot."""
+    """Kill every process but this one whose mark is `run`, or begins with `run` and a dot."""
     import psutil
 
     for process in living_marked(run):
@@ -152,7 +153,7 @@ def kill_marked(run: str) -> None:
 
 
 def living_marked(run: str) -> list[psutil.Process]:
-    """Return every other process whose mark is `run`, or begins with `run` and a dot."""
+    """Return every process but this one whose mark is `run`, or begins with `run` and a dot."""
     import psutil
 
     found = []
@@ -178,7 +179,10 @@ def format_names(processes: Iterable[psutil.Process]) -> str:
 
 @contextmanager
 def adopt_orphans() -> Iterator[None]:
-    """Within the block, adopt the orphans of the run as children of this process; at its end, kill those that live."""
+    """Within the block, adopt the orphans of the run as children of this process; at its end, kill those that live.
+
+    Do nothing inside another such block, and on a system that does not support this.
+    """
     import psutil
 
     inner = _nursery.before is not None
@@ -260,7 +264,7 @@ def _descendants(pid: int, candidates: dict[int, psutil.Process]) -> list[psutil
 
 
 def _wait(processes: Iterable[psutil.Process]) -> None:
-    """Return when all are dead, at the latest after _SECONDS. They may never be reaped."""
+    """Return when all are dead, at the latest after _SECONDS. A zombie counts as dead: it may never be reaped."""
     deadline = time.monotonic() + _SECONDS
     while any(_lives(process) for process in processes) and time.monotonic() < deadline:
         time.sleep(_POLL)
@@ -283,7 +287,9 @@ def _session(pid: int) -> int:
 
 
 def _bears(pid: int, marks: tuple[str, ...], beginning: str = "") -> bool:
-    """Return whether the initial environment of a process has one of the marks; False when it may not be read."""
+    """Return whether the initial environment of a process has one of `marks`, texts such as "NAME=value", or a variable
+    whose text begins with `beginning`; False when the environment cannot be read.
+    """
     # psutil would take ten times as long.
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
@@ -294,19 +300,19 @@ def _bears(pid: int, marks: tuple[str, ...], beginning: str = "") -> bool:
 
 
 class _Nursery:
-    """`before` are the processes that existed when the adoption began, None while it is off."""
+    """`before` has the pids that existed when the adoption of orphans began. It is None before and after adoption."""
 
     def __init__(self) -> None:
         self.before: frozenset[int] | None = None
         self.servers: dict[int, float] = {}
-        """Every living process that the run started, and its start time in seconds since the epoch."""
+        """Pid of each process between `add_server` and `remove_server` -> its start time in seconds since the epoch."""
 
 
 _nursery = _Nursery()
 
 
 def _adopted() -> list[psutil.Process]:
-    """Return the children that the run did not start, and reap the dead ones, which no other code reaps."""
+    """Return the living children that the run did not start, and reap the dead ones, which no other code reaps."""
     import psutil
 
     if _nursery.before is None:
@@ -355,7 +361,7 @@ def _become_subreaper(value: int) -> bool:
 
 
 def _subreaper() -> int | None:
-    """Return whether this process adopts orphans already, None where the system cannot."""
+    """Return 1 if this process adopts orphans already, else 0; None if the system does not support this."""
     import ctypes
     import sys
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 18
 _LINGER, _POLL = 0.5, 0.01
-"""Seconds that a process may live after it closed its pipe, and seconds between two polls."""
+"""Seconds that a process may live after it closed its stdin or stdout, and seconds between two polls."""
 _MUTE = "closed its stdout, but went on running"
 _PIPE_CHUNK = 1 << 16
 KEPT = 8 * 1024
@@ -30,12 +30,13 @@ KEPT = 8 * 1024
 
 
 class ServerProcess:
-    """A running process.
+    """A running process of a target: a server, an event command or an executor.
 
     `on_line` gets each line of stdout without its end; `on_end` is called once, when no more lines will come. `fault`
-    is then the fault, "" after a requested end, and `death` describes the end. `end_signal` is sent to end a process
-    that does not end with its stdin. Lives in one event loop. Raises OSError when the command cannot be started,
-    HarnessFault when this system has no process, file or memory left.
+    is then the fault, "" after a requested end. `death` describes the end of the process, unless `kill` ended it.
+    `end_signal` is for a process that does not end when its stdin closes: `end` sends it. Lives in one event loop.
+    Raises OSError when the command cannot be started, HarnessFault when this system has no process, file or memory
+    left.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class ServerProcess:
 
     @property
     def stdout_is_open(self) -> bool:
-        """Return whether more output may come."""
+        """Return whether its stdout is open, so that more lines may come."""
         return self._stdout in self._open
 
     @property
@@ -102,7 +103,7 @@ class ServerProcess:
         return self._stderr.text
 
     def send(self, line: bytes) -> None:
-        """Write a line, including its line end, as soon as the process takes it. After the end, drop the line."""
+        """Write a line, including its line end, as soon as the process takes it. Drop it if its stdin is closed."""
         self._allowance.sent()
         self._feed.send(line)
 
@@ -112,7 +113,10 @@ class ServerProcess:
         self._feed.finish()
 
     def fail(self, fault: str) -> None:
-        """Kill it because of `fault`. The first of several faults is reported. Later output is ignored."""
+        """Kill it because of `fault`, and ignore its later output.
+
+        Do nothing if it has a fault already, or if no more lines will come.
+        """
         if self.ended or self.fault:
             return
         self.fault = fault
@@ -124,7 +128,7 @@ class ServerProcess:
         self._end_requested = True
 
     def kill(self) -> None:
-        """Kill it and its children, and return when they are gone. Earlier output still counts."""
+        """Kill it and its family, as `Family.kill` does. Earlier output still counts."""
         self._end_requested = True
         if not self._reaped:
             self._family.kill(self.pid)
@@ -139,7 +143,11 @@ class ServerProcess:
             self._reap()
 
     async def end(self, seconds: float) -> str:
-        """Close its stdin and wait until it and its children have ended. Return the fault of that end, or ""."""
+        """Close its stdin, send the end signal if there is one, and wait until the process and its family have ended.
+
+        `seconds` bounds the wait; after it, kill what still runs. Return the fault of this end. Return "" if there is
+        none, or if `fault` has one already.
+        """
         if self.fault or self._reaped:
             self.kill()
             return ""
@@ -204,7 +212,7 @@ class ServerProcess:
         return not self._flooded()
 
     def _read(self, fd: int) -> bytes | None:
-        """Return the available bytes; None when there are none, b"" once the pipe is closed."""
+        """Return the available bytes; b"" when the pipe ends now; None when there are none, or when it ended before."""
         if fd not in self._open:
             return None
         try:
@@ -267,8 +275,8 @@ class ServerProcess:
 class Allowance:
     """The bounds on the output of the processes of one fixture; `complaint` names the exceeded bound, or is "".
 
-    `unrequested` is the number of lines without a request. `at_once` is how many fixtures run at once: they share the
-    memory of one process.
+    `unrequested` is the maximum number of lines beyond one for each request. `at_once` is how many fixtures run at
+    once: they share the memory of one process.
     """
 
     def __init__(self, unrequested: int = 5000, at_once: int = 1) -> None:
@@ -312,7 +320,7 @@ class Allowance:
 class Feed:
     """The writing end of a pipe. It never waits, and buffers bytes that the reader does not take yet.
 
-    When the reader closes its end, this end closes too and calls `on_broken`.
+    When a write fails because the reader has closed its end, this end closes, too, and calls `on_broken`.
     """
 
     def __init__(self, pipe: IO[bytes], on_broken: Callable[[], None]) -> None:
@@ -373,6 +381,6 @@ class Tail:
 
     @property
     def text(self) -> str:
-        """Return the end as a text, which begins with the number of bytes before it."""
+        """Return the last bytes as a text. If there were earlier ones, the text begins with their number."""
         text = self._kept.decode("utf-8", "replace")
         return f"… ({self._cut:,} bytes before this)\n{text}" if self._cut else text

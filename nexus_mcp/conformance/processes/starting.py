@@ -1,4 +1,4 @@
-"""Start processes: check the needs and limits of this system, and build their environment.
+"""Start processes, build their environment, and check whether this system has what they need.
 
 If the system has no process, file or memory left, that is reported as a fault of the run, never of the target.
 """
@@ -29,9 +29,9 @@ _RESERVE = 40
 _FOR_A_SERVER = 8
 """Open files of one server: for a moment both ends of three pipes, one file to watch its end, and one for its start."""
 _FOR_A_FIXTURE = 12
-"""Open files of one fixture: its folders, the schema worker, and the file that is being read."""
+"""Open files of one fixture: its folders, its helper processes, and the file that is being read."""
 _LEFT_OUT = ("NEXUS_", "GIT_")
-"""Variables that would lead a server, or the git that it starts, away from the project."""
+"""Beginnings of the names of variables that could lead a server, or the git that it starts, away from the project."""
 _numbers = itertools.count()
 _NEEDED = (
     *((os, "os", name) for name in ("O_DIRECTORY", "O_NOFOLLOW", "getsid", "killpg")),
@@ -42,9 +42,9 @@ _NEEDED = (
 def make_environment(options: TargetOptions, project: str, mark: str) -> dict[str, str]:
     """Return the environment of a target's process.
 
-    It has the user's variables without those that name another project, then those of the options and of the run. The
-    variable with the `mark` also gets a number that no other process has, so that a kill by mark never ends the
-    children of another process.
+    It has the user's variables without those of _LEFT_OUT, then those of the options and of the run. The variable with
+    the `mark` also gets a number that no other process has, so that a kill by this whole text never ends the children
+    of another process.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
     return {
@@ -57,7 +57,7 @@ def make_environment(options: TargetOptions, project: str, mark: str) -> dict[st
 
 
 def start(command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """Start a command as Popen does and return it.
+    """Start a command as Popen does, and return the process.
 
     Raise HarnessFault when this system has no process, file or memory left, OSError for any other reason.
     """

@@ -22,7 +22,10 @@ _SHOWN = 400
 
 
 def match_pattern(request: dict[str, Any]) -> dict[str, Any]:
-    """Return `fault`, the fault of the pattern or "", and `found`, whether the pattern is in the text."""
+    """Return `fault`, the fault of the pattern or "".
+
+    Without a fault, also return `found`: whether the pattern matches anywhere in the text.
+    """
     try:
         compiled = re.compile(request["pattern"])
         return {"fault": "", "found": compiled.search(request.get("text", "")) is not None}
@@ -74,9 +77,10 @@ def bound_memory(most: int) -> None:
 
 
 def main(kind: str) -> None:
-    """Answer until stdin ends. Each request has `seconds`, the CPU time after which the system ends this process.
+    """Print an empty line when ready, then answer each request until stdin ends.
 
-    `took` in the response is the time used, in seconds.
+    A request has `seconds`, the CPU time after which the system ends this process. `took` in the response is the CPU
+    time used, in seconds.
     """
     answer = {"patterns": match_pattern, "schemas": check_value}[kind]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C also reaches the runner, which ends this process

@@ -126,7 +126,7 @@ class Failure(Exception):
 
 
 def text(result: FixtureResult) -> str:
-    """Return description, failed assertions, requests and answers of a fixture, as pytest shows them."""
+    """Return description, file, failed assertions, requests and answers of a fixture, as pytest shows them."""
     lines = [one_line(result.description, LIMIT), one_line(result.source, LIMIT), ""]
     if not result.failures:
         lines.append(one_line(result.reason, LIMIT))

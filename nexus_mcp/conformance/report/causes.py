@@ -30,7 +30,7 @@ _ITEMS = 5
 _QUOTE = ' "'
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|…)')
 EXPLAINED = "as the text)"
-"""The end of the explanations of failures.explain_text, as messages have them."""
+"""The end of a message with an explanation of failures.explain_text, which is in parentheses."""
 _PATTERN = 60
 LIST_TOOLS = "list_tools"
 _TOOL = re.compile(r"^\$\.[a-z0-9_]+")
@@ -127,7 +127,10 @@ def key_of(assertion: Assertion) -> Hashable:
 
 
 def general(text: str) -> str:
-    """Return the text with the parts replaced that vary between fixtures: numbers, ids, times and paths."""
+    """Return the beginning of the text, with the parts replaced that vary between fixtures.
+
+    These parts are numbers, ids, times, paths, and the names of missing tools.
+    """
     text = text[:_LOOKED_AT]
     for pattern, instead in _VARYING:
         text = pattern.sub(instead, text)

@@ -37,7 +37,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`sections`: a tool, event or group -> a share for each run; `different`: test_id -> a result for each run."""
+    """`sections`: a section (see matrix.section) -> its share in each run. `total`: the share of all fixtures in each
+    run. `different`: the id of a fixture whose status differs -> its result in each run.
+    """
 
     runs: tuple[RunResult, ...]
     sections: dict[str, tuple[Share, ...]]
@@ -46,7 +48,7 @@ class Comparison:
 
 
 def compared(runs: Sequence[RunResult]) -> Comparison:
-    """Return the comparison of runs of the same fixtures."""
+    """Return the comparison of runs. It covers the fixtures that all the runs have."""
     by_id = [{result.test_id: result for result in run.results} for run in runs]
     ids = sorted(set.intersection(*(set(results) for results in by_id)))
     rows = {test_id: tuple(results[test_id] for results in by_id) for test_id in ids}
@@ -84,7 +86,10 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 
 def show(comparison: Comparison, file: IO[str], width: int | None = None) -> None:
-    """Print to `file` the compared targets, the table, and each fixture on which they differ."""
+    """Print to `file` the compared targets, the table, and each fixture on which they differ.
+
+    After these, print the last line of each run, and the paths that could not be deleted.
+    """
     console = make_console(file, width=width)
     for index, run in enumerate(comparison.runs):
         name = one_line(run.server or "(a server without a name)")
@@ -117,7 +122,7 @@ def letter(index: int) -> str:
 
 
 def in_short(result: FixtureResult) -> str:
-    """Return the status of a fixture, with its first failed assertion."""
+    """Return the status of a fixture, with its first failed assertion, or with the reason why it was not run."""
     if result.status == NOT_RUN:
         return f"{NOT_RUN}: {result.reason}"
     failed = [assertion for assertion in assertions(result) if not assertion.passed]

@@ -39,7 +39,8 @@ def check(option: str, path: str, known: str | None) -> None:
 def write(option: str, path: str, run: RunResult) -> str:
     """Add the unexpected failures of a run to the list at `path`, and return a line about it.
 
-    Existing entries and comments stay. Raise HarnessFault, naming `option`, when the file cannot be written.
+    Existing entries and comments stay. Without unexpected failures, write nothing. Raise HarnessFault when the file
+    cannot be read or written, or when no entries can be added at its end.
     """
     found = causes(run.unexpected)
     if not found:

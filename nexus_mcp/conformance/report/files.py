@@ -39,7 +39,10 @@ def kind(path: str) -> Callable[[RunResult], str]:
 
 
 def check(option: str, paths: Sequence[str]) -> None:
-    """Raise UsageError, naming `option`, for the first report that could not be written, before the run."""
+    """Raise UsageError for the first report that cannot be written, or whose path appears twice.
+
+    This is called before the run.
+    """
     for number, path in enumerate(paths):
         kind(path)
         check_place(option, path)

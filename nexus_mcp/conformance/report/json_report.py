@@ -55,8 +55,8 @@ def document(run: RunResult) -> dict[str, Any]:
 def to_badge(run: RunResult) -> str:
     """Return one JSON object with schemaVersion, label, message and color.
 
-    The color is brightgreen if every fixture passed, green if some were not run, yellow if some failed as expected, red
-    if the run is not good, and lightgrey if no fixture was run.
+    The color is lightgrey if no fixture was run, else red if the run is not good, else yellow if a fixture failed as
+    expected, else green if a fixture was not run, else brightgreen.
     """
     count = totals(run)
     run_count = len(run.results) - count.not_run

@@ -1,4 +1,4 @@
-"""Render junit.xml: a test suite for each tool, event and group, a test case for each fixture.
+"""Render junit.xml: a test suite for each section (see matrix.section), a test case for each fixture.
 
 The file is well-formed for any text of a target: characters that XML 1.0 forbids are escaped before anything else.
 """
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.result import FixtureResult, RunResult
 
 LONGEST = 4000
-"""Characters of one parameter object, answer, file or stderr."""
+"""The maximum number of characters of one parameter object, answer, error, file, stderr or description."""
 HEALED = "passed, but the expected failures name it: remove the entry"
 
 
 def to_junit(run: RunResult) -> str:
     """Return the text of junit.xml.
 
-    An expected failure counts as skipped, and an expected failure that passes now counts as failed.
+    A fixture that was not run and an expected failure count as skipped. A fixture that passed, but is expected to fail,
+    counts as failed.
     """
     sections = by_section(run.results)
     name = f"conformance of {run.server or run.target}"
@@ -105,7 +106,8 @@ def _first(result: FixtureResult) -> str:
 def _story(result: FixtureResult, cause: Cause | None) -> str:
     """Return all about a failure: description, rules, failed assertions, requests and responses, files, stderr.
 
-    If the report shows another failure as the example of the same cause, return only the first three.
+    If the report shows another failure as the example of the same cause, return only the first three, and the id of
+    that failure.
     """
     parts = [one_line(result.description, LONGEST), *filter(None, [format_rules(result.test_id)]), ""]
     parts += [f"- {in_words(assertion, 600)}" for assertion in assertions(result) if not assertion.passed]

@@ -117,7 +117,9 @@ def _counted(reason: str, number: int) -> str:
 
 @dataclass
 class Cell:
-    """The number of passed assertions out of `total`, and the ids of the fixtures in which one failed."""
+    """Counts of assertions or of fixtures: `passed` of `total`. `failed_in` has the ids of the fixtures that failed, or
+    in which an assertion failed.
+    """
 
     passed: int = 0
     total: int = 0
@@ -179,7 +181,10 @@ def assertions(result: FixtureResult) -> tuple[Assertion, ...]:
 
 
 def tool_of(result: FixtureResult, assertion: Assertion) -> str:
-    """Return the tool or event of an assertion: that of its step, or the last one if the assertion has no step."""
+    """Return the tool or event of an assertion: the last one of its step, else the last one of the fixture.
+
+    Return "(no tool)" if the fixture has none.
+    """
     requests = [(exchange.step, _tool(exchange.request)) for exchange in result.exchanges]
     known = [(step, tool) for step, tool in requests if tool in result.tools]
     of_step = [tool for step, tool in known if step == assertion.step]

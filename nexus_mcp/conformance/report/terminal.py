@@ -59,11 +59,11 @@ IN_TABLE = 120
 MOST = 8
 """Failed assertions of one fixture that are shown; the reports have them all."""
 MOST_CAUSES = 10
-"""Causes that are shown with an example; the others have a line each."""
+"""Causes that are shown with an example; the others are shown with their heading only."""
 NAMED = 6
 """Tools of a cause, and further fixtures of it, that are named."""
 SUMMARY, NORMAL, VERBOSE = "summary", "normal", "verbose"
-"""The amount of output: a line for each cause; a line and an example for each cause; every failure in full."""
+"""The amount of output: a heading for each cause; also an example for the first MOST_CAUSES; every failure in full."""
 EXPECTED = "failed as expected"
 INTERVAL_S = 60.0
 """Seconds between two lines about the progress when the output is not a terminal."""
@@ -170,7 +170,10 @@ class Screen:
         self._describe()
 
     def failures(self, run: RunResult) -> None:
-        """Print the causes of the unexpected failures, and the expected failures that passed."""
+        """Print the causes of the unexpected failures, and the expected failures that passed.
+
+        With VERBOSE, also print the expected failures that failed.
+        """
         found = causes(run.unexpected)
         if self._detail == VERBOSE:
             for cause in found:
@@ -210,7 +213,9 @@ class Screen:
             self._console.print()
 
     def last_line(self, run: RunResult) -> None:
-        """Print the counts, and before them notes about cut evidence of failures, missing tools and undeleted files."""
+        """Print the counts, and before them notes: about cut evidence of failures, the command that explains a fixture,
+        missing tools and undeleted files.
+        """
         if cut := sum((result.cut for result in run.unexpected), Cut()):
             self.line(cut_note(cut), "dim")
         if run.unexpected and self._detail != SUMMARY:
@@ -292,7 +297,10 @@ class Screen:
 
 
 def progress_line(counts: dict[str, int], total: int, seconds: float) -> str:
-    """Return "120 of 740 fixtures, 3 failed, about 2 min left"; without a time before the first fixture has run."""
+    """Return "120 of 740 fixtures, 3 failed, about 2 min left".
+
+    The time is left out before the first fixture has run, and when all are done.
+    """
     done = sum(counts.values())
     parts = [f"{done} of {total} fixtures", f"{counts[FAILED]} failed"]
     ran = done - counts[NOT_RUN]
@@ -303,7 +311,10 @@ def progress_line(counts: dict[str, int], total: int, seconds: float) -> str:
 
 
 def _exchange_of(result: FixtureResult, assertion: Assertion) -> Exchange | None:
-    """Return the request of the step of an assertion, the last one for the postcondition."""
+    """Return the last request of the step of an assertion, else the last request of the fixture.
+
+    Return None if the fixture has no requests.
+    """
     of_step = [exchange for exchange in result.exchanges if exchange.step == assertion.step]
     found = of_step or list(result.exchanges)
     return found[-1] if found else None

@@ -113,7 +113,7 @@ def seen(assertion: Assertion, limit: int = 200) -> str:
 
 
 def in_words(assertion: Assertion, limit: int = 200) -> str:
-    """Return one line of about `limit` characters: kind, place, path and fault."""
+    """Return one line of about `limit` characters at most: kind, place, path and fault."""
     head = ": ".join(dict.fromkeys(part for part in (assertion.kind, place(assertion)) if part))
     wrong = assertion.message
     if assertion.path:
@@ -124,7 +124,10 @@ def in_words(assertion: Assertion, limit: int = 200) -> str:
 
 
 def note(assertion: Assertion) -> str:
-    """Return why a matcher or an array does not match, if the expected and the seen value do not show it."""
+    """Return why a matcher, an array or a long text does not match, if the expected and the seen value do not show it.
+
+    Return "" if they do.
+    """
     if isinstance(assertion.expected, dict) and "keys" not in assertion.expected:
         # The message repeats both values, except where a pattern could not be matched at all.
         return assertion.message if "; the pattern " in assertion.message else ""

@@ -1,7 +1,7 @@
-"""The bench of a fixture with an executor: a repository with a commit, a scripted agent, a scripted check, a journal.
+"""The bench of a fixture with an executor: a folder with a scripted agent, a scripted check and a journal.
 
-The bench is in a folder beside the project of the fixture. The settings of the executor are in `.nexus/config.yml`, and
-in environment variables for executors that do not read this file.
+The folder is beside the project of the fixture, a repository that gets one commit. The settings of the executor are in
+`.nexus/config.yml`, and in environment variables for executors that do not read this file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Bench:
         self._read = 0
 
     def lay(self, fixture: Fixture) -> None:
-        """Make the bench, commit the files of the project, and write its settings. Raise HarnessFault, OSError."""
+        """Make the bench, write the settings of the executor, and commit the files of the project outside of `.nexus`.
+
+        Raise HarnessFault when git cannot be started, OSError when git fails or a file cannot be written.
+        """
         for name in ("", "counts", "state"):
             os.mkdir(os.path.join(self.folder, name))
         for kind in ("session", "check"):
@@ -76,7 +79,7 @@ class Bench:
         }
 
     def tell(self, fixture: Fixture, command: list[str], environment: Mapping[str, str]) -> None:
-        """Write bench.json, which the scripted agent reads."""
+        """Write bench.json, which the scripted agent and the scripted check read."""
         titles = {str(row.get("id")): str(row.get("title")) for row in self.tasks()}
         value = {
             "project": self.project,
@@ -162,7 +165,7 @@ class Bench:
 
 
 def load(path: str) -> Any:
-    """Return the JSON value of a file, None if it is absent, larger than any status file, or not JSON."""
+    """Return the JSON value of a file, None if it cannot be read, has more than _LARGEST bytes, or is not JSON."""
     try:
         with open(path, "rb") as file:
             return json.loads(file.read(_LARGEST))

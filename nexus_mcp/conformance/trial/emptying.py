@@ -22,7 +22,7 @@ Mount = tuple[str, int]
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 """The flags to open a folder; a link is refused."""
 _AT_ONCE = 1000
-"""The maximum number of entries of a folder that are held in memory, because a target can create millions."""
+"""The maximum number of entries of a folder that are read at once, because a target can create millions."""
 _MOST_REPORTED = 5
 _LONGEST = 400
 MOUNTED = "a file system is mounted there"
@@ -160,7 +160,7 @@ class _Descent:
         return bool(entries)
 
     def _leave(self) -> bool:
-        """Go up and delete the folder below; return False at the top, or if the parent is unknown."""
+        """Go up and delete the folder below; return False at the top, or if another folder has become the parent."""
         level = self._levels.pop()
         if not self._levels:
             return False
@@ -173,12 +173,15 @@ class _Descent:
         try:
             os.rmdir(level.name, dir_fd=above)
         except OSError as error:
-            # Its remaining entries are reported already.
+            # The remaining entries of the folder are reported already.
             self._stuck(level.name, error, report=not level.stuck)
         return True
 
     def _stuck(self, name: str, error: OSError, *, report: bool = True) -> None:
-        """Note that a name is not tried again, and report it unless it disappeared meanwhile."""
+        """Note that a name is not tried again.
+
+        With `report`, add it to the paths that remain, unless it disappeared meanwhile or enough paths are listed.
+        """
         report = report and not isinstance(error, FileNotFoundError)
         self._levels[-1].stuck.add(name)
         if report and len(self._left) < _MOST_REPORTED:
@@ -188,7 +191,10 @@ class _Descent:
 
 
 def _entered(name: str, folder: int, mount: Mount) -> int:
-    """Open a folder so that everything in it can be deleted, and return it. Raise Mounted on another file system."""
+    """Open a folder, give its owner all permissions if possible, and return its descriptor.
+
+    Raise Mounted if it is the root of another mount, OSError if it cannot be opened.
+    """
     try:
         fd = os.open(name, FOLDER, dir_fd=folder)
     except PermissionError:

@@ -36,9 +36,11 @@ _BY_SIGNAL = 128
 
 @dataclass
 class Sightings:
-    """Observations of a working executor. `unwhole`: reads of the status file that gave no JSON object; `unsummed`:
-    status files whose `pending` is not `total` minus the other counts; `reverted`: completed tasks that got another
-    status.
+    """Observations of a working executor.
+
+    `unwhole` counts the reads of the status file that gave no JSON object, `unsummed` those in which `pending` is not
+    `total` minus the other counts. `reverted` counts how often a completed task got another status. `statuses` are the
+    statuses of the run, in the order in which they appeared.
     """
 
     unwhole: int = 0
@@ -48,7 +50,7 @@ class Sightings:
     _tasks: dict[Any, Any] = field(default_factory=dict)
 
     def look(self, bench: Bench) -> None:
-        """Look at the files of the bench once."""
+        """Look at the status file and the task list once."""
         if os.path.exists(bench.status):
             self.status(load(bench.status))
         for row in bench.tasks():
@@ -57,7 +59,7 @@ class Sightings:
             self._tasks[id_] = now
 
     def status(self, value: Any) -> None:
-        """Count one status file."""
+        """Count one read of the status file."""
         if not isinstance(value, dict):
             self.unwhole += 1
             return
@@ -79,7 +81,8 @@ def _is_summed(progress: dict[str, Any]) -> bool:
 async def execute(run: Run, fixture: Fixture, bench: Bench, options: TargetOptions, place: Place) -> Reply:
     """Run the executor to its end, and return the observations as the response of the step.
 
-    Raise TargetFailure when it does not end or leaves processes behind, HarnessFault when it cannot be started.
+    Raise TargetFailure when it prints too much, does not end or leaves processes behind, HarnessFault when it cannot be
+    started.
     """
     assert options.run_command is not None
     command = [word.replace(STATUS, bench.status) for word in options.run_command]
@@ -122,7 +125,10 @@ async def _watch(process: ServerProcess, bench: Bench, seen: Sightings, seconds:
 
 
 async def _ended(process: ServerProcess, options: TargetOptions) -> int:
-    """Return the exit code as a shell does. Processes of a killed executor stay: the next executor has to end them."""
+    """Return the exit code as a shell reports it. Raise TargetFailure for a fault of the executor or of its end.
+
+    Processes of an executor that SIGKILL ended go on: the next executor has to end them.
+    """
     if process.fault:
         raise TargetFailure(process.fault, SUBJECT)
     code = process.death.code
@@ -179,8 +185,9 @@ def _shown(entry: dict[str, Any], *names: str) -> dict[str, Any]:
 def count_unchecked(tasks: list[dict[str, Any]], journal: list[dict[str, Any]]) -> int:
     """Return how many tasks were completed although no check had passed since their last session ended.
 
-    A session makes its task unchecked. A check that begins after the end of the session, in its folder or in a merged
-    tree, and passes, makes the task checked.
+    A session makes its task unchecked. A check that passes makes the task checked if it began after the end of the
+    session, in the folder of the session or in a folder where no session of an unchecked task ran, such as a merged
+    tree.
     """
     ids = [row.get("id") for row in tasks]
     waiting: dict[Any, str] = {}

@@ -86,9 +86,10 @@ class Anchor:
 class Sandbox:
     """A project folder, and for a temporary one the folder `around` it.
 
-    WorkspaceRoot creates it; `clear` deletes it and returns the paths that cannot be deleted. `project` is its path,
-    with links resolved. `beside` returns names in the folder of the run that belong to no sandbox. `write`, `read`,
-    `snapshot` and `lay_git` raise TargetFailure once the path leads to another folder, or its permissions have changed.
+    WorkspaceRoot creates it. `clear` deletes it, or only its content if the folder is the user's, and returns the paths
+    that remain. `project` is its path, with links resolved. `beside` returns names in the folder of the run that belong
+    to no sandbox. `write`, `read`, `snapshot` and `lay_git` raise TargetFailure once the path leads to another folder,
+    or the permissions of the folder have changed.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Sandbox:
         self._beside = beside
 
     def lay(self, fixture: Fixture) -> None:
-        """Write the files of a fixture's precondition, with its tokens replaced.
+        """Write the files of a fixture's precondition. The tokens of the fixture must have been replaced.
 
         Raise OSError or ValueError when that is impossible, HarnessFault when a fixture without git would lie in a
         repository.
@@ -137,9 +138,9 @@ class Sandbox:
                 self.write(f".git/{path}", content, None)
 
     def write(self, path: str, content: bytes | None, symlink: str | None) -> None:
-        """Write a file or a link at a path from the project root, in place of an existing one; both None: only delete.
+        """Write a file with `content`, or a link to `symlink`, at a path from the project root, in place of an old one.
 
-        Raise OSError when that fails, for example with a link in the path.
+        If both are None, only delete. Raise OSError when that fails, for example with a link in the path.
         """
         try:
             with open_parent(self._root(), path, make=content is not None or symlink is not None) as (folder, name):
@@ -155,7 +156,7 @@ class Sandbox:
     def read(self, path: str, most: int = LARGEST + 1) -> bytes | None:
         """Return the first `most` bytes of a file, None when nothing exists there.
 
-        Return b"" for a path that is not a file, or leads out of the project.
+        Return b"" for a path that is not a file, cannot be read, or leads out of the project.
         """
         root = self._root()
         full = os.path.join(self.project, path)
@@ -182,7 +183,7 @@ class Sandbox:
     def snapshot(self) -> Snapshot:
         """Return the project by paths from its root, and the files around it by paths that begin with "../".
 
-        Raise TooMuch when there is too much to read.
+        Raise TooMuch when there is too much to read, TargetFailure for a mount, Halted when the work has to stop.
         """
         found = snapshot(self._root())
         if found.get(".git") == "folder":
@@ -199,7 +200,8 @@ class Sandbox:
     def texts(self) -> tuple[dict[str, str], Cut]:
         """Return the beginnings of the text files in the project, by path, and how much of them was left out.
 
-        Files beyond a limit have one entry, which says that there are more.
+        Links are described, and files in `.git` are not returned. Files beyond _MOST_TEXTS have one entry together,
+        which says that there are more.
         """
         found: dict[str, str] = {}
         cut = Cut()
@@ -237,8 +239,8 @@ class Sandbox:
 def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
     """Open the parent folder of a path below the open folder `root`; yield its descriptor and the path's last part.
 
-    `make` creates missing folders. A path that ends in /. means a folder. Raise OSError for a link or a file on the
-    way, or for too long a path.
+    `make` creates missing folders. A path that ends in /. means a folder, which is then the parent. Raise OSError for a
+    missing folder, a link or a file on the way, or for more than DEEPEST nested folders.
     """
     *above, name = [part for part in path.split("/") if part] or ["."]
     if len(above) > DEEPEST:

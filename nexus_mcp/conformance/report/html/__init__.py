@@ -55,7 +55,7 @@ def to_html(run: RunResult) -> str:
 
 
 def heading(run: RunResult) -> Html:
-    """Return verdict, server, the facts of the run, a bar and a tile for each count."""
+    """Return verdict, server, the facts of the run, a bar, a tile for each count, and notes."""
     facts = (
         ("Target", el("code", one_line(run.target, 400))),
         ("Protocol", one_line(run.protocol) or "–"),

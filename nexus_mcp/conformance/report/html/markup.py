@@ -24,7 +24,7 @@ def text(value: str) -> Html:
 def el(name: str, /, *children: str, **attributes: str | int) -> Html:
     """Return an element.
 
-    `class_="a"` and `http_equiv="b"` are the attributes class and http-equiv; "" omits one.
+    `class_="a"` and `http_equiv="b"` are the attributes class and http-equiv. One whose value is "" is omitted.
     """
     attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(one_line(str(value), _LONGEST_ATTRIBUTE))}"'
@@ -37,12 +37,12 @@ def el(name: str, /, *children: str, **attributes: str | int) -> Html:
 
 
 def joined(*children: str) -> Html:
-    """Return the children one after the other."""
+    """Return the children one after the other; those that are not Html are escaped."""
     return Html("".join(child if isinstance(child, Html) else text(child) for child in children))
 
 
 def fold(summary: str, *children: str, open_: bool = False, class_: str = "") -> Html:
-    """Return a part of the page that is folded until the reader opens it."""
+    """Return a part of the page that is folded until the reader opens it; with `open_`, it is open from the start."""
     content = joined(el("summary", summary), *children)
     kind = f' class="{escape(class_)}"' if class_ else ""
     return Html(f"<details{kind}{' open' if open_ else ''}>{content}</details>")
