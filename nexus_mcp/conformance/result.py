@@ -87,9 +87,8 @@ class Exchange:
     task_close".
 
     `answer` is the payload, None when there was none. `error` is then the reason why there was no response, the message
-    of a protocol error, or the text of the response.
-    `description` is that of the event in the fixture. `cut` counts the parts that were left out of the answer, the
-    error and `params`.
+    of a protocol error, or the text of the response. `description` is that of the event in the fixture. `cut` counts
+    the parts that were left out of the answer, the error and `params`.
     """
 
     step: str

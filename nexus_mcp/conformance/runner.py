@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _SHARED = {"listing", "results"}
 """The names of the fixture files that are about all tools, not about one tool."""
 NO_TOOL = "needs tools that the server lacks"
-"""Why a fixture is not run when the target lacks its tool. The result names the tools."""
+"""Why a fixture is not run when the target lacks some of its tools. The result names the missing tools."""
 _PROGRAMS = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".php", ".jar", ".dll")
 """The ends of the names of files that an interpreter runs. Other words with a dot may be names of packages."""
 _NAMED = 8

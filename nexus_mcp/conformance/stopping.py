@@ -132,7 +132,7 @@ class Ending:
         return await task
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
-        """Handle a signal."""
+        """Cancel the task of `run` because of a signal, or raise the exception for the signal if `run` does not run."""
         if self._loop is None or self._task is None:
             raise _exit(number)
         self.number = self.number or number

@@ -41,7 +41,10 @@ class Place(NamedTuple):
 
 
 class Target(ABC):
-    """Open sessions with one implementation. `server` and `protocol` are "" until the first session reports them."""
+    """Open sessions with one implementation of a server.
+
+    `server` and `protocol` are "" until the first session reports them.
+    """
 
     is_process = False
     """Whether a session has a process of its own, which can be killed and started again."""

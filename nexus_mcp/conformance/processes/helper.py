@@ -138,8 +138,8 @@ def search(pattern: str, text: str) -> bool:
 def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
     """Return where an answer of `tool` breaks `schema`, or why the schema cannot be used; "" if the answer matches.
 
-    `seconds` is the time limit of a call. Raise TargetFailure when the check takes too long or the answer is
-    nested too deeply, HarnessFault when the helper fails, and Halted.
+    The check may take as long as a call, `seconds`, but at least LEAST_S and at most MOST_S. Raise TargetFailure when
+    it takes too long or the answer is nested too deeply, HarnessFault when the helper fails, and Halted.
     """
     limit = min(MOST_S, max(LEAST_S, seconds))
     try:

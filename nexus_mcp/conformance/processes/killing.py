@@ -88,7 +88,7 @@ class Death:
 
 
 class Family:
-    """The processes that descend from one process.
+    """The family of one process: all processes that it or its descendants started.
 
     Create it before that process: all pids that exist already are excluded.
     """
@@ -218,7 +218,7 @@ def find_orphans(pid: int) -> set[psutil.Process]:
     are.
 
     An orphan that several living servers may have started counts for none of them. An orphan with a mark counts for
-    none either: its mark says where it belongs, and an agent may outlive the executor that was killed.
+    none either: `Family.living` finds it by its mark, and an agent may outlive a killed executor.
     """
     found = set()
     for process in _adopted():

@@ -1,4 +1,4 @@
-"""Run a server process over pipes: write lines, read lines within bounds, and describe each fault.
+"""Run a process of a target over pipes: write lines, read lines within bounds, and describe each fault.
 
 No deadlock with the process is possible: writing never blocks, and both outputs are always read.
 """

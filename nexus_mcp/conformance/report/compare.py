@@ -1,4 +1,4 @@
-"""Compare several runs of one suite: passes per tool, and the fixtures that differ, on the screen and as JSON."""
+"""Compare several runs of one suite: passes per section, and the fixtures that differ, on the screen and as JSON."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def to_junit(run: RunResult) -> str:
     """Return the text of junit.xml.
 
     A fixture that was not run and an expected failure count as skipped. A fixture that passed, but is expected to fail,
-    counts as failed.
+    counts as failed. If paths could not be deleted, a further suite has one failed test that names them.
     """
     sections = by_section(run.results)
     name = f"conformance of {run.server or run.target}"

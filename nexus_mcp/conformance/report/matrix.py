@@ -37,7 +37,7 @@ class Totals:
 
 
 def totals(run: RunResult) -> Totals:
-    """Return the counts of a run: passed, failed, and expected failures separately."""
+    """Return the number of fixtures of a run for each outcome."""
     healed, unexpected = len(run.healed), len(run.unexpected)
     return Totals(
         passed=len(run.having(PASSED)) - healed,
@@ -86,7 +86,7 @@ def level_note(run: RunResult) -> str:
 
 
 def missing_tools_note(run: RunResult) -> str:
-    """Return which tools the server lacks, and what else it lists instead; "" when fixtures miss no tool."""
+    """Return which tools the server lacks, and which other tools it lists; "" when no fixture lacks a tool."""
     missing = run.missing_tools
     if not missing:
         return ""

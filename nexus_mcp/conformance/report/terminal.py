@@ -1,4 +1,4 @@
-"""Show a run on the screen: each new cause as it occurs, then the causes with an example of each, then the counts.
+"""Show a run on the screen: each new cause as it occurs, then the causes with examples, then the counts.
 
 A terminal has a progress bar. A log has a line a minute instead, since hundreds of lines would hide the failures.
 """

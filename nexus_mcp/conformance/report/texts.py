@@ -56,7 +56,7 @@ def block(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, or its first `limit` characters and the total number."""
+    """Return the text, or its first `limit` characters and the number of all its characters."""
     if len(text) <= limit:
         return text
     return f"{_HALF_NOTE.sub('', text[:limit])}… ({len(text):,} characters in all)"
@@ -105,7 +105,7 @@ def place(assertion: Assertion) -> str:
 
 
 def seen(assertion: Assertion, limit: int = 200) -> str:
-    """Return the value that was seen; for a missing one the nearest existing node above it."""
+    """Return the value that was seen; for a missing one "missing" and the nearest existing node above it."""
     if assertion.seen is not MISSING:
         return shown(assertion.seen, limit)
     nearest = f"; nearest parent {one_line(assertion.parent)}" if assertion.parent else ""

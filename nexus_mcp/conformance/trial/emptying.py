@@ -78,9 +78,9 @@ def remove_at(folder: int, name: str) -> None:
 def empty_folder(top: int, path: str = "") -> list[Leftover]:
     """Delete everything in an open folder as far as possible, and return the first paths that remain.
 
-    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. This keeps only one
-    folder below `top` open at a time and uses no recursion, because a target can nest folders deeper than descriptors
-    or recursion allow.
+    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. This opens at most two
+    folders below `top` at a time and uses no recursion, because a target can nest folders deeper than descriptors or
+    recursion allow.
     """
     left: list[Leftover] = []
     try:

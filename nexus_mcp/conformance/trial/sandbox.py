@@ -130,7 +130,7 @@ class Sandbox:
             raise ValueError(failure.sentence) from failure
 
     def lay_git(self) -> None:
-        """Make it an empty git repository on branch main, without a git process."""
+        """Make the project an empty git repository on branch main, without a git process."""
         for path, content in EMPTY_GIT.items():
             if content is None:
                 self._make_folder(f".git/{path}")
