@@ -68,11 +68,11 @@ def run(
     """Run every fixture, at most `jobs` at a time (0: one per processor, at most AT_ONCE), and return the results.
 
     `on_start` gets the id of each fixture, `on_result` its result, as they come; the results returned are in the order
-    of the fixtures. After `max_failures` failures of fixtures whose ids `is_expected` does not accept, the others are
-    not run. Raise HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
-    created, or for a fault of this package; SystemExit or KeyboardInterrupt for a signal. In every case all processes
-    and folders of the run are removed; paths that cannot be deleted are in the result, or go to `on_left` when there is
-    no result.
+    of the fixtures. After `max_failures` failures of fixtures whose ids `is_expected` does not accept, no further
+    fixture starts. Raise HarnessFault when the target cannot be run at all, when the project of a fixture cannot be
+    created, or for a fault of this package; SystemExit or KeyboardInterrupt for a signal. In every case the
+    processes of the run are killed, and its temporary folders deleted. Paths that cannot be deleted are in the result,
+    or go to `on_left` when there is no result.
     """
     if has_url(target.options) and not target.has_url:
         raise HarnessFault(

@@ -137,7 +137,7 @@ def started_over_http(command: Sequence[str], url: str, options: TargetOptions |
 async def one_session(
     command: Sequence[str], project: str, options: TargetOptions | None = None
 ) -> AsyncIterator[Session]:
-    """Start `command` in the folder `project`, yield a session with it, and end it afterwards with its children.
+    """Start `command` in the folder `project`, yield a session, and end the process afterwards with its children.
 
     This is for showing or measuring a server instead of judging it. Raise NexusError when the command cannot be
     started, does not answer the handshake, or does not answer a call in the block.

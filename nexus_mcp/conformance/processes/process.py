@@ -33,8 +33,8 @@ class ServerProcess:
     """A running process of a target: a server, an event command or an executor.
 
     `on_line` gets each line of stdout without its end; `on_end` is called once, when no more lines will come. `fault`
-    is then the fault, "" after a requested end. `death` describes the end of the process, unless `kill` ended it.
-    `end_signal` is for a process that does not end when its stdin closes: `end` sends it. Lives in one event loop.
+    is then the fault, or ""; a requested end is no fault. `death` describes the end of the process, unless `kill` ended
+    it. `end_signal` is for a process that does not end when its stdin closes: `end` sends it. Lives in one event loop.
     Raises OSError when the command cannot be started, HarnessFault when this system has no process, file or memory
     left.
     """
