@@ -1,4 +1,4 @@
-"""Read a configuration file of another program; refuse a special file, whose read could block or never end.
+"""Read a file that another program may have written; refuse a special file, whose read could block or never end.
 
 A path may name a FIFO without a writer, or a link to a device with endless data. A hook imports this module, so the
 module imports only `os` and `stat`.
@@ -10,14 +10,14 @@ import os
 import stat
 
 LIMIT = 64 << 20
-"""Maximum bytes of a file."""
+"""Maximum bytes that are read of a file."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_plain(path: str, limit: int = LIMIT) -> bytes:
-    """Return the bytes of a plain file, `limit` at most; links are followed.
+    """Return the first bytes of a plain file, at most `limit`; links are followed.
 
-    Raise OSError for a missing file and for anything but a plain file; ValueError for a path that has a NUL.
+    Raise OSError if the file is missing, unreadable or not a plain file; ValueError if the path has a NUL.
     """
     fd = os.open(path, _FLAGS)
     try:

@@ -1,7 +1,7 @@
 """The record of the entries and files of installations: `generated.json`, tracked by git in a project.
 
 It maps each generated file, and each entry in a file of the user, to the hash of the written content, so that edits by
-hand are detected. A generated file that several harnesses read has several owners.
+hand are detected. A generated file that several harnesses use can have several owners.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Record:
         self.folders: list[str] = []
 
     def options(self, harness: str) -> dict[str, Any]:
-        """Return the options with which the harness was installed."""
+        """Return the options of the installation for the harness; {} without an installation."""
         found: dict[str, Any] = self.installed.get(harness, {}).get("options", {})
         return found
 
     def entry(self, path: str, pointer: str) -> dict[str, Any] | None:
-        """Return the record of an entry."""
+        """Return the row of an entry; None if the entry is not recorded."""
         return self.entries.get(path, {}).get(pointer)
 
     def owned_files(self, harness: str) -> list[str]:
@@ -88,7 +88,7 @@ class Record:
             self.made.pop(path, None)
 
     def add_made(self, path: str, pointers: list[str]) -> None:
-        """Record the containers that were made for an entry in the file."""
+        """Record what was made for an entry: pointers of objects and arrays in the file, or WHOLE_FILE."""
         if pointers:
             self.made[path] = sorted({*self.made.get(path, ()), *pointers})
 

@@ -2,7 +2,8 @@
 
 `install` is refused beside a plugin, but the user may add a plugin later. Then the harness runs both hooks, and each
 event would count twice. The hook of the plugin stays silent if a file of the harness has our hook for the event, and
-the harness will run that hook. In doubt both hooks answer, because if none did, no tool would be denied.
+the harness will run that hook. In doubt both hooks answer, because if none did, no tool would be denied. The hooks of
+sessions of `nexus-mcp run` (session_mount.py) stay silent under the same condition.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _user_folder(variable: str, default: str, environ: Environ) -> str:
 
 
 def _is_trusted(path: str, event: str, place: str, environ: Environ) -> bool:
-    """Return whether the user trusted the hook: Codex silently skips all others."""
+    """Return whether the user trusted the hook and did not disable it: Codex silently skips all other hooks."""
     import tomllib
 
     config = os.path.join(_user_folder("CODEX_HOME", ".codex", environ), "config.toml")
@@ -89,14 +90,15 @@ HARNESSES: dict[str, tuple[Files, Runs | None]] = {
     "claude-code": (_claude_files, None),
     "codex": (_codex_files, _is_trusted),
 }
-"""Harness → (a function that returns its files with hooks, a function that returns whether the harness runs the hook
-`group:number` of an event in a file). None: the harness always runs the hook.
+"""Harness → (a function that returns the files in which the harness may have hooks, a function that returns whether the
+harness runs the hook `group:number` of an event in such a file). None in place of the second function: the harness
+always runs the hook.
 """
 
 
 def _hooks(path: str, event: str, sign: str) -> list[tuple[int, int, str]]:
     """Return (group, number, command line) of our hooks for the event in the file, without the hooks whose matcher
-    selects certain tools.
+    selects certain tools; [] if the file cannot be read. Group and number count from 0.
     """
     found: list[tuple[int, int, str]] = []
     with suppress(OSError, ValueError, RecursionError):

@@ -1,6 +1,7 @@
-"""Make the documents with server and hooks for one session of `nexus-mcp run`, from the rows that `install` writes.
+"""Make the configuration with server and hooks for one session of `nexus-mcp run`, from the rows that `install` writes.
 
-No file of the user or of the worktree is touched. The driver of the harness names the documents in its command line.
+No file of the user or of the worktree is touched. The driver passes the configuration to the harness on the command
+line, in files that the command line names, or in the environment.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ NOTHING = Mount({}, {}, {})
 def mount(harness: str, folder: str, command: Sequence[str], catalog: Catalog, *, has_hooks: bool = False) -> Mount:
     """Return the server and hooks of a harness for a session; generated files belong below `folder`.
 
-    `command` starts nexus-mcp. `has_hooks`: the harness loads installed hooks that do not stay silent, so the result
-    has no hooks.
+    `command` starts nexus-mcp. `has_hooks`: the harness loads hooks that `install` wrote, and hooks of the session
+    would not stay silent beside them, so the result has no hooks.
     """
     parts = (SERVER,) if has_hooks else (SERVER, HOOKS)
     request = Request(

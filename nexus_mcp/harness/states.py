@@ -1,7 +1,7 @@
 """Judge an entry or a generated file: whether it exists, whether it is ours, and whether a user edited it.
 
 An entry or file is `absent`, `same` (as it would be written now), `outdated` (ours, as an earlier installation wrote
-it), `edited` (ours, edited by hand) or `foreign`. An entry can also be `others`.
+it), `edited` (ours, edited by hand), `foreign` (not ours) or `obsolete`. An entry can also be `others`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
 OTHERS = "others"
-"""The state of an entry that starts nexus-mcp, but was not written by an installation: uninstall brings it back."""
+"""The state of an entry that starts nexus-mcp, but that no installation wrote. `install` replaces it; `uninstall`
+restores it.
+"""
 OBSOLETE = "obsolete"
-"""The state of an entry or file that is recorded as ours and no longer part of an installation: it is removed."""
+"""The state of a recorded entry or file that is not part of the new installation, or that uninstall removes."""
 OF_ENTRY = (
     "already exists and does not belong to nexus-mcp. Rename it, or leave this part out with --with, or add --force to "
     "replace it; uninstall brings it back."
@@ -34,7 +36,7 @@ OF_STATUS_LINE = "is another program's. Remove it first, or add --force to repla
 
 
 def entry_state(current: Any, row: Spliced, known: dict[str, Any] | None, recognizes: Callable[[Any], bool]) -> str:
-    """Return the state of the `current` value of a row. `known` is its record."""
+    """Return the state of the `current` value of a row. `known` is its row in the record, or None."""
     if current is None:
         return ABSENT
     if current == row.value:
@@ -47,7 +49,7 @@ def entry_state(current: Any, row: Spliced, known: dict[str, Any] | None, recogn
 
 
 def file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
-    """Return the state of a generated file, which is to have this text. `known` is its record."""
+    """Return the state of a generated file that is to have `text`. `known` is its row in the record, or None."""
     if found.data is None:
         return ABSENT
     there = found.data.decode("utf-8", "surrogateescape")

@@ -52,8 +52,9 @@ _HELLO = {
 
 
 def status(harness: Harness, site: Site) -> dict[str, Any]:
-    """Return id, title, version ("" when not found), scopes (parts, notices, answers), plugins and doubles.
+    """Return id, title, version (of find_version), scopes, plugins and doubles.
 
+    scopes: scope → its parts, its notices, and `answers`: whether the server answers, None if it was not started.
     plugins: place → its parts. doubles: a line for each part that is installed twice, and one for a program that the
     PATH has several times.
     """
@@ -107,7 +108,7 @@ def find_versions(harness: Harness, path: str) -> list[tuple[str, str]]:
 
 
 def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
-    """Return a sentence for each missing program that an installed entry starts."""
+    """Return a sentence for each missing program that an installed entry or plugin starts."""
     words: dict[str, str] = {}
     for key, pointer, value in _own_values(site, record, harness):
         part = record.entries[key][pointer]["part"]
@@ -127,7 +128,7 @@ def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
 
 
 def drift(site: Site, record: Record, harness: str) -> list[str]:
-    """Return the generated files and the entries of a harness that are missing or were edited by hand."""
+    """Return a sentence for each recorded entry or file of a harness that is missing, was edited or cannot be read."""
     found = [
         f"{'.'.join(pointer_of(pointer)[0])} in {site.shown(site.path(key))} is missing or was edited by hand."
         for key, pointer, value in _own_values(site, record, harness)

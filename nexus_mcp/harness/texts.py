@@ -1,7 +1,8 @@
 """Compose the texts of generated files: the roles of agents and the skills, with placeholders replaced.
 
-A skill names our tools plainly, because several harnesses may read its folder. If it has harness notes, a chapter for
-each of these harnesses follows its text.
+The text of a skill names our tools without the prefix of a harness, because several harnesses may read its folder. If
+the skill needs the notes of the harness (`harness_notes`), a chapter with the notes of each of these harnesses follows
+the text.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Mounts(NamedTuple):
     written: str
 
     def rename(self, text: str) -> str:
-        """Return the text with `noted` replaced by `written`."""
+        """Return the text with the part of `noted` before `*` replaced by that of `written`."""
         return text.replace(self.noted.split(ANY, 1)[0], self.written.split(ANY, 1)[0]) if self.noted else text
 
 
@@ -90,7 +91,7 @@ def resolve(text: str, naming: Naming, catalog: Catalog) -> str:
 
 
 def role(catalog: Catalog, agent: str, naming: Naming, result: str) -> str:
-    """Return the text of an agent. `result` says how its result reaches the lead. Raise CatalogError."""
+    """Return the text of an agent. `result` says how its result reaches the lead. Raise as Catalog.body does."""
     text = resolve(catalog.body("agents", agent), naming, catalog).strip()
     return f"{text}\n\n## How your result reaches the lead\n\n{result}\n"
 
@@ -101,7 +102,7 @@ def usable_agents(catalog: Catalog) -> dict[str, dict[str, Any]]:
 
 
 def skill_file(catalog: Catalog, skill: str, naming: Naming, readers: Sequence[str], mounts: Mounts = SAME) -> str:
-    """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raise CatalogError."""
+    """Return SKILL.md of a skill for the harnesses `readers`, without its mark. Raise as Catalog.body does."""
     entry = catalog.skill(skill)
     text = resolve(catalog.body("skills", skill), naming, catalog).strip()
     parts = [text]
@@ -129,8 +130,8 @@ def front_matter(lines: Sequence[str], text: str) -> str:
 def exact_tools(catalog: Catalog, agent: str, harness: str, prefix: str) -> list[str]:
     """Return the tools that an agent may not use, by their exact names.
 
-    Patterns, and names of our tools under another mount, are left out, because the harness knows neither. The hook
-    denies these tools nevertheless.
+    Left out are patterns, and the names of our tools under the usual mount if our server has another one, because the
+    harness knows neither. The hook denies these tools nevertheless.
     """
     own = mount(catalog, harness, prefix)
     bare = mount(catalog, harness, "")
@@ -151,7 +152,7 @@ def reading_tools(catalog: Catalog, naming: str = ANY) -> list[str]:
 
 
 def _lowered(notes: str) -> str:
-    """Return the notes of a harness without their title, and with their headings two levels lower."""
+    """Return the notes of a harness without their title, with headings of level 2 lowered to level 4."""
     lines = notes.splitlines()
     body = lines[1:] if lines and lines[0].startswith("# ") else lines
     return "\n".join(f"##{line}" if line.startswith("## ") else line for line in body).strip()

@@ -1,4 +1,4 @@
-"""Edit TOML by appending and removing the lines of tables: all other bytes stay unchanged (docs/decisions/0074).
+"""Edit TOML by adding, replacing and removing tables: all other bytes stay unchanged (docs/decisions/0074).
 
 Each edit changes both the text and its parsed value; at the end the text must parse to exactly that value.
 """
@@ -68,8 +68,8 @@ class TomlDocument:
     def set(self, path: Path, value: dict[str, Any]) -> list[Path]:
         """Put the table `value` at the path: it replaces the present table, or is added at the end of the file.
 
-        Return [], because no other table has to be created: a header needs no tables above it. Raise Unsuitable for an
-        inline table.
+        Return [], because no other table has to be created: a header needs no tables above it. Raise Unsuitable if the
+        table, or the one above it, is inline or has dotted keys, or if the value above is no table.
         """
         found = self.get(path)
         lines = self._newline.join(table_lines(path, value))
@@ -91,7 +91,10 @@ class TomlDocument:
         return []
 
     def remove(self, path: Path) -> None:
-        """Remove the table at the path with the tables below it, and the empty line that `set` put before it."""
+        """Remove the table at the path with the tables below it, and the empty line that `set` put before it.
+
+        Raise Unsuitable if the table has no header.
+        """
         for section in reversed(self._sections(path)):
             self._cut(section)
         above: list[tuple[dict[str, Any], str]] = []
@@ -110,7 +113,10 @@ class TomlDocument:
             del holder[key]
 
     def has_comment(self, path: Path) -> bool:
-        """Return whether a comment is among the lines of the table at the path, or of the tables below it."""
+        """Return whether a comment is among the lines of the table at the path, or of the tables below it.
+
+        Raise Unsuitable if the table has no header.
+        """
         texts = (self._text[one.start : one.end] for one in self._sections(path))
         return any(token[0].startswith("#") for text in texts for token in _TOKEN.finditer(text))
 

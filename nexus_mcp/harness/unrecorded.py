@@ -1,6 +1,6 @@
 """Find entries and files of an installation that no record names, as after `.nexus/` was deleted by hand.
 
-Without a record nothing is removed, because the user may have edited these entries since.
+uninstall only lists them: without a record it cannot detect whether the user edited them.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _HEAD = 1 << 14
 def find_unrecorded(site: Site, harness: Harness, record: Record) -> list[str]:
     """Return a line for each place in a file that has entries like ours, and for each folder of files with our mark.
 
+    Call this only if `record` has no parts of the harness: entries are not looked up in it, but generated files are.
     Raise InstallRefused if the user has no home folder.
     """
     rows = harness.rows(site, _request(site, harness), record)
@@ -59,7 +60,7 @@ def _counted(place: str, count: int) -> str:
 
 
 def _request(site: Site, harness: Harness) -> Request:
-    """Return a request for every part, in every form that may be installed."""
+    """Return a request for every part, with fast hooks, so that the rows include the entries that only those need."""
     catalog = usable(site.root) if site.scope == PROJECT else load(None)
     return Request(
         parts=ALL_PARTS,
@@ -82,7 +83,7 @@ def _has_entry(row: Spliced, harness: Harness) -> bool:
 
 
 def _generated(rows: list[Row]) -> Iterator[tuple[str, list[str]]]:
-    """Yield (folder, the files in it that may be generated), also those of agents and skills that the catalog lacks."""
+    """Yield (folder, the files below it that may be generated), also of agents and skills that the catalog lacks."""
     seen: set[str] = set()
     for row in rows:
         if isinstance(row, Spliced):

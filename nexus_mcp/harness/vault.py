@@ -29,8 +29,8 @@ _INDEX = "before.json"
 class Vault:
     """The stored bytes of one harness in one scope: absolute path → (hashes of the file as we left it, bytes before).
 
-    The hashes, separated by a space, are of the last installation and of the one before it, whose bytes a kill may have
-    left in the file.
+    The bytes are None if there was no file. The hashes, separated by a space, are of the last installation and of the
+    one before it, whose bytes a kill may have left in the file.
     """
 
     def __init__(self, folder: str, harness: str) -> None:
@@ -38,8 +38,8 @@ class Vault:
         self._folder = os.path.join(folder, harness)
 
     def read(self) -> dict[str, tuple[str, bytes | None]]:
-        """Return the stored rows; {} if the file is missing or unusable. Raise InstallRefused for a folder that is not
-        ours.
+        """Return the stored rows; {} if their file is missing or unusable. Raise InstallRefused for a folder that is
+        not ours.
         """
         found: dict[str, tuple[str, bytes | None]] = {}
         try:
@@ -96,7 +96,10 @@ class Vault:
         return left
 
     def delete(self) -> None:
-        """Delete the stored rows of the harness. Raise InstallRefused for a folder that is not ours."""
+        """Delete the stored rows of the harness, and the whole vault if nothing else is in it.
+
+        Raise InstallRefused for a folder that is not ours.
+        """
         self._check(self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)
         with suppress(OSError):

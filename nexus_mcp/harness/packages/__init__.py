@@ -11,7 +11,7 @@ PACKAGES = {"claude": "claude_plugin", "codex": "codex_plugin", "mcpb": "mcpb_bu
 
 
 def load(name: str) -> Package:
-    """Return the package with an id of PACKAGES."""
+    """Return the package with the id `name`, a key of PACKAGES."""
     module = __import__(f"nexus_mcp.harness.packages.{PACKAGES[name]}", fromlist=("PACKAGE",))
     package: Package = module.PACKAGE
     return package

@@ -2,7 +2,8 @@
 plugin.
 
 `.codex-plugin/plugin.json` names `.mcp.json`, which has the server. Codex also accepts `plugin.json` and `mcp.json` in
-the root, but then it starts the server in its cache folder, outside of the project, and drops absolute commands.
+the root of the plugin, but then Codex starts the server in its own cache folder, outside of the project, and ignores a
+command that is an absolute path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Define a package: a folder of files that a harness installs with its own command."""
+"""Define a package: a folder with the files of a plugin and its marketplace, or with a bundle, for a harness or client
+to install.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from nexus_mcp.harness.definition import Request, Row
 
 PLUGIN = SERVER_NAME
-"""The name of the plugin. It is also part of its tools' names."""
+"""The name of the plugin. Claude Code puts it into the names of the plugin's tools."""
 MARKETPLACE = NAME
 PLUGIN_FOLDER = f"plugins/{PLUGIN}"
 """The folder of the plugin in a package. Codex finds no plugin in the root of a marketplace."""
@@ -25,11 +27,13 @@ AUTHOR = "The nexus-mcp authors"
 LICENSE = "MIT"
 KEYWORDS = ("mcp", "model-context-protocol", "coding-agents", "plan", "tasks")
 OF_A_PLUGIN = "--plugin"
-"""The option of a hook in a plugin: the hook stays silent where an installed hook answers (second_hook.py)."""
+"""The option of a hook in a plugin: the hook stays silent if an installed hook answers the event (second_hook.py)."""
 
 
 class Order(NamedTuple):
-    """The content of a package: the parts, as in a request for an installation, and our tools as name → description."""
+    """The input for a package: a request as for an installation, always for all PARTS, and our tools as name →
+    description.
+    """
 
     request: Request
     tools: Mapping[str, str]
@@ -49,7 +53,7 @@ class Package(Protocol):
         """Return path in the package → bytes. The same order gives the same bytes. Raise CatalogError."""
 
     def next_steps(self, folder: str) -> Sequence[str]:
-        """Return the steps that install the package in `folder`."""
+        """Return the steps by which the user installs the package; `folder` has its files."""
 
 
 def json_file(value: Mapping[str, Any]) -> bytes:
@@ -76,7 +80,7 @@ def server_file(request: Request, harness: str) -> bytes:
 
 
 def generated(rows: Sequence[Row]) -> dict[str, bytes]:
-    """Return path → bytes of generated files."""
+    """Return path → bytes of the generated files among the rows; paths have `/`."""
     return {row.path.replace(os.sep, "/"): row.text.encode() for row in rows if isinstance(row, Whole)}
 
 

@@ -1,8 +1,8 @@
 """The MCP bundle (.mcpb): a zip archive with a manifest and nexus-mcp itself, for clients that install such files.
 
 The server needs no library for its tools, so the bundle holds our package alone and runs on any Python that is new
-enough. A client starts a bundle outside of any project, so it asks the user for the project's folder. A bundle has the
-server, but no hooks.
+enough. A client starts the server of a bundle outside of any project, so the manifest makes the client ask the user for
+the project's folder. A bundle has the server, but no hooks.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def _program() -> dict[str, bytes]:
 
 
 def _below(folder: str, end: str) -> Iterator[tuple[str, str]]:
-    """Yield (path from `folder`, absolute path) of the files whose names end with `end`."""
+    """Yield (path from `folder`, absolute path) of the files below `folder` whose names end with `end`, except those in
+    folders with the name __pycache__ or _data.
+    """
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in ("__pycache__", "_data")]
         for name in names:

@@ -38,7 +38,7 @@ ADDED, UPDATED, SAME = "written", "updated", "unchanged"
 
 
 class Kind(NamedTuple):
-    """A kind of folder: the name of its record, and its noun in messages."""
+    """A kind of folder: the file name of its record, and its noun in messages and in the record."""
 
     record: str
     noun: str
@@ -51,7 +51,8 @@ EXPORT = Kind(".nexus-export.json", "export")
 def write(folder: str, name: str, files: Mapping[str, bytes], kind: Kind = PACKAGE) -> str:
     """Write the files of the package or export `name` as the folder `folder`; return ADDED, UPDATED or SAME.
 
-    Raise InstallRefused if the folder cannot be written or is not ours, EditedByHand if a user edited files in it.
+    ADDED is for a new or empty folder. Raise InstallRefused if the folder cannot be written, is not ours or has another
+    package or export, EditedByHand if a user edited files in it.
     """
     path = os.path.abspath(folder)
     shown = printable(path)
@@ -70,7 +71,7 @@ def write(folder: str, name: str, files: Mapping[str, bytes], kind: Kind = PACKA
 
 
 def _look(kind: Kind, path: str, shown: str, name: str) -> dict[str, str] | None:
-    """Return the hashes of the files in the folder, including the record; None without a folder.
+    """Return path → hash of the files in the folder, including the record; {} if it is empty, None if there is none.
 
     Raise InstallRefused, EditedByHand, OSError.
     """
@@ -106,7 +107,7 @@ def _edit(key: str, found: Mapping[str, str], recorded: Mapping[str, str]) -> st
 
 
 def _recorded(kind: Kind, path: str, shown: str) -> dict[str, Any]:
-    """Return the record. Raise InstallRefused when there is none."""
+    """Return the record. Raise InstallRefused if it is missing, unreadable or malformed."""
     with suppress(OSError, ValueError, RecursionError):
         value: dict[str, Any] = json.loads(read_plain(os.path.join(path, kind.record), _LIMIT))
         files = value.get("files") if isinstance(value, dict) else None
@@ -117,7 +118,9 @@ def _recorded(kind: Kind, path: str, shown: str) -> dict[str, Any]:
 
 
 def _hashes(path: str) -> dict[str, str]:
-    """Return path → hash for each file below the folder; the hash of a link or special file is "". Raise OSError."""
+    """Return path → hash of the first _LIMIT bytes of each file below the folder; the hash of a link or special file is
+    "". Raise OSError.
+    """
     found = {}
     for place, folders, names in os.walk(path):
         for name in [*names, *(one for one in folders if os.path.islink(os.path.join(place, one)))]:
@@ -160,7 +163,7 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
 
 
 def _sweep(folder: str) -> None:
-    """Remove the unfinished folders that killed processes left in `folder` more than an hour ago."""
+    """Remove the temporary folders of killed processes in `folder` whose last change is more than an hour ago."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             if _LEFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
