@@ -1,3 +1,1 @@
-"""The notes of a project: .nexus/memory/, .nexus/context/ and .nexus/rules/, their content and how to store and clean
-them up.
-"""
+"""List, compare, store and clean up the notes of a project, in .nexus/memory/, .nexus/context/ and .nexus/rules/."""

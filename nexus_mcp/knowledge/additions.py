@@ -1,4 +1,4 @@
-"""Make new notes in .nexus/memory/ from drafts; skip a draft that begins like an existing note.
+"""Make new notes in .nexus/memory/ from drafts; skip a draft that begins like an existing note or an earlier draft.
 
 Two texts begin alike if their first SAME characters are the same. A tag line is not compared, and a run of white space
 counts as one blank. No existing note is changed: if the name of a draft is taken, the new note gets a number.
@@ -28,10 +28,12 @@ _MOST_TAGS = 5
 
 
 def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: bool = False) -> list[dict[str, Any]]:
-    """Make a note from each draft; return [{"source", "result", "path", "similar"}] in the same order.
+    """Make a note from each draft, unless a note begins like it; return [{"source", "result", "path", "similar"}] for
+    all drafts, in their order.
 
-    `result` is CREATED (CREATES with `dry_run`), or UNCHANGED if the note `path` begins alike. `policy` is
-    vocabulary/memory-policy.yml. Raise StateError, PathRefused, StorageError, NotConfirmed; notes already made stay.
+    `result` is CREATED (CREATES with `dry_run`), or UNCHANGED if the note `path` begins like the draft. `similar` has
+    the paths of existing notes with similar words or the same tags. `policy` is vocabulary/memory-policy.yml. Raise
+    StateError, PathRefused, StorageError, NotConfirmed; notes already made stay.
     """
     if dry_run:
         with store.nexus() as nexus:
@@ -53,7 +55,7 @@ def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: b
 
 
 def beginning(text: str) -> str:
-    """Return the first SAME characters of a text for comparisons, without its tag line."""
+    """Return the first SAME characters of a text without its tag line, with each run of white space as one blank."""
     head, _, rest = text.partition("\n")
     return " ".join((rest if parse_tag_line(head.encode("utf-8", "replace")) else text).split())[:SAME]
 
@@ -87,7 +89,7 @@ class _Additions:
         return {"source": draft.source, "result": CREATES, "path": f"{KIND}/{name}", "similar": similar}
 
     def tags(self, draft: Draft) -> list[str]:
-        """Return the tags of a draft, by default its first words."""
+        """Return the tags of a draft; if it has none, the first words of its text (merge.words) that can be tags."""
         return draft.tags or [word for word in words(draft.text) if word[0] < WIDE and len(word) <= 64][:_MOST_TAGS]
 
     def _name(self, draft: Draft) -> str:

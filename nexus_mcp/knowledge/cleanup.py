@@ -27,8 +27,8 @@ _FOLDER = ".nexus/"
 class Reads:
     """The recorded reads: `count` and `last` map the path of a note, as in the index, to their number and latest time.
 
-    `since` is the time of the first known read, None without one: reads are recorded at least from then on. Times are
-    in seconds since 1970. `unreadable` counts malformed lines.
+    `since` is the earliest time in the logs, None without any: reads are recorded at least from then on. Times are in
+    seconds since 1970. `unreadable` counts malformed lines.
     """
 
     __slots__ = ("count", "last", "since", "unreadable")
@@ -41,7 +41,7 @@ class Reads:
 
 
 def read_access_logs(state: Folder | None) -> Reads:
-    """Return the reads in all logs below `.nexus/state`.
+    """Return the reads in the logs of the first MOST_HARNESSES harnesses, by id, below `.nexus/state`.
 
     Raise StateError, PathRefused, StorageError for an unreadable log, because its reads are unknown.
     """
@@ -68,7 +68,9 @@ def seconds(stamp: object) -> float | None:
 
 
 class Signals:
-    """The signals of one note. `age` and `unread` are in days; `unread` is None without a recorded read."""
+    """The signals of one note: the days since its last change (`age`), the number of its recorded reads, and the days
+    since its last read (`unread`, None without a recorded read).
+    """
 
     __slots__ = ("age", "path", "reads", "unread")
 
@@ -108,9 +110,9 @@ def select_proposed(found: Iterable[Signals], limits: dict[str, Any]) -> list[Si
 def select_certain(found: Iterable[Signals], limits: dict[str, Any], reads: Reads, now: float) -> list[Signals]:
     """Return the notes for which the recorded reads prove all three limits; they may be deleted without a question.
 
-    A note without a recorded read counts as unread since the first recorded read of any note, or since its own last
-    change if that is later: the records of a new clone are young, however old the files are. If a log has malformed
-    lines, no note is returned.
+    A note without a recorded read counts as unread since the earliest time in the logs, or since its own last change if
+    that is later: the records of a new clone are young, however old the files are. If the logs have no read or a
+    malformed line, return [].
     """
     if reads.since is None or reads.unreadable:
         return []
@@ -137,7 +139,7 @@ def _hold(one: Signals, limits: dict[str, Any], unread: int) -> bool:
 
 
 def _since(moment: float, now: float) -> int:
-    """Return whole days; 0 for a moment in the future, from a wrong clock."""
+    """Return the whole days from `moment` to `now`; 0 if `moment` is in the future because of a wrong clock."""
     return max(0, int((now - moment) // DAY))
 
 

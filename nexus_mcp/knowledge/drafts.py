@@ -1,6 +1,6 @@
 """Read Markdown files of other programs as drafts of notes, with YAML front matter or without.
 
-Claude Code keeps one fact per file, with name, description and type in the front matter, and MEMORY.md as their index.
+Claude Code keeps one fact per file, with name, description and type in the front matter, and MEMORY.md as an index.
 Codex keeps memory_summary.md, MEMORY.md and rollout_summaries/. The front matter is read line by line and not as YAML:
 models write it, and a colon in a description would make it invalid YAML.
 """
@@ -56,10 +56,11 @@ class Draft:
 
 
 def read_folder(path: str) -> tuple[list[Draft], list[tuple[str, str]]]:
-    """Return (the drafts of the Markdown files below a folder, [(file, reason why it is left out)]), both sorted by
-    path.
+    """Return (the drafts of the Markdown files below a folder, [(file, reason why it is left out)]), both in the order
+    of `_markdown_files`.
 
-    Raise StorageError for a folder that cannot be listed. No link is followed.
+    Links in the folder, names that begin with a dot, and folders more than DEEPEST levels below it are ignored. Raise
+    StorageError if a folder cannot be listed.
     """
     drafts, skipped = [], []
     files = list(_markdown_files(path))
@@ -104,7 +105,7 @@ def parse(text: str, source: str) -> Draft | None:
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Return (the fields name, description, type and tags of the front matter; the text after it)."""
+    """Return (those of the fields name, description, type and tags that the front matter has; the text after it)."""
     lines = text.split("\n")
     if lines[0].rstrip() != _FENCE:
         return {}, text
@@ -130,7 +131,9 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def slug(text: str) -> str:
-    """Return the words of a name in lower case, joined by hyphens; "" if none has a Latin letter or digit."""
+    """Return the words of a name in lower case, joined by hyphens, at most 60 characters; "" if none has a Latin letter
+    or digit.
+    """
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold()
@@ -142,7 +145,7 @@ def _indent(line: str) -> int:
 
 
 def _markdown_files(path: str, below: str = "", depth: int = 0) -> Iterator[str]:
-    """Yield the paths of the Markdown files below a folder, with / as the separator, sorted. Raise StorageError."""
+    """Yield the paths of the Markdown files below a folder, with `/`, sorted within each folder. Raise StorageError."""
     try:
         with os.scandir(os.path.join(path, below)) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -168,7 +171,7 @@ def _why_left_out(name: str, names: set[str]) -> str:
 
 
 def _is_index(text: str) -> bool:
-    """Return whether every line is a heading, a link to another file or empty."""
+    """Return whether the text has `.md`, and every line is empty, a heading, a link, or an item with a file's name."""
     return ".md" in text and all(_LINK_LINE.fullmatch(line) for line in text.splitlines())
 
 

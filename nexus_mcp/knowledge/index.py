@@ -1,7 +1,8 @@
 """List the notes with their tags, and write that index for a model.
 
-The tags of a note are in its first line, `<!-- tags: a, b -->`. Nothing is cached, because a listing is cheap: one read
-of a folder and a short read per note, about 20 µs each. No lock is taken, because we always replace a whole note.
+The tags of a note are in its first line, `<!-- tags: a, b -->`. Nothing is cached, because a listing is cheap: it reads
+the names in each folder, and the beginning of each note in about 20 µs. No lock is taken, because we always replace a
+whole note.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _MOST_NAMES = 2 * MOST_NOTES
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO does not block
 _ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
 FIRST_BYTES = 1024
-"""Bytes of a note in which its tag line must end."""
+"""The number of bytes at the beginning of a note within which its tag line must end."""
 MOST_TAGS = 32
 LONGEST_TAG = 64
 _OPEN = "<!--"
@@ -38,7 +39,7 @@ _CLOSE = "-->"
 _WORD = "tags:"
 _BOM = b"\xef\xbb\xbf"
 LIMIT = 8000
-"""Maximum characters of the index for a model, about 2 000 tokens."""
+"""Maximum characters of the index for a model, about 2 000 model tokens."""
 MOST_LISTED = 50
 """Maximum notes in the index for a model."""
 _ORDER = ("rules", "context", "memory")  # the most binding notes come first
@@ -58,7 +59,7 @@ def index(nexus: Folder | None, faults: list[str] | None = None) -> list[dict[st
     """Return the notes: [{"path": "memory/x.md", "kind": "memory", "tags": [str], "size": bytes}], by path.
 
     `nexus` is the folder `.nexus`, None if absent. Raise PathRefused for a link or a special file, StorageError, and
-    StateError for more than MOST_NOTES in a folder. If `faults` is a list, append these errors to it as texts with
+    StateError for too many notes or names in a folder. If `faults` is a list, append these errors to it as texts with
     quoted paths, and return the readable notes.
     """
     found: list[dict[str, Any]] = []
@@ -75,7 +76,7 @@ def index(nexus: Folder | None, faults: list[str] | None = None) -> list[dict[st
 
 
 def notes_of(nexus: Folder, kind: str, faults: list[str] | None = None) -> list[dict[str, Any]]:
-    """Return the notes of the folder `kind`. Raise as `index` does."""
+    """Return the notes of the folder `kind`. Raise as `index` does, but errors of the folder even with `faults`."""
     folder = nexus.child(kind)
     if folder is None:
         return []

@@ -21,7 +21,8 @@ _STOP_WORDS = frozenset(
         *("will", "with", "without", "would", "you", "your"),
     )
 )
-WIDE = "\u2e80"  # from this character on, scripts have no blanks between words
+# From this character on, most scripts have no blanks between words.
+WIDE = "\u2e80"
 
 
 class _Blanked(dict[int, int]):
@@ -41,7 +42,7 @@ def words(text: str) -> list[str]:
     """Return the words of `text` in order of appearance, each once, in lower case, without stop words, numbers and
     words of fewer than SHORTEST characters.
 
-    A script without blanks between words is split into pairs of characters.
+    A word with a character from WIDE on is split into its overlapping pairs of characters.
     """
     found: dict[str, None] = {}
     for run in dict.fromkeys(text.casefold().translate(_BLANKED).split()):
@@ -55,8 +56,8 @@ def words(text: str) -> list[str]:
 def similarity(one: Collection[str], other: Collection[str]) -> float:
     """Return the Ochiai coefficient of two sets of words, from 0 to 1.
 
-    It divides the number of common words by the geometric mean of both sizes. Unlike the Jaccard index, it is still
-    high for a sentence and a note of a page that contains it.
+    It divides the number of common words by the geometric mean of both sizes. For a sentence and a note of a page that
+    contains the sentence, it is far higher than the Jaccard index, which is close to 0 there.
     """
     if not one or not other:
         return 0.0
@@ -71,7 +72,10 @@ _KEPT = 1000  # notes whose words are cached for the next text of the same messa
 
 
 class Note:
-    """The parts of a note for comparisons, case-folded: its `tags`, and `text`, its beginning after the tag line."""
+    """The parts of a note for comparisons, case-folded: its `tags`, and `text`, its beginning after the tag line.
+
+    `words` are the words of `text`, None until they are cached.
+    """
 
     __slots__ = ("path", "tags", "text", "words")
 
@@ -86,7 +90,7 @@ def find_matches(text: str, tags: Iterable[str], notes: Iterable[Note], policy: 
     """Return the paths of the notes to which `text` with its own `tags` belongs: at most MOST, the most similar first.
 
     `policy` (vocabulary/memory-policy.yml, merge) sets the required number of common tags (a word of the text counts
-    like a tag) and the required similarity.
+    like a tag) and the required similarity; one of the two is enough.
     """
     own = frozenset(words(text))
     named = own.union(tag.casefold() for tag in tags)
@@ -103,7 +107,10 @@ def find_matches(text: str, tags: Iterable[str], notes: Iterable[Note], policy: 
 
 
 def _likeness(own: frozenset[str], note: Note, least: int, *, keep: bool) -> float:
-    """Return the similarity; 0 if fewer than `least` words can be in common."""
+    """Return the similarity; 0 if fewer than _LEAST_WORDS words are common.
+
+    If fewer than `least` words occur in the text of the note, the result may be 0, too: then the note is not split.
+    """
     theirs = note.words
     if theirs is None:
         if len(own) <= _FEW and not _may_have(own, note.text, least):

@@ -1,4 +1,4 @@
-"""Name the files of notes, and read, create and extend them. Writes need the lock of the workspace."""
+"""Name the files of notes, and read, create and extend them. A caller that writes must hold the lock (`locked`)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def make_name(text: str, taken: Container[str]) -> str:
 def list_written(folder: Folder) -> list[tuple[str, float]]:
     """Return (name, seconds since 1970 of the last change) of each note in an open folder, by name.
 
-    Unprintable names and special files are left out.
+    Left out are hidden files, unprintable names, and files that are not regular or cannot be opened.
     """
     found = []
     for name in sorted(folder.names()):
@@ -111,7 +111,7 @@ def list_written(folder: Folder) -> list[tuple[str, float]]:
 
 
 def read(nexus: Folder | None, kind: str, name: str) -> str | None:
-    """Return a note, None if absent. Raise PathRefused, StorageError, StateError."""
+    """Return the text of a note, None if absent. Raise PathRefused, StorageError, StateError."""
     folder = None if nexus is None else nexus.child(kind)
     if folder is None:
         return None
@@ -121,8 +121,8 @@ def read(nexus: Folder | None, kind: str, name: str) -> str | None:
 
 @contextmanager
 def locked(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, HeldLock]]:
-    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). If the block fails, remove the folder if it is new,
-    except after NotConfirmed.
+    """Take the lock; yield (`.nexus`, its folder `kind`, the lock). If the block fails, remove the folder if it is new
+    and empty, except after NotConfirmed.
     """
     with store.locked_nexus() as (nexus, held):
         folder, is_new = nexus.make(kind)
@@ -189,7 +189,7 @@ def has_markers(data: bytes) -> bool:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Split at empty lines, without blanks at the ends of lines."""
+    """Return the paragraphs of a text, which empty lines separate, without white space at the ends of lines."""
     found: list[list[str]] = [[]]
     for line in text.split("\n"):
         if line.strip():

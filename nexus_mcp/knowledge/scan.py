@@ -1,7 +1,7 @@
 """Cache the notes of a folder, and read again only those that changed.
 
-With a thousand notes, reading them is most of the cost of a tag. So they are read before the lock is taken; under the
-lock only their metadata is checked.
+With a thousand notes, reading them takes most of the time of the tag `[m]`. So the tag reads them before it takes the
+lock; while it holds the lock, it checks their metadata and reads only those that changed meanwhile.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Scan:
         self.notes: dict[str, CachedNote] = {}
 
     def refresh(self, folder: Folder | None) -> bool:
-        """Read new and changed notes; return whether any note changed. Raise StorageError, StateError."""
+        """Read new and changed notes; return whether a note is new, changed or gone. Raise StorageError, StateError."""
         before, self.notes = self.notes, {}
         room = _ALL - sum(len(note.data) for note in before.values())
         for name in names_of(folder) if folder is not None else ():
@@ -75,7 +75,10 @@ class Scan:
         return list(before.values()) != list(self.notes.values())
 
     def find_holder(self, folder: Folder | None, text: str, among: Container[str]) -> str:
-        """Return the first note in `among` that contains the text (notes.contains); "" if none does."""
+        """Return the name of the first note in `among` that contains the text (notes.contains); "" if none does.
+
+        Notes that are not cached whole are read, _SEARCHED bytes in all; of the others only the beginning is searched.
+        """
         # Such a note has a line that begins with the longest line of the text.
         line = max((line.rstrip() for line in text.split("\n")), key=len, default="").encode("utf-8", "replace")
         budget = _SEARCHED
@@ -106,7 +109,7 @@ class Scan:
 
 
 def _stamp(info: os.stat_result | None) -> tuple[int, int, int] | None:
-    """Return (inode, size, mtime), which changes with the file; None for a special file."""
+    """Return (inode, size, mtime), which changes with the file; None for a missing or special file."""
     if info is None or not stat.S_ISREG(info.st_mode):
         return None
     return info.st_ino, info.st_size, info.st_mtime_ns
