@@ -1,4 +1,4 @@
-"""The table of lifecycle events; each event has its own file (docs/lifecycle.md)."""
+"""The table of lifecycle events; each event has its own module, also under its short name (docs/lifecycle.md)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _context_compact() -> Event:
     return EVENT
 
 
-# Loaded on demand: each hook is a new process and pays for its imports.
+# Loaded on demand: most hooks are new processes, which pay for their imports.
 EVENTS: dict[str, Row] = {
     "session_start": Row("a session begins or continues", _session_start),
     "user_message": Row("the user has sent a message", _user_message),

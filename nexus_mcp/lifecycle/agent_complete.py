@@ -87,7 +87,9 @@ def _bound(ctx: EventContext, fields: dict[str, Any]) -> None:
 
 
 def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] | None:
-    """Return the files of the agent in the tool log, in the order of their first use; None without a log."""
+    """Return the files in the tool log that the agent may have changed since its start or resume, in the order of their
+    first use; None if there is no log or it cannot be read.
+    """
     try:
         log = tool_log(ctx.store)
     except (StateError, PathRefused) as error:
@@ -116,7 +118,7 @@ def _logged_files(ctx: EventContext, agent_id: str, session: str) -> list[str] |
 def _start_time(ctx: EventContext, agent_id: str, session: str) -> str:
     """Return the time at which the agent started or was last resumed; "" if unknown or not comparable.
 
-    Only files touched since then belong to the run that ends now.
+    Only files touched since then belong to the work that ends now.
     """
     try:
         entry = read(ctx.store, ctx.harness_id).records.own(agent_id, session) or {}
@@ -135,8 +137,10 @@ def _stamp(value: object) -> str:
 
 
 def _touch_test(ctx: EventContext) -> Callable[[str], bool]:
-    """Return a function that returns whether a tool may have changed a file. Tools that only read do not count. Neither
-    do tools of other harnesses, which have agent ids of their own. A tool counts if no capability map lists it.
+    """Return a function that returns whether a tool may have changed a file for an agent of this harness.
+
+    Tools that only read do not count. Nor do tools that edit files in other harnesses only: their lines are of other
+    agents, with the same id by chance. All other tools count; without a capability map of this harness, every tool.
     """
     from nexus_mcp.catalog.tool_files import is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of

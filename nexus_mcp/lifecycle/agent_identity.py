@@ -2,8 +2,8 @@
 
 A call without agent id and agent name comes from the main session. An agent is known if the tracker has a name for its
 id in this session, or the payload has its name. A name that is not in the catalog counts too, and restricts nothing. If
-several names are possible, the restrictions of all of them hold. Any other agent is unknown. It gets the restrictions
-of all agents of the catalog, so that a lost tracker entry grants nothing.
+several names are possible, the restrictions of all of them hold. An agent without such a name, or with too many names,
+is unknown. It gets the restrictions of all agents of the catalog, so that a lost tracker entry grants nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def warn_unknown(ctx: EventContext, agent_id: str) -> None:
 
 
 class Identity:
-    """`names` are all names that the agent may have, the tracker's first; [] for the main session.
+    """`names` are all names that the agent may have, the tracker's first; [] for the main session and if none is known.
 
     `is_unknown` marks an agent without a certain name, which may be any agent. `is_main` marks the main session.
     """
@@ -86,7 +86,9 @@ def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
 
 
 def agent_of(catalog: Catalog, name: str) -> dict[str, Any] | None:
-    """Return the agent with this name, also if it has a plugin prefix or capital letters, as in some harnesses."""
+    """Return the catalog's agent with this name, None without one. The name may have a plugin prefix or capital
+    letters, as in some harnesses.
+    """
     known = catalog.agents.get(name) or catalog.agents.get(name.rpartition(":")[2].strip().lower())
     return known or catalog.unlisted_agent(name)
 
@@ -101,7 +103,7 @@ def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
 
 
 def name_reader(ctx: EventContext, params: dict[str, Any]) -> str:
-    """Return the name of the agent that reads a note, else its id, else "main" for the main session."""
+    """Return the name of the agent that has read a note, else its id, else "main" for the main session."""
     return next(iter(identify(ctx, params).names), params.get("agent_id", MAIN))
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Add the agent to the tracker, or mark it as resumed if it is there. In both cases, add its context to the answer.
 
-    The context has the index of the notes, the restrictions, and the tools of this harness that they forbid. An agent
-    that cannot be recorded gets the context, too, but stays unknown. Without a capability map no tool is forbidden, and
-    the answer has a warning.
+    The context has the index of the notes, the names of our tools, and the restrictions with the tools of this harness
+    that they forbid. An agent that cannot be recorded gets the context, too, but stays unknown. Without a capability
+    map no tool is forbidden, and the answer has a warning.
     """
     catalog, agent_id = catalog_of(ctx), params["agent_id"]
     warning = missing_map_warning(catalog, ctx.harness_id)

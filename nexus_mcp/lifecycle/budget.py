@@ -1,8 +1,8 @@
 """Fit the context of an event into the limit of a harness.
 
 Claude Code and Codex replace or shorten a context of more than 10 000 characters, so the model would lose the end of a
-skill. This module puts the most important texts first, and names each omitted text with the place where the model can
-read it.
+skill. If a context is too long, this module puts the most important texts first. In place of an omitted text, or of the
+end of a text, it names the place where the model can read it, if there is room for that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUTCOME, SKILL, STATE, NOTES = range(4)
-"""Kinds of texts, the most important first: refusals and results of tags, a skill, the progress of the work, notes."""
+"""Kinds of texts, the most important first: OUTCOME (results of tags, restrictions, and texts of no other kind), a
+skill, the progress of the work, the index of the notes.
+"""
 REST = {
     OUTCOME: "plan_status and task_list have the state",
     SKILL: "the resource nexus://skills/{name} has the whole text: read it now, before you begin",

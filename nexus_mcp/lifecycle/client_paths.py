@@ -4,7 +4,7 @@ A client over HTTP has its own checkout. A path below the client's project folde
 below the server's project folder. The client's project folder, or a folder around it, means the server's project
 folder. Any other path gets a prefix that no project has, so that it never means a file of the server by chance. The
 server cannot follow links of the client, so it judges paths by their text. If both have the project at the same path,
-client and server count as one machine, and paths stay as they are.
+client and server count as one machine, and paths are not translated.
 """
 
 from __future__ import annotations
@@ -36,15 +36,18 @@ class ClientPaths:
         self.home = home
 
     def all_of(self, paths: Iterable[str]) -> list[str]:
-        """Return all files that the paths may mean, as paths from the project root."""
+        """Return all files that the paths may mean, in the form of `places`, each once."""
         return list(dict.fromkeys(found for path in paths for found in self.places(path)))
 
     def place(self, path: str) -> str:
-        """Return the file that a path means, as a path from the project root."""
+        """Return the first of the files that `places` returns for a path."""
         return next(iter(self.places(path)))
 
     def places(self, path: str) -> list[str]:
-        """Return the files that a path may mean: a relative path may begin at the project or the working folder."""
+        """Return the files that a path may mean: a relative path may begin at the project or the working folder.
+
+        They are paths from the project root, or begin with ELSEWHERE; with `is_here`, paths are not translated.
+        """
         if self.is_here:
             is_beside = self.folder != self.root and not posixpath.isabs(path)
             return [path, posixpath.join(self.folder, path)] if is_beside else [path]

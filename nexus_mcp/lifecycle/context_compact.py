@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Give the active skill, plan, tasks with the ready set, notes and agents, fresh from disk (docs/lifecycle.md)."""
+    """Give the active skill, plan, tasks and which are ready, notes and agents, fresh from disk (docs/lifecycle.md)."""
     give(ctx, params.get("session_id", ""), by=COMPACTED)
     return {}
 

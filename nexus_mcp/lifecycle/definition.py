@@ -150,7 +150,8 @@ class Row:
 def check_params(event: Event, params: object) -> dict[str, Any]:
     """Return the params that `event` takes, without nulls. Raise InvalidArguments, which quotes no values.
 
-    Other params are ignored. A name that is too long is refused if the event requires it, else truncated.
+    Other params are ignored. An agent_id, agent_name or session_id of more than LONGEST characters is refused if the
+    event requires it, else truncated.
     """
     if not isinstance(params, dict):
         raise InvalidArguments(["the params must be an object"])

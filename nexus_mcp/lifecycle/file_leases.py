@@ -1,8 +1,9 @@
 """Find another running agent that has edited a file, because two agents that edit one file may undo each other's work.
 
-An agent holds a file if the tool log has its edit of the file and the tracker of its harness has it as running. All
-harnesses write the same log, so the trackers of the other harnesses are read too. An agent holds a file for at most
-LEASE_S after its last edit: an agent whose end was never reported must not hold a file for ever.
+An agent holds a file if the tool log has its edit of the file and the tracker of its harness lists the agent as
+running. All harnesses write the same log, so the trackers of up to _HARNESSES other harnesses are read, too. An agent
+holds a file for at most LEASE_S seconds after its last edit: an agent whose end was never reported must not hold a file
+for ever.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def lease_mode(ctx: EventContext) -> str:
 
 
 def logged_name(ctx: EventContext, path: str) -> str:
-    """Return the file's name in the tool log: its path from the folder that has the state. For a file outside of that
-    folder, return the path as in the call, in a linked worktree the absolute path.
+    """Return the file's name in the tool log: its path from `state_root`, the folder whose `.nexus` has the state. For
+    a file outside of that folder, return the path as in the call, in a linked worktree the absolute path.
 
     So worktrees that share one log have different names for their copies of one file.
     """
@@ -60,7 +61,7 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
     if not names:
         return ""
     wanted = {logged_name(ctx, path): path for path in paths}
-    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # future times count: clocks are set back
+    since, until = ctx.store.stamp(-LEASE_S), ctx.store.stamp(LEASE_S)  # a clock may have been set back
     for line in reversed(_log(ctx)):
         agent, file = line.get("agent_id"), line.get("file")
         if isinstance(agent, str) and agent in names and isinstance(file, str) and file in wanted:
@@ -129,7 +130,9 @@ def _log(ctx: EventContext) -> list[dict[str, object]]:
 
 
 def _is_edit(ctx: EventContext, line: dict[str, object], harness: str) -> bool:
-    """Return whether a line of the tool log is about a successful edit in a harness."""
+    """Return whether a line of the tool log is about a successful edit in a harness. Without a capability map of the
+    harness every successful use of a tool counts.
+    """
     from nexus_mcp.catalog.tool_files import came_to_nothing, is_edit, only_reads
     from nexus_mcp.lifecycle.sources import catalog_of
 

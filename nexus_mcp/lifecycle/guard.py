@@ -72,7 +72,8 @@ def harness_of(value: object, workspace: Workspace) -> str:
 def answer_event(name: str, params: object, workspace: Workspace, host: Host = NEUTRAL) -> dict[str, Any]:
     """Run an event and return its answer; after an error an answer with a warning. Never raise.
 
-    After an error the decision is "continue", except for tools that are or may be forbidden (malformed_payload.py).
+    After an error an event keeps the decision that it has made so far, by default "continue". For pre_tool_use the
+    decision is "continue", except for tools that are or may be forbidden (malformed_payload.py).
     """
     ctx: EventContext | None = None
     try:

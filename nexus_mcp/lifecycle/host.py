@@ -1,4 +1,4 @@
-"""Describe how a harness calls the events: its edit gate, how much context it takes, whether it has our skills.
+"""Describe how a harness calls the events, such as its edit gate and how much context it takes.
 
 A neutral `nexus-mcp hook EVENT` has the defaults. The options of an installed hook's command describe its harness.
 """
@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from nexus_mcp.lifecycle.client_paths import ClientPaths
 
 BLOCK, AUTO, WARN, OFF = GATES = ("block", "auto", "warn", "off")
-"""Edit gates for an edit without a task list. block: block it. auto: block it while a plan is open. warn: only warn."""
+"""Edit gates for an edit without a task list. block: block it. auto: block it while a plan is open. warn: only warn.
+off: do nothing.
+"""
 
 
 class Host:
@@ -19,8 +21,8 @@ class Host:
 
     `has_skills`: the harness can start our skills by their names. `is_deaf`: the harness drops the answer to
     subagent_complete, so a later event delivers its warnings. `hides_resumes`: the harness sends no event when an agent
-    continues, so the agent's next use of a tool counts as a resume. `client` has the folders of a client over HTTP,
-    None for a local hook. `actor` is the name of the client's token.
+    continues, so the next use of a tool by a completed agent counts as a resume. `client` has the folders of a client
+    over HTTP, None for a local hook. `actor` is the name of the client's token.
     """
 
     def __init__(

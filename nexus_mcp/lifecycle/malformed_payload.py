@@ -1,8 +1,8 @@
-"""Decide pre_tool_use for malformed payloads: restrictions still apply.
+"""Decide pre_tool_use for malformed payloads, and after an error: restrictions still apply.
 
-An agent with restrictions is denied every tool but those that only read. The text fields of the first level are read
-even if the payload is no valid JSON. Deeper levels are input from the agent, and no fault in them may hide which agent
-makes the call.
+If the payload is malformed, an agent with restrictions is denied every tool but those that only read. The text fields
+of the first level are read even if the payload is no valid JSON. Deeper levels are input from the agent, and no fault
+in them may hide which agent makes the call.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def outline(data: bytes, names: Collection[str]) -> tuple[dict[str, object], boo
 def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, is_valid: bool) -> None:
     """Deny or block a tool if the readable fields of the payload require that.
 
-    `fields` has values of any type for NAMES; `is_whole` says that no field could be missing. `is_valid` says that the
-    payload is well-formed, so that the restrictions alone decide. An unknown agent may be any agent, so it is denied
-    each tool that some agent may not use. An unreadable input may name any file.
+    `fields` has values of any type for NAMES; `is_whole` says that no field can be missing. `is_valid` says that the
+    payload is well-formed: then an agent is denied only the tools that its restrictions forbid. An unknown agent may be
+    any agent, so it is denied each tool that some agent may not use. An unreadable input may name any file.
     """
     catalog = catalog_of(ctx)
     known = {name: text for name in (*_WHO, "session_id") if (text := _word(fields.get(name)))}
@@ -104,7 +104,7 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, i
 
 def _members(data: bytes) -> Iterator[tuple[str, object]]:
     """Yield (name, value) of each top-level field; at the end of the object ("", None), or ("", UNUSABLE) if more data
-    follows.
+    or a further closing bracket follows.
     """
     depth, at, name, is_value, seen = 0, 0, "", False, 0
     while found := (_TOKEN if depth <= 1 else _DEEPER).search(data, at):
@@ -170,7 +170,9 @@ def _only_reads(ctx: EventContext, catalog: Catalog, tool: str) -> bool:
 def _deny_if_limited(
     ctx: EventContext, catalog: Catalog, agents: list[dict[str, Any]], *, tool: str = "", is_one: bool
 ) -> None:
-    """Deny if one of the possible agents may not use every tool."""
+    """Deny if one of the possible agents may not use every tool. Do nothing if the harness has no capability map, not
+    even a faulty one.
+    """
     limited = [agent["id"] for agent in agents if all_capabilities(agent)]
     if limited and (ctx.harness_id in catalog.maps or catalog.lost_map(ctx.harness_id)):
         agent = quoted_name(limited[0]) if is_one else "this agent"

@@ -19,7 +19,7 @@ SOON = 4 << 20
 """Largest index, in bytes, that is read even if no merge is in progress: about 40 000 files."""
 _LARGEST = 64 << 20
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-"""Files that git has in its folder during a merge; a conflict of `git stash pop` leaves none."""
+"""Names in the folder of git during a merge, cherry-pick, revert or rebase; a conflict of `git stash pop` has none."""
 _SIGNATURE = b"DIRC"
 _HEADER, _FIXED = 12, 62
 _NAME = 1 << 14
@@ -31,8 +31,8 @@ _MARKED = 1 << 20
 class Conflicts:
     """The unmerged files of a repository.
 
-    `names` are their paths from the folder `top`, None if the index cannot be read; `is_merging` says that a merge is
-    in progress.
+    `names` are their paths from the folder `top`, None if the index cannot be read; `is_merging` says that a merge,
+    cherry-pick, revert or rebase is in progress.
     """
 
     __slots__ = ("is_merging", "names", "top")

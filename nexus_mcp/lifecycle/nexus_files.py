@@ -23,9 +23,10 @@ LONGEST_PATH = 1 << 12
 
 
 def inside(root: str, file: str) -> str | None:
-    """Return the file as a path from the project root, with `/`; None if it is outside, or the path too long.
+    """Return the file as a path from the folder `root`, with `/`; None if it is not below `root`, or if the path is too
+    long or cannot be resolved.
 
-    Links and `..` are resolved. A relative path starts at the root.
+    Links and `..` are resolved. A relative path starts at `root`.
     """
     if len(file) > LONGEST_PATH:
         return None
@@ -38,8 +39,10 @@ def inside(root: str, file: str) -> str | None:
 
 
 FILE, NOTE, ARTIFACT, SETTING, STATE = range(5)
-"""Kinds of files, from the least to the most guarded: a file of the project; a file below memory/, context/ or rules/;
-one below state/artifacts/; any other file below .nexus/; state and history."""
+"""Kinds of files: a file of the project or outside of it; a file below memory/, context/ or rules/; one below
+state/artifacts/; any other file below .nexus/; state, history and .nexus/ itself. The last three are guarded, the last
+one most strictly (`refusal`). A NOTE needs no task list for an edit.
+"""
 NEXUS = ".nexus"
 _NOTES = ("memory", "context", "rules")
 _STATE, _ARTIFACTS, _HISTORY = "state", "artifacts", "history.json"
@@ -52,8 +55,9 @@ def kind_of(path: str) -> int:
     """Return the kind of a path from the project root, by its text only; in doubt the stricter kind.
 
     File systems differ in which spellings name one file, so case, ignored characters and name endings that Windows
-    drops make no difference. A `.nexus` in a subfolder belongs to a worktree or another project: its state is guarded
-    like ours, but its notes are ordinary files of this project.
+    drops make no difference, except that a path counts as NOTE only in its plain spelling. A `.nexus` in a subfolder
+    belongs to a worktree or another project: its state is guarded like ours, but its notes are ordinary files of this
+    project.
     """
     names = parts(path)
     if not names:
@@ -91,8 +95,8 @@ def _kind_below(names: list[str]) -> int:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether all file systems read a name as it is written; `..` is not plain, nor is `.. `, which Windows
-    reads as `..`.
+    """Return whether all file systems read a name as it is written, apart from upper and lower case; `..` is not plain,
+    nor is `.. `, which Windows reads as `..`.
     """
     return bool(name.strip(". ")) and _folded(name) == name.casefold()
 
@@ -104,7 +108,9 @@ def _is(name: str, wanted: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Return the name as the most tolerant file systems read it: lower case, no stream, no dot or blank at the end."""
+    """Return the name as the most tolerant file systems read it: in lower case, without the `:` and name of an NTFS
+    stream, and without dots and blanks at the end.
+    """
     folded = name.translate(_IGNORED).casefold()
     return folded.partition(":")[0].rstrip(". ") if folded.strip(". ") else folded
 
@@ -150,7 +156,7 @@ class Kinds:
                 if len(path) > LONGEST_PATH or length > _MAX_CHARACTERS or len(self.of) >= _MAX_PATHS:
                     raise ValueError
                 self.of[path] = self._kind(path)
-            except (ValueError, OSError):  # too long; a NUL, a lone surrogate, links without end
+            except (ValueError, OSError):  # too long or too many; a NUL, a lone surrogate, links without end
                 self.of[path], self.is_whole = _as_written(path), False
 
     def _kind(self, path: str) -> int:
@@ -195,7 +201,7 @@ class Kinds:
         below = self._below(place)
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
-            # The `.nexus` of the main checkout of a worktree, or of another project, counts like a nested one.
+            # The `.nexus` of the main worktree, or of another project, counts like a nested one.
             return STATE if is_above else max(self._known(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):
@@ -206,14 +212,14 @@ class Kinds:
         return kind
 
     def _below(self, place: str) -> str | None:
-        """Return the path from the project root, in any case of letters; None for paths outside."""
+        """Return the path from the project root, compared without letter case; None for the root and paths outside."""
         names = parts(place)
         number = len(self._top)
         is_below = [name.casefold() for name in names[:number]] == self._top and len(names) > number
         return "/".join(names[number:]) if is_below else None
 
     def _known(self, place: str, top: str) -> int:
-        """Return the kind of a place by its inode and those of its parent folders, up to `top`."""
+        """Return the kind of a place by its inode or that of a parent folder, up to `top`; FILE if none is guarded."""
         rest: list[str] = []
         while self._inodes and len(place) > len(top):
             known = self._inodes.get(_inode(place))
@@ -242,7 +248,7 @@ def _inode(path: str) -> tuple[int, int] | None:
 
 
 def _as_written(path: str) -> int:
-    """Return the kind of a path that is not resolved or outside the project: any `.nexus` in it counts."""
+    """Return the kind of a path that is not resolved or outside the project: as if a `.nexus` in it were nested."""
     kind = kind_of(f"x/{path}")
     return FILE if kind == NOTE else kind
 

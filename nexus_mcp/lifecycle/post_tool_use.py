@@ -21,7 +21,8 @@ _MEMORY, _NOTE = ".nexus/memory/", ".md"
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Append one line per file to the tool log, and count the read of each note in memory/.
+    """Append one line per file to the tool log, one line in all without a file, and count the read of each note in
+    memory/.
 
     The capability map of the harness says which tools read files, and in which parameter the file is. Writes,
     listings, searches and failed calls are no reads.
@@ -63,7 +64,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _give_carried(ctx: EventContext, session: str) -> None:
-    """Send the main session the warnings about a subagent that ended within this call."""
+    """Add the warnings that subagent_complete stored for the main session, for example about an agent of this call."""
     from nexus_mcp.lifecycle.session_memory import SessionMemory
 
     memory = SessionMemory(ctx, session)

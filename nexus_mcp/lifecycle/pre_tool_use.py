@@ -50,8 +50,9 @@ def decide(
     use, then check the files that the call edits.
 
     If there is no capability map, not even a faulty one, the classes of the tools are unknown, so only the first of
-    these rules applies. With `may_be_agent` a call without an agent may come from an agent. `is_input_lost` is false if
-    the call certainly has no input; then its files are judged as those of the main session.
+    these rules applies. A `task_update` of a task that a run works on gets a warning. With `may_be_agent` a call
+    without an agent may come from an agent. `is_input_lost` is false if the call certainly has no input; then its files
+    are judged as those of the main session.
     """
     catalog = catalog_of(ctx)
     known, tool = catalog.maps.get(ctx.harness_id), params["tool"]
@@ -99,7 +100,9 @@ def _is_limited(ctx: EventContext, edit: tuple[list[str], bool]) -> bool:
 
 
 def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
-    """Warn if the call changes a task that a run works on. If files cannot be read, there is no warning."""
+    """Warn if the call changes a task that a run works on, or worked on when it died, unless a session of a run makes
+    the call. If files cannot be read, there is no warning.
+    """
     id_ = tool_input.get("id") if isinstance(tool_input, dict) else None
     is_whole = isinstance(id_, int) or (isinstance(id_, float) and id_.is_integer())
     if not is_whole or os.environ.get(RUN_VARIABLE):
@@ -162,7 +165,9 @@ def _judge(
 
 
 def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
-    """Block an edit of a file that git has not merged yet, or warn, unless an unfinished task names the file."""
+    """Block an edit of a file that git has not merged yet, unless an unfinished task names the file. With the edit gate
+    `warn` only warn, with `off` do nothing.
+    """
     from nexus_mcp.lifecycle import merge_conflicts
 
     root = ctx.workspace.root
@@ -196,7 +201,7 @@ def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
 
 
 def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -> None:
-    """Block an agent's edit of a file that another running agent has edited, or warn.
+    """Block an agent's edit of a file that another running agent holds, or warn, as gates.file_leases says.
 
     The main session never holds a file, and its edits are not blocked, because it leads the agents.
     """
@@ -215,7 +220,7 @@ def _check_leases(ctx: EventContext, params: dict[str, Any], files: list[str]) -
 
 
 def ask_gate(ctx: EventContext, reason: str) -> None:
-    """Block an edit without a task list, or only warn, as the edit gate of the project or the installation says."""
+    """Block an edit without a task list, warn or do nothing, as the edit gate of project or installation says."""
     gate = gate_of(ctx)
     if gate == BLOCK or (gate == AUTO and has_file(ctx, PLAN)):
         ctx.decide(BLOCK, reason)
@@ -246,7 +251,9 @@ def _is_denied(
 
 
 def has_file(ctx: EventContext, name: str) -> bool:
-    """Return whether a state file exists. A malformed task list counts: our errors must not block the work."""
+    """Return whether a state file exists. A malformed file counts. If that cannot be checked, return True, too: our
+    errors must not block the work.
+    """
     try:
         with ctx.store.state() as state:
             return state is not None and state.check_plain(name)
