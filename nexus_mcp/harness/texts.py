@@ -45,8 +45,8 @@ SAME = Mounts("", "")
 
 
 class Naming(NamedTuple):
-    """The names in a text: `tools` for our tools (with `*` for the tool's name), `harness` in commands, and `command`,
-    which starts nexus-mcp.
+    """The names in a text: `tools` for our tools (with `*` for the tool's name), `harness` for the harness id in
+    commands, and `command`, which starts nexus-mcp.
     """
 
     tools: str
@@ -62,7 +62,7 @@ def naming_of(catalog: Catalog, harness: str, prefix: str, command: str) -> Nami
 
 
 def skill_naming(catalog: Catalog, readers: Sequence[str], prefix: str, command: str) -> Naming:
-    """Return the naming for the text of a skill, which may have several readers."""
+    """Return the naming for the text of a skill, which several harnesses, `readers`, may read."""
     if len(readers) > 1:
         return Naming(PLAIN, SOME_HARNESS, command)
     return Naming(PLAIN, readers[0], command, catalog.mount_of(readers[0], prefix))

@@ -1,7 +1,7 @@
 """Keep the bytes that files had before an installation, and copies of files that were edited by hand.
 
-Some of these files hold credentials: the folder is for its owner only, git ignores it, and uninstall deletes it. A copy
-of an edited file stays, unless a file that uninstall left has the same bytes.
+Some of these files hold credentials: only the user can read the folder, git ignores it, and uninstall deletes what the
+harness has in it. A copy of an edited file stays, unless a file that uninstall left has the same bytes.
 """
 
 from __future__ import annotations

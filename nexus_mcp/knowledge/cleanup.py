@@ -1,7 +1,7 @@
 """Select the notes of memory/ that may be deleted, by the access logs of all harnesses and the age of the files.
 
 A note is selected only if it meets three limits: for the days since its last read, its number of reads, and its age.
-Each harness has its own log, `.nexus/state/<harness id>/memory-access.jsonl`; the reads in all logs count.
+Each harness has its own log, `.nexus/state/<harness id>/memory-access.jsonl`; the reads in the logs are added up.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def similarity(one: Collection[str], other: Collection[str]) -> float:
 
 MOST = 3
 _LEAST_WORDS = 2  # fewer common words may be chance
-_FEW = 40  # with fewer words, searching the note for each word is faster than splitting the note
+_FEW = 40  # with at most so many words, searching the note for each word is faster than splitting the note
 _KEPT = 1000  # notes whose words are cached for the next text of the same message, about 75 KB each
 
 

@@ -77,7 +77,8 @@ class Scan:
     def find_holder(self, folder: Folder | None, text: str, among: Container[str]) -> str:
         """Return the name of the first note in `among` that contains the text (notes.contains); "" if none does.
 
-        Notes that are not cached whole are read, _SEARCHED bytes in all; of the others only the beginning is searched.
+        Notes that are not cached whole are read, at most _SEARCHED bytes in all. After that, only the cached beginnings
+        of such notes are searched.
         """
         # Such a note has a line that begins with the longest line of the text.
         line = max((line.rstrip() for line in text.split("\n")), key=len, default="").encode("utf-8", "replace")

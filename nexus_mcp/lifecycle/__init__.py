@@ -1,4 +1,7 @@
-"""The table of lifecycle events; each event has its own module, also under its short name (docs/lifecycle.md)."""
+"""The table of lifecycle events (docs/lifecycle.md).
+
+Each event has its own module. A short name has the module of its event.
+"""
 
 from __future__ import annotations
 

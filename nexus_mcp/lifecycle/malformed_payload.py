@@ -68,8 +68,9 @@ def decide(ctx: EventContext, fields: Mapping[str, object], *, is_whole: bool, i
     """Deny or block a tool if the readable fields of the payload require that.
 
     `fields` has values of any type for NAMES; `is_whole` says that no field can be missing. `is_valid` says that the
-    payload is well-formed: then an agent is denied only the tools that its restrictions forbid. An unknown agent may be
-    any agent, so it is denied each tool that some agent may not use. An unreadable input may name any file.
+    payload is well-formed: then the restrictions of an agent forbid their own tools only, not all tools that do more
+    than read. An unknown agent may be any agent, so it is denied each tool that some agent may not use. An unreadable
+    input may name any file.
     """
     catalog = catalog_of(ctx)
     known = {name: text for name in (*_WHO, "session_id") if (text := _word(fields.get(name)))}

@@ -59,7 +59,7 @@ def find_conflicts(root: str) -> Conflicts:
 
 
 def is_conflicted(conflicts: Conflicts, place: str) -> bool:
-    """Return whether the file at the absolute path `place`, without links, has an unresolved conflict."""
+    """Return whether a file has an unresolved conflict. `place` is its absolute path, with links resolved."""
     if conflicts.names is None:
         return conflicts.is_merging and has_markers(place)
     return os.path.relpath(place, conflicts.top).replace(os.sep, "/") in conflicts.names

@@ -330,7 +330,7 @@ def refusal(
 
 
 def names_state(tool_input: object) -> bool:
-    """Return whether any text in the input names the state or the history of Nexus, in any case of letters."""
+    """Return whether a text in the input has `.nexus` and also `state` or `history.json`, in any case of letters."""
     rest = [tool_input]
     while rest:
         value = rest.pop()

@@ -21,7 +21,7 @@ _MEMORY, _NOTE = ".nexus/memory/", ".md"
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Append one line per file to the tool log, one line in all without a file, and count the read of each note in
+    """Append one line per file, or one line if there is no file, to the tool log, and count the read of each note in
     memory/.
 
     The capability map of the harness says which tools read files, and in which parameter the file is. Writes,

@@ -2,7 +2,7 @@
 plugin.
 
 `.codex-plugin/plugin.json` names `.mcp.json`, which has the server. Codex also accepts `plugin.json` and `mcp.json` in
-the root of the plugin, but then Codex starts the server in its own cache folder, outside of the project, and ignores a
+the root of the plugin, but then Codex starts the server in its own cache folder, outside of the project, and drops a
 command that is an absolute path.
 """
 

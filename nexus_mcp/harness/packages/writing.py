@@ -185,7 +185,7 @@ def _fill(folder: str, files: Mapping[str, bytes]) -> None:
 
 
 def _exchange(folder: Folder, new: str, name: str, aside: str) -> None:
-    """Give the folder `new` the name `name`, and the folder that has this name the name `aside`.
+    """Rename the folder `name` to `aside`, and the folder `new` to `name`.
 
     If the system has a call for that, the two folders first exchange their names in one step. Raise OSError if a rename
     fails; the old folder then stays in its place.
