@@ -27,8 +27,8 @@ _SECOND = "--plugin"
 
 
 class Mount(NamedTuple):
-    """Server and hooks for a session. `server` and `hooks` are whole documents in the form of the harness, {} if the
-    part is left out; `files` maps the path of each generated file, which `hooks` names, to its text.
+    """Server and hooks for a session. `server` and `hooks` are whole configuration documents in the format of the
+    harness, {} if the part is left out; `files` maps the path of each generated file, which `hooks` names, to its text.
     """
 
     server: Mapping[str, Any]

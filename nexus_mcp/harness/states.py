@@ -1,7 +1,8 @@
 """Judge an entry or a generated file: whether it exists, whether it is ours, and whether a user edited it.
 
 An entry or file is `absent`, `same` (as it would be written now), `outdated` (ours, as an earlier installation wrote
-it), `edited` (ours, edited by hand), `foreign` (not ours) or `obsolete`. An entry can also be `others`.
+it), `edited` (ours, edited by hand), `foreign` (not ours) or `obsolete` (recorded, but no longer wanted). An entry can
+also be `others` (it starts nexus-mcp, but no installation wrote it).
 """
 
 from __future__ import annotations

@@ -143,8 +143,8 @@ def _judge(
     *,
     is_main: bool,
 ) -> None:
-    """Deny an edit that the guard of .nexus/ refuses; without a task list pass edits of all files except notes to the
-    edit gate; then check merge conflicts and file leases.
+    """Deny an edit that the guard of .nexus/ refuses; without a task list ask the edit gate, unless the edit certainly
+    changes only notes; then check merge conflicts and file leases.
     """
     (paths, is_certain), tool = edit, params["tool"]
     kinds = Kinds(ctx.workspace.root, paths, ctx.workspace.state_root)
