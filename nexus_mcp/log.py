@@ -2,7 +2,7 @@
 
 Writing a line must neither raise nor wait: a line that cannot be written at once is dropped. Clients that never read
 stderr are common, and a full pipe must not stop the server. Lines are text, or one JSON object each; only JSON lines
-have the fields.
+have the fields that a caller adds to the message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 _DEFAULT = "warning"
 _threshold = LEVELS.index(_DEFAULT)
-# A descriptor that polls as writable accepts this much at once, in one piece that no other writer can split.
+# A pipe that polls as writable accepts this much at once, in one piece that no other writer can split.
 _LONGEST = getattr(select, "PIPE_BUF", 4096)
 _HAS_POLL = hasattr(select, "poll")
 _CUT = b" ... "
@@ -37,15 +37,15 @@ UNSEEN = frozenset(
     )
     for code in codes
 )
-"""Invisible characters that Python calls printable: joiners, fillers, variation selectors."""
+"""Invisible characters that Python calls printable, such as joiners, fillers and variation selectors."""
 _TOKEN_BEGINS = ("nexus_", "eyJ")
 _TOKENS = r"(?:nexus_|eyJ)[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]+){0,2}"
 _SHOWN_OF_TOKEN = 6
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
-_torn = False  # the terminal accepted only the beginning of the last line
-_dumps: Callable[[object], str] | None = None  # json.dumps, where lines are JSON
+_torn = False  # stderr, such as a terminal, accepted only the beginning of the last line
+_dumps: Callable[[object], str] | None = None  # json.dumps if lines are JSON, else None
 _LONGEST_FIELD = 200
 """The maximum number of characters of a field, so that the message has enough room."""
 
@@ -100,8 +100,8 @@ def error(message: str, **fields: str | int | float) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with every control, format, bidirectional and invisible character and surrogate
-    escaped.
+    """Return the text on one line. The characters that Python does not call printable, such as control characters and
+    surrogates, and those in UNSEEN are escaped.
     """
     if text.isprintable() and (text.isascii() or UNSEEN.isdisjoint(text)):
         return text
@@ -109,8 +109,9 @@ def printable(text: str) -> str:
 
 
 def without_tokens(text: str) -> str:
-    """Return the text without strings that look like one of our tokens or a JWT: a client may have put one anywhere,
-    such as into the name of a parameter, which an error repeats.
+    """Return the text with each string that looks like one of our tokens or a JWT cut after 6 characters.
+
+    A client may have put a token anywhere, such as into the name of a parameter, which an error repeats.
     """
     if not any(begin in text for begin in _TOKEN_BEGINS):
         return text
@@ -164,7 +165,7 @@ def _line(level: int, message: str, fields: Fields, most: int) -> bytes:
 
 
 def _json(fields: Fields) -> bytes:
-    """Return the object as one line of ASCII, so that it has no line ends, control or bidirectional characters."""
+    """Return the object as one line of ASCII, in which no text has line ends, control or bidirectional characters."""
     assert _dumps is not None
     return _dumps(fields).replace("\x7f", "\\u007f").encode("ascii") + b"\n"
 
@@ -174,9 +175,10 @@ def _field(value: str | int | float) -> str | int | float:
 
 
 def _without_middle(text: str, most: int) -> str:
-    """Return the text with surrogates escaped, which strict parsers refuse, and without its middle if it is too long.
+    """Return the text without its middle if it has more than `most` characters, and with surrogates escaped, because
+    strict parsers refuse them.
 
-    It is cut before the encoding: a cut afterwards could split an escape.
+    The middle is removed first, because a later cut could split an escape.
     """
     if len(text) > most:
         first = most // 3
@@ -193,7 +195,7 @@ def _has_room() -> bool:
 
 
 def _shorten(line: bytes, most: int) -> bytes:
-    """Return a line that is too long without its middle: the start and end of a traceback are the most useful parts."""
+    """Return the line, without its middle if it has more than `most` bytes: the ends of a traceback are most useful."""
     if len(line) <= most:
         return line
     rest = most - len(_CUT)

@@ -1,4 +1,4 @@
-"""Find the files that come with the package: assets/, schemas/, conformance/.
+"""Find the files that come with the package: assets/, conformance/, schemas/, docs/contract.md and LICENSE.
 
 In a wheel they lie in `_data` beside this module, in a checkout in the repository root. They are found by path,
 because importlib.resources would cost every start 40 ms.

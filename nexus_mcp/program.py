@@ -34,7 +34,10 @@ def command(words: str) -> str:
 
 
 def leads_to(program: str, path: str) -> bool:
-    """Return whether the first `nexus-mcp` on the PATH is this program, from whatever folder the shell is in."""
+    """Return whether the first `nexus-mcp` in the folders of `path`, a value of PATH, is `program`.
+
+    A `nexus-mcp` in a relative folder is not `program`, because the shell may be in another folder.
+    """
     for folder in path.split(os.pathsep):
         found = os.path.join(folder, NAME)
         if os.path.isfile(found) and os.access(found, os.X_OK):
@@ -61,7 +64,7 @@ def is_own_program(word: str, root: str) -> bool:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """Return the words quoted for a shell; words with a `<` or an unprintable character in the $'\\x1b' form of bash
+    """Return the words quoted for a shell; a word that `inert` (quoting.py) would change in the $'\\x1b' form of bash
     and zsh.
     """
     return " ".join(map(_shell_word, words))

@@ -36,7 +36,7 @@ def note(stage: str) -> None:
 
 
 class listening:
-    """Call `listener` with each stage that this thread notes within the block. The listener may not raise."""
+    """Call `listener` with each stage that this thread notes within the block. The listener must not raise."""
 
     __slots__ = ("_before", "_listener")
 

@@ -2,8 +2,8 @@
 
 Text for a model is placed in tags of a harness (`<system-reminder>`), in Markdown, and between our own words. Quoted
 text cannot end any of these. A `<` where a tag could begin is written `&lt;`. Control, format and invisible characters
-are written as escapes. A quotation mark or a fence within the text does not end the quotation. Nothing is decoded: the
-original text is in the file and in tool results (docs/decisions/0072).
+are written as escapes. A quotation mark or a fence within the text does not end the quotation. No code decodes a
+quoted text: the original is in the file and in tool results (docs/decisions/0072).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def inert_lines(text: str) -> str:
 def quoted(text: str, most: int) -> str:
     """Return `text` between quotation marks, inert, backslashes and quotation marks in it escaped.
 
-    A text of more than `most` characters is truncated, and a note after the closing mark says so.
+    A text of more than `most` characters is truncated, and a `…` follows the closing mark.
     """
     cut = text[:most]
     escaped = inert(cut.replace("\\", "\\\\").replace('"', '\\"'))
@@ -59,12 +59,17 @@ def quoted(text: str, most: int) -> str:
 
 
 def quoted_name(text: str, most: int = _LONGEST_NAME) -> str:
-    """Return a name, id or path unchanged if it has only letters, digits and `_-./:+*@~`, else quoted."""
+    """Return a name, id or path unchanged if it has only ASCII letters, digits and `_-./:+*@~`, else quoted.
+
+    An empty one is quoted, too, and one of more than `most` characters.
+    """
     return text if 0 < len(text) <= most and _PLAIN.issuperset(text) else quoted(text, most)
 
 
 def line(text: object, most: int) -> str:
-    """Return the first `most` characters of a stored text on one line, without quotation marks; "" for no text."""
+    """Return the first `most` characters of a stored text on one line, not between quotation marks; "" if `text` is no
+    string. A `…` follows a truncated text.
+    """
     plain = " ".join(text.split()) if isinstance(text, str) else ""
     return inert(plain[:most]) + ("…" if len(plain) > most else "")
 
@@ -94,7 +99,8 @@ def fenced(text: str) -> str:
 def fault(error: Any, text: str = "") -> str:
     """Return a NexusError's `text` (by default its fault), inert, with the path in it quoted.
 
-    Paths of entries directly in .nexus or .nexus/state stay unquoted: their names are ours.
+    A path with fewer than two slashes, such as one directly in .nexus, and one directly in .nexus/state stay unquoted:
+    these names are ours.
     """
     path = getattr(error, "path", "") or getattr(error, "file", "")
     shown: str = text or error.fault

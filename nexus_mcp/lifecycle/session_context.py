@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 
 def give(ctx: EventContext, session: str, *, by: str) -> None:
-    """Add the working context, fresh from disk, except the parts that the other event of this compaction has sent."""
+    """Add the working context of the session, read from disk now, to the answer.
+
+    `by` names this event, COMPACTED or STARTED. The parts that the other event of the same compaction has sent are left
+    out.
+    """
     memory = SessionMemory(ctx, session)
     plan, tasks = both_of(ctx)
     memory.end_skill(has_work=not (plan is None and tasks is None))
@@ -64,8 +68,8 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
         before = now.get(DIGESTS, {}) if is_second else {}
         return {DIGESTS: digests or None, "by": BOTH if is_second else by}
 
-    settled(memory.fields)  # also if the memory cannot be written
-    if digests or memory.has_place:  # writes nothing into a project without Nexus
+    settled(memory.fields)  # sets `before` even if the memory cannot be written
+    if digests or memory.has_place:  # a project without `.nexus/` has neither: nothing is written into it
         memory.save(settled)
     new = {name: text for name, text in parts.items() if digests[name] != before.get(name)}
     if skill and digests[key] != before.get(key):
@@ -81,7 +85,7 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
 
 
 def skill_text(catalog: Catalog, harness_id: str, routed: Mapping[str, str]) -> str:
-    """Return the text of a skill: mode, body with placeholders resolved, and the notes of the harness.
+    """Return the text of a skill: its name and mode, the body with placeholders resolved, and the notes of the harness.
 
     `routed` has skill, mode, body and harness_notes, as in the outcome of a tag (tags/route.py).
     """
@@ -104,7 +108,7 @@ def _active_text(ctx: EventContext, skill: str, mode: str) -> str:
     }
     routed = {
         "skill": skill,
-        # The name is from an untrusted file, and its text would be an instruction.
+        # `mode` is from an untrusted file, and the model would follow any text that is in it.
         "mode": mode if mode in modes else "",
         "body": body,
         "harness_notes": catalog.notes(ctx.harness_id) if entry["harness_notes"] else "",
@@ -113,7 +117,10 @@ def _active_text(ctx: EventContext, skill: str, mode: str) -> str:
 
 
 def _agents(ctx: EventContext, session: str) -> str:
-    """Return the text about the agents of the session, and those without a known session."""
+    """Return the text about the agents of the session, and those without a known session.
+
+    Warn if the files of the agents have a fault.
+    """
     entries: list[dict[str, Any]] = []
     fault: NexusError | None
     try:

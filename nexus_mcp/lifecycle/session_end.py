@@ -1,4 +1,4 @@
-"""session_end: warn about open work, and delete the records of this session."""
+"""session_end: warn about tasks that are not closed, and delete the records of this session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Warn about unfinished work, and delete the files that belong only to this session of this harness."""
+    """Warn if tasks.json has tasks: they are not closed. Delete the agents and the memory of this session.
+
+    After the last session of this harness the tracker is deleted. Return the created and the deleted files.
+    """
     tasks = tasks_of(ctx)
     left = select_unfinished(tasks)
     if left:

@@ -19,8 +19,9 @@ _END = "Leave the file alone; if it has to change, say so at the end of your ses
 def refusal(root: str, limit: Limit, paths: Sequence[str], *, is_certain: bool) -> str:
     """Return why a call that writes `paths` is refused, "" if it is not.
 
-    A path counts as the call writes it and with its links resolved, because tools differ in what they replace. A call
-    whose files are not certain is refused. `root` is the root of the worktree.
+    The limit must allow each path in two forms, as it is in the call and with its links resolved, because some tools
+    replace a link, and others write the file to which it leads. A call without `paths` is refused, and one that may
+    write other files than `paths` (`is_certain` is False). `root` is the root of the worktree.
     """
     head = f"{limit.capability}: {REASONS.get(limit.capability, 'write_denial')}. {limit.describe()}"
     if not is_certain or not paths:

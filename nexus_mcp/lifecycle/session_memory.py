@@ -1,15 +1,17 @@
 """Record for each session the texts that its model has in its context, so that hooks do not repeat them.
 
-The record is in `remembered.extension.json` of the harness, with one entry for each session, because each hook is a new
-process. If the file is lost, the model only gets more text than needed. An entry has some of these keys:
+Each hook is a new process, so the record is in a file, `.nexus/state/HARNESS/remembered.extension.json`, with an entry
+for each of the last MAX_SESSIONS sessions. If the file is lost, the model gets some texts again, but the active skill
+is not sent again after a compaction, and the CARRIED warnings are lost. An entry has some of these keys:
 
-- skill, mode: the active skill; work: whether there was a plan or a task list for it; history: the size of the history
-  at the start of the skill;
+- skill, mode: the active skill and its mode; work: there was a plan or a task list for the skill; history: the size of
+  history.json at the start of the skill;
 - HINTED: the first message of the session has passed, so no more hints of skills are sent;
-- DIGESTS: digests of the texts that the model got since the last compaction or the start; by: the event that sent them
-  after a compaction;
+- DIGESTS: digests of the texts that the model got since the last compaction or the start; by: the event that sent the
+  working context after the last compaction, or BOTH after the second event of that compaction or a user message;
 - CARRIED: warnings of events whose answer the harness drops, for the next event that reaches the model;
-- STOPPED: the state of the work for which the end of a turn was refused; HELD: whether the last end was refused.
+- STOPPED: the state of the work for which the end of a turn was refused; HELD: the last end of a turn was
+  refused.
 
 A harness may report one compaction twice: by context_compact, and by session_start with source "compact". The second
 event sends only texts that changed in between. If a user message came in between, or if both events are of the same
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 FILE = "remembered.extension.json"
 MAX_BYTES = 1 << 20
 MAX_SESSIONS = 16
-"""The maximum number of sessions in the file. The oldest one is dropped: if it resumes, it gets all texts again."""
+"""The maximum number of sessions in the file. The session whose entry was saved the longest ago is dropped."""
 _LONGEST_ID = 200
 _TEXTS = ("session_id", "at", "skill", "mode", "work", "history", "by", "stopped", "held", "hinted", "carried")
 COMPACTED, STARTED, BOTH = "context_compact", "session_start", "both"
@@ -56,10 +58,11 @@ _OVER = dict.fromkeys(("skill", "mode", "work", "history"))
 
 
 class SessionMemory:
-    """The memory of one session. An event reads it once, and changes it at most once, by `save`.
+    """The memory of one session. An event creates one object, and calls `save` or `forget` at most once.
 
-    `fields` has the keys with the changes so far. `has_place` says whether the project has a folder of this harness, as
-    after a session_start. Without that folder, no hints of skills are sent, and `select_new` records nothing.
+    `fields` has the keys of the entry, with the changes by `note`. `has_place` says whether the project has a folder of
+    this harness, as after a session_start; it is True, too, if that is unknown. Without that folder, no hints of skills
+    are sent, and `select_new` records nothing.
     """
 
     __slots__ = ("_changes", "_ctx", "_session", "fields", "has_place")
@@ -81,14 +84,15 @@ class SessionMemory:
             return
 
     def note(self, fields: Mapping[str, object]) -> None:
-        """Change keys; None removes a key."""
+        """Change keys in `fields`, and in the entry at the next `save`; None removes a key."""
         self._changes |= fields
         self.fields = {name: value for name, value in {**self.fields, **fields}.items() if value is not None}
 
     def save(self, choose: Callable[[Entry], dict[str, Any]] | None = None) -> bool:
-        """Write the changes. `choose`, if present, gets the memory as read under the lock, and returns more changes.
+        """Write the changes by `note`. `choose`, if present, gets the entry as read under the lock, and returns more
+        changes.
 
-        Return whether the memory has the changes now; if not, a warning has the reason.
+        Return whether the file has the changes now; if not, a warning has the reason.
         """
         if not (self._changes or choose):
             return True
@@ -109,8 +113,8 @@ class SessionMemory:
             _change(self._ctx, lambda entries: [one for one in entries if one["session_id"] != self._session])
 
     def select_new(self, parts: Mapping[str, str]) -> list[str]:
-        """Return the non-empty parts that the model does not have, and a line about each removed part, and record that
-        it has them.
+        """Return the non-empty parts that the model does not have, and a line about each part that is empty now and was
+        not before. Note that the model has the parts now.
 
         Without a session id, or in a project where no session started, the model gets all parts until the first
         compaction.
@@ -143,7 +147,7 @@ class SessionMemory:
             digests[key] = seen
         skill, (mode, _) = [*skills.items()][-1]
         self.note_skill(skill, mode)
-        if "by" in known:  # the model got it after the last compaction
+        if "by" in known:  # before the first compaction, each tag sends the text of its skill
             self.note({DIGESTS: digests})
         return found
 
@@ -169,11 +173,12 @@ class SessionMemory:
             self.note({HELD: None})
 
     def end_skill(self, *, has_work: bool) -> None:
-        """Remove the active skill if it has ended, and note whether there is work for it. `has_work`: a plan or tasks
-        were read.
+        """Remove the active skill if it has ended; if there is work for it, note that. `has_work`: the caller has read
+        a plan or a task list.
 
-        Closing a cycle removes plan and tasks together. So a skill ends if it had either and now has neither, or if the
-        history has grown since its start. A skill that never had work lasts until another starts, or the session ends.
+        Work is a plan or a task list. `task_close` removes both, so the skill has ended if there is no work now, and
+        either there was work for it, or the size of history.json has changed since its start. Otherwise the skill lasts
+        until another one starts, or the session ends.
         """
         known = self.fields
         if "skill" not in known:
@@ -194,12 +199,15 @@ def digest(text: str) -> str:
 
 
 def skill_digest(text: str) -> str:
-    """Return the digest of the text of a skill without its first line, which only names the mode."""
+    """Return the digest of the text of a skill without its first line, which names the skill and the mode."""
     return digest(text.partition("\n\n")[2])
 
 
 def _has_work(ctx: EventContext) -> bool:
-    """Return whether there is a plan or a task list. A malformed file counts: its cycle is not closed."""
+    """Return whether there is a plan or a task list, or the folder cannot be read.
+
+    A malformed file counts, because its cycle is not closed.
+    """
     try:
         with ctx.store.state() as state:
             return state is not None and (state.check_plain(PLAN) or state.check_plain(TASKS))
@@ -208,7 +216,7 @@ def _has_work(ctx: EventContext) -> bool:
 
 
 def _history(ctx: EventContext) -> str:
-    """Return the size of history.json in bytes, which grows with each closed cycle."""
+    """Return the size of history.json in bytes as text, "0" without the file. It grows with each closed cycle."""
     try:
         return str(os.lstat(os.path.join(ctx.workspace.state_root, ".nexus", "history.json")).st_size)
     except OSError:  # the file is absent; the next read reports other errors
@@ -218,7 +226,7 @@ def _history(ctx: EventContext) -> str:
 def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bool:
     """Replace the entries with those that `make` returns. An unusable file is kept under another name.
 
-    Return whether the entries were replaced; if not, a warning has the reason.
+    Return whether the file has these entries now; if not, a warning has the reason.
     """
     kept = ""
     try:
@@ -240,8 +248,8 @@ def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bo
 def _read(own: Folder) -> tuple[list[Entry], bool]:
     """Return (the entries of all sessions, whether the file is usable or absent).
 
-    This function checks the file itself, not by its schema (remembered.schema.json), because every message reads it, so
-    it must be fast.
+    The checks are written in this module: they run for each user message, and a check by the schema
+    (remembered.schema.json) would take longer. Raise PathRefused, StorageError.
     """
     try:
         data = own.read(FILE, MAX_BYTES)

@@ -22,11 +22,12 @@ _PATH = 400
 
 
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
-    """Create the folders. A new session starts without agents, with warnings about the open work of an earlier one.
+    """Create the folders.
 
-    Agents of other active sessions stay. A missing capability map is reported. A session that continues ("resume",
-    "compact" or any other source) keeps its agents. After a compaction it gets the context of context_compact, unless
-    it has that already.
+    A new session (source "startup", "clear" or none) starts without agents; those of other active sessions stay. It
+    gets warnings about the open work of an earlier session; a missing capability map is reported in its context. A
+    session with any other source, such as "resume" or "compact", continues and keeps its agents. After a compaction it
+    gets the context of context_compact, unless it has that context already.
     """
     source, session = params.get("source", ""), params.get("session_id", "")
     reset = source in RESETTING
@@ -51,7 +52,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             "history. Notes, rules, agents and skills are this worktree's own."
         )
     tell_copies(ctx)
-    if not ctx.host.is_elsewhere:  # git knows the files of this machine
+    if not ctx.host.is_elsewhere:  # the index of git describes the checkout of this machine
         _report_conflicts(ctx)
     if reset:
         from nexus_mcp.lifecycle.session_memory import SessionMemory
@@ -75,8 +76,8 @@ def _report_missing_map(ctx: EventContext) -> None:
 
 
 def _report_conflicts(ctx: EventContext) -> None:
-    """Add the files that git has not merged yet to the context, because edits of them are blocked unless a task names
-    them.
+    """Name the files with unresolved merge conflicts in the context, because edits of such a file are blocked unless a
+    task names it.
     """
     from nexus_mcp.lifecycle.merge_conflicts import find_conflicts
 

@@ -18,7 +18,7 @@ _STRICT = {"gates": {"edit": BLOCK, "file_leases": "block"}}
 
 
 def settings_of(ctx: EventContext) -> dict[str, Any]:
-    """Return the settings, {} without a file; the strictest ones, with a warning, if the file cannot be used."""
+    """Return the settings, {} without a file; if the file cannot be used, warn and return the strictest gates."""
     if ctx.settings is None:
         from nexus_mcp.tags.config import read
 
@@ -40,7 +40,8 @@ def gate_of(ctx: EventContext) -> str:
 def limit_of(ctx: EventContext) -> int:
     """Return the maximum number of characters of a context; 0 means no maximum.
 
-    If the host has a maximum, the project's setting for this harness replaces it.
+    If the host has a maximum, the project's setting for this harness replaces it. Without a context the setting is not
+    read.
     """
     if not (ctx.host.limit and ctx.context):
         return ctx.host.limit

@@ -3,7 +3,7 @@
 A skill names its triggers and its hint in meta.yml. The hint only tells the model that the skill exists. A skill starts
 only by the user's tag, or if the model chooses it. Later messages of the session, and a message that starts a skill,
 get no hint. A project in which no session of this harness started gets no hint either, because the record of the hint
-would be its first file.
+would be the first file of this harness in the project.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MOST = 3
 """Maximum hints of one message."""
 SEARCHED = 1 << 16
 """Characters at the beginning of a message that are searched for triggers."""
-_WIDE = "\u2e80"  # from this code point on, scripts have no blanks between words
+_WIDE = "\u2e80"  # characters from this code point on count as scripts without blanks between words, such as Chinese
 
 
 def give_hints(ctx: EventContext, memory: SessionMemory, prompt: str) -> None:
     """Add the hints of the matching skills to the context, if this is the first message of the session.
 
-    The session memory records that the first message has passed; the caller saves the memory.
+    This function notes in `memory` that the first message has passed; the caller saves it.
     """
     if HINTED in memory.fields or not memory.has_place:
         return
@@ -40,7 +40,7 @@ def give_hints(ctx: EventContext, memory: SessionMemory, prompt: str) -> None:
 
 
 def find_skills(skills: dict[str, dict[str, Any]], prompt: str) -> list[dict[str, Any]]:
-    """Return the skills with a trigger in the message, by id."""
+    """Return the skills that have a hint and a trigger in the beginning of the message, sorted by id."""
     text = _folded(prompt[:SEARCHED])
     return [
         skill
@@ -50,9 +50,10 @@ def find_skills(skills: dict[str, dict[str, Any]], prompt: str) -> list[dict[str
 
 
 def has_words(text: str, words: str) -> bool:
-    """Return whether `text` contains `words` without a letter, digit or underscore directly before or after them.
+    """Return whether `text` contains `words`, not as a part of longer words.
 
-    Scripts without blanks between words have no such boundaries, so each occurrence counts in them.
+    Words consist of letters, digits and underscores. A character from `_WIDE` on, such as a Chinese one, counts as a
+    word of its own.
     """
     at = text.find(words) if words else -1
     while at >= 0:

@@ -1,6 +1,7 @@
 """Read catalog, notes, plan, tasks and conflict copies for an event.
 
-Unusable parts cause a warning and do not stop the event. Only a StorageError for plan or tasks is raised.
+Unusable parts do not stop the event, and cause a warning, except unreadable folders of conflict copies. Only a
+StorageError for plan or tasks is raised.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _NAMED = 20
 
 
 def catalog_of(ctx: EventContext) -> Catalog:
-    """Return the usable part of the catalog, with a warning about each of the first few faults.
+    """Return the usable part of the catalog, with its warnings; if the project's part cannot be read, the shipped part.
 
-    It is read once per event, until the reading deadline (deadline.py); entries not read by then count as faulty.
+    The catalog is read once per event. Entries not read by the reading deadline (deadline.py) count as faulty.
     """
     if ctx.catalog is not None:
         return ctx.catalog
@@ -78,7 +79,7 @@ def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
 
 
 def both_of(ctx: EventContext) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Return (plan, tasks) as they were at one moment; each None if absent, or unusable, with a warning.
+    """Return (plan, tasks) as they were at one moment; each None if absent, and None with a warning if unusable.
 
     Raise StorageError.
     """
@@ -94,7 +95,7 @@ def snapshot_of(ctx: EventContext) -> SessionSnapshot:
 
 
 def tasks_of(ctx: EventContext) -> list[dict[str, Any]]:
-    """Return all tasks; [] with a warning if tasks.json is unusable. Raise StorageError."""
+    """Return all tasks; [] without tasks.json, [] with a warning if it is unusable. Raise StorageError."""
     found = _read(ctx, "tasks", ctx.store.tasks)
     return [] if found is None else found["tasks"]
 
@@ -117,7 +118,7 @@ def list_ids(tasks: list[dict[str, Any]]) -> str:
 
 
 def tell_copies(ctx: EventContext) -> None:
-    """Add a line to the context if there are copies of files that another program saved during a call."""
+    """Add a line to the context if there are conflict copies, or unusable files that were renamed (`conflict-…`)."""
     try:
         with ctx.store.history_folder() as nexus:
             names = [] if nexus is None else [name for name in nexus.names() if name.startswith("conflict-")]

@@ -4,7 +4,7 @@ Tags that write files are carried out here. For any other tag the answer tells t
 the model if only the model knows which question the user decided. The rules are in docs/tags.md.
 
 Only words of the user can have tags. Some harnesses also report the answer of a subagent, the text of a command or
-their own notices as messages: a tag in such a message is plain text. Tags in the briefs of a run are plain text, too.
+their own notices as messages: a tag in such a message is plain text. Tags in a session of a run are plain text, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _QUESTIONS, _TITLE, _WORDS = 20, 160, 400
 def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Carry out or describe the bracket tags, and describe the progress of plan and tasks.
 
-    The answer neither changes nor repeats the message.
+    The message itself stays as it is.
     """
     is_typed = params.get("origin", USER) == USER and not os.environ.get(RUN_VARIABLE)
     prompt = params.get("prompt", "") if is_typed else ""
@@ -55,7 +55,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[str]:
-    """Carry out the tags that write files, add the result of each tag to the context, and note the last skill.
+    """Carry out the tags that write files, describe each tag in the context, and note the last skill as active.
 
     Return the tags, in order, in lower case.
     """
@@ -71,7 +71,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
     from nexus_mcp.tags.route import Outcomes
 
     steps = run_steps(message, catalog, ctx.store, ctx.harness_id, ctx.host.actor)
-    # If a decision was not recorded, the text names the open questions.
+    # A decision that was not recorded is left to the model: _describe names the questions.
     done = {step["start"]: step for step in steps if step["action"] != decide.NAME or "path" in step}
     outcomes = Outcomes(catalog, ctx.store, ctx.harness_id, snapshot_of(ctx))
     skills: dict[str, tuple[str, str]] = {}

@@ -1,8 +1,8 @@
 """Read the two sides of a git conflict, from the markers in the file or from git's index.
 
-The marker styles are merge, diff3 and zdiff3. No line of JSON begins with <, =, > or |, so every such line is a marker
-of any length (git attribute conflict-marker-size). A marker in a wrong place means more than one merge, or a conflict
-that is partly resolved.
+The marker styles are merge, diff3 and zdiff3. No line of JSON begins with <, =, > or |, so every such line is a marker.
+Markers may have any length (git attribute conflict-marker-size). A marker in a wrong place means more than one merge,
+or a conflict that is partly resolved.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def are_whole(data: bytes) -> bool:
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
-    """Return (our side, their side). Raise Undecided when the markers are nested, incomplete or out of order."""
+    """Return (our side, their side). Raise Undecided when markers are absent, nested, incomplete or out of order."""
     first = _FIRST.search(data)
     if first is None:
         _refuse(data, 0)
@@ -90,8 +90,8 @@ def _refuse(data: bytes, position: int) -> NoReturn:
 def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     """Return (our side, their side) of history.json from git's index, for the project at `root`.
 
-    Return None without a repository, or without a conflict between two sides. Raise Undecided if git fails, because
-    then the sides may exist nowhere else.
+    Return None without a repository, or without a conflict between two sides. Raise Undecided if git fails, because the
+    sides may be in the index and nowhere else.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)

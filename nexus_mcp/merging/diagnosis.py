@@ -39,7 +39,8 @@ class Healthy:
 
 
 class Conflict:
-    """The file has a git conflict; the sides have `ours` and `theirs` cycles, and `data` has the cycles of both.
+    """The file has a git conflict; the sides have `ours` and `theirs` cycles. `data` is a history with the cycles of
+    both sides and of the file, `cycles` in all.
 
     `origins`: which cycles came from which side. `readable`: the number of cycles in the file if it is readable but
     lacks cycles of a side; None if it has conflict markers. `others`: the number of cycles that are in the file but in
@@ -69,9 +70,10 @@ class Conflict:
 class Damaged:
     """The file is truncated or partly unreadable.
 
-    `fault`: why reading it fails. `salvaged`: the readable part. `lacking`: the number of cycles that only HEAD has;
-    None if git has no copy. `data`: the readable cycles and those that only HEAD has. `unsure`: the reason why git's
-    copy could not be read; then nothing is repaired. `origins`: the source of each cycle of `data`.
+    `fault`: why reading it fails. `salvaged`: the readable part, with `cycles` cycles. `lacking`: the number of cycles
+    that only HEAD has; None if no copy in HEAD was used. `data`: the readable cycles and those that only HEAD has.
+    `unsure`: the reason why git's copy could not be used; then nothing is repaired; "" if there is none. `origins`: the
+    source of each cycle of `data`, [] if no copy was used.
     """
 
     def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
@@ -87,8 +89,8 @@ class Damaged:
 class Lacking:
     """The file lacks `lacking` cycles of a commit, or it is unreadable and the commit has a copy.
 
-    `data` has the cycles of both. `fault`: the reason why the file is unreadable, "" if it is readable. `origins`: the
-    source of each of the `cycles`. `revision`: the commit, as the user named it.
+    `data` has the cycles of both. `fault`: the reason why the file is unreadable, "" if it is readable. `cycles`: the
+    number of cycles in `data`. `origins`: the source of each. `revision`: the commit, as the user named it.
     """
 
     def __init__(self, fault: str, revision: str, made: Restored) -> None:
@@ -119,7 +121,8 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
     """Return the diagnosis for these bytes of a history.json; `data` is None when there is no file.
 
     `unmerged` returns (our side, their side) from git's index, None without a conflict. A file with a conflict may lack
-    markers, because git writes only our side if it treats the file as binary. `committed` returns the file of a commit.
+    markers, because git writes only our side if it treats the file as binary. `committed` returns the file of a
+    commit, None if the commit has none.
     """
     from nexus_mcp.store.history.frame import HistoryFile
 
@@ -153,7 +156,7 @@ def readable(data: bytes) -> bytes | None:
 
 
 def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_there: bool = True) -> str:
-    """Return the next step for a file without readable cycles: restore it from HEAD; "" if that is not possible."""
+    """Return the next step for a file that cannot be repaired: restore it from HEAD; "" if that is not possible."""
     try:
         whole = None if unmerged() is not None else committed(HEAD)
         result = None if whole is None else restore(None, whole, HEAD)
@@ -245,7 +248,7 @@ def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Co
 
 
 def _history_in(data: bytes) -> bytes | None:
-    """Return the bytes, or a history of their readable cycles; None when there are none."""
+    """Return `data` if it is a history, else a history of its readable cycles; None when there are none."""
     from nexus_mcp.store.history.frame import HistoryFile
 
     try:

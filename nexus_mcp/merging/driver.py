@@ -102,8 +102,9 @@ def _quoted(char: str) -> str:
 class Registration:
     """The result of registering or unregistering.
 
-    `attribute`, `config`: whether each changed. `in_force`: whether git will use the driver. `shared`: the command
-    stays in the configuration because another project of the repository uses it.
+    `line`: the line of .gitattributes. `attribute`, `config`: whether .gitattributes and .git/config changed.
+    `in_force`: whether the attributes name the driver for history.json now. `shared`: the command stays in the
+    configuration because another line of .gitattributes names the driver.
     """
 
     def __init__(self, line: str, *, attribute: bool, config: bool, in_force: bool, shared: bool = False) -> None:
@@ -119,7 +120,7 @@ def driver_command(words: Sequence[str]) -> str:
 
     If the program is missing or crashes, git would keep our side and report a conflict. So in these cases git
     merge-file writes a conflict, with an empty base like `drive`. If one side is empty, git merge-file writes the whole
-    other side, without markers; git still reports a conflict, and history repair finds it in git's index.
+    other side without markers; git still reports a conflict, and history repair finds it in git's index.
     """
     from shlex import quote
 
@@ -226,7 +227,10 @@ def _read_version(path: str) -> bytes:
 
 
 def _mark_conflict(base: str, ours: str, theirs: str, marker_size: int) -> bytes | None:
-    """Return the two sides with markers around all differences, None if git makes no markers (binary files, no git)."""
+    """Return the two sides with markers around their differences; None if git cannot be run or makes no markers.
+
+    Git makes none for binary files.
+    """
     for past in (os.devnull, base):
         # With the real base git would take some lines of one side without a marker, and the sides could not be
         # separated. So the base is empty at first. If git then reports no conflict, because a side is empty, the real
@@ -255,6 +259,6 @@ def _replace(path: str, data: bytes) -> None:
         with Folder.root(folder) as there:
             atomic.replace(there, name, [data])
     except atomic.Unsynced:
-        pass  # no sync: git copies the file at once, and does not sync its copy
+        pass  # a sync is not needed: git copies the file at once, and does not sync its copy
     except OSError as error:
         raise StorageError(path, "replace", reason(error)) from error

@@ -1,6 +1,6 @@
-"""Repair history.json on disk: under the lock, with a backup, and without touching other files.
+"""Repair history.json on disk: under the lock, and with a backup of the old file.
 
-Backups stay until a user removes them.
+Backups stay until a user removes them. An interrupted change of several files is not completed here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_backup(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
     """Write `data` durably to a backup file in `.nexus`, unless there is one with these bytes. Return its name.
 
     The backup has the permissions of the history and never replaces a file. `check` as for atomic.replace.
-    Raise StorageError, PathRefused.
+    Raise StateError if a file with such a name is too large, StorageError, PathRefused.
     """
     for name in _names():
         there = nexus.read(name, HISTORY_LIMIT)
@@ -71,7 +71,7 @@ def _names() -> Iterator[str]:
 def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committed: Committed) -> Diagnosis:
     """Return the diagnosis for `history repair --from`: the file has to have the cycles of the commit `revision`, too.
 
-    `data` is None when there is no file. Raise UsageError when there is no such commit.
+    `data` is None when there is no file. Raise UsageError without such a commit or a repository.
     """
     from nexus_mcp.store.history.frame import HistoryFile
 
@@ -104,7 +104,7 @@ class Repair:
     """The diagnosis, and whether the file was repaired (`is_mended`).
 
     `backup`: path of the copy of the old file, "" when none was made: there was no file, or it was not repaired.
-    `interrupted`: the journal holds an incomplete change, which the next call completes.
+    `interrupted`: there is a journal, with an incomplete change, which the next call completes.
     """
 
     def __init__(self, diagnosis: Diagnosis, backup: str, *, interrupted: bool, is_mended: bool = False) -> None:
@@ -123,7 +123,7 @@ def examine(root: str, revision: str = "") -> Repair:
 
 
 def _examine(root: str, revision: str = "") -> tuple[bytes | None, Repair]:
-    """Return the bytes of the file and their diagnosis."""
+    """Return (the bytes of the file, None without a file; a Repair with the diagnosis). Raise as `examine` does."""
     with Access(root, lock.WAIT_SECONDS).folders() as (nexus, state):
         data = None if nexus is None else nexus.read(HISTORY, HISTORY_LIMIT)
         return data, Repair(_diagnose(root, data, revision), "", interrupted=_has_journal(state))
@@ -147,9 +147,9 @@ def repair(
 ) -> Repair:
     """Diagnose the history, and repair it when a repair is safe.
 
-    A conflict with both sides is always repaired, damage only with `damage`. With a `revision` the cycles of that
-    commit are restored, also without `damage`. The journal of an interrupted change is left to the next call:
-    completing it needs a readable history. The writing is inside the context manager `interrupt_guard`. Raise the
+    A Conflict is always repaired, a Damaged file only with `damage` and if its `unsure` is empty. With a `revision` the
+    cycles of that commit are restored, also without `damage`. The journal of an interrupted change is left to the next
+    call: completing it needs a readable history. The writing is inside the context manager `interrupt_guard`. Raise the
     errors of `examine`, LockTimeout and NotConfirmed.
     """
     before, seen = _examine(root, revision)

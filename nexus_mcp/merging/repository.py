@@ -42,7 +42,8 @@ class UnknownCommit(Undecided):
 def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
     """Return history.json of the commit `revision` for the project at `root`; None if the commit has no such file.
 
-    Raise UnknownCommit when there is no such commit, and Undecided when git fails.
+    Raise UnknownCommit without such a commit or a repository; Undecided when git fails, or when the file in the commit
+    is too large or no regular file.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)
@@ -130,7 +131,7 @@ class Repository:
         return True
 
     def attribute(self, name: str, path: str) -> str:
-        """Return the effective value of an attribute of the file at `path`, relative to `top`."""
+        """Return the effective value of an attribute of the file at `path`, relative to `top`; "" if git fails."""
         _, answer, _ = _git(self.top, "check-attr", "-z", name, "--", path)
         return answer.split("\0")[2] if answer.count("\0") >= 3 else ""
 
@@ -156,8 +157,8 @@ def run_git(
 
     Runs no program that the repository names, and takes paths literally, not as patterns, unless `is_literal` is false.
     `data` is stdin. `index` is a file that replaces the repository's index. The timeout is `seconds`, or SECONDS. Raise
-    UsageError without git and after the timeout. Ctrl-C at a terminal does not reach git, because it would interrupt a
-    change.
+    UsageError without git, after the timeout, and if `seconds` is not above 0. Ctrl-C at a terminal does not reach git,
+    because it would interrupt a change.
     """
     import subprocess
 
@@ -201,6 +202,6 @@ def _complaint(code: int, output: str) -> str:
 
 
 def reason(output: str) -> str:
-    """Return the line of git's output with the reason of a failure; warnings may precede it."""
+    """Return the first line of git's output that begins with "fatal: ", else its first line, "" for no output."""
     lines = output.strip().splitlines()
     return next((line for line in lines if line.startswith("fatal: ")), lines[0] if lines else "")

@@ -73,7 +73,10 @@ class Pieces:
             at = following
 
     def _end(self, at: int, *, like_ours: bool = False) -> int | None:
-        """Return the end of the cycle at `at`, None without one; `like_ours` demands our fields in it."""
+        """Return the end of the cycle at `at`, None without one. Raise Undecided for one that may not be taken.
+
+        With `like_ours` a cycle needs `completed_at` and `tasks`.
+        """
         try:
             value, end = _DECODER.raw_decode(self.text, at)
             self._left -= end - at
@@ -94,14 +97,14 @@ class Pieces:
         return end if ours or not like_ours else None
 
     def _next(self, at: int) -> tuple[int, int]:
-        """Return (end of the unreadable part, start of the next cycle): the end of the text when there is none."""
+        """Return (end of the unreadable part, start of the next cycle); both are the end of the text without one."""
         end = len(self.text)
         begin = at
         while self._starts and self._left > 0 and (found := _START.search(self.text, at)) is not None:
             self._starts -= 1
             start, at = found.start(), found.start() + 1
             before = self.text[max(begin, start - _NEAR) : start]
-            # A bracket after a colon begins the value of a field.
+            # An object after a colon is the value of a field, not a cycle.
             if before.rstrip(_WHITE)[-1:] == ":" or self._end(start, like_ours=True) is None:
                 continue
             if _OF_CYCLES.search(before):
@@ -174,7 +177,7 @@ class Salvaged:
 
 def salvage(data: bytes) -> Salvaged:
     """Return the readable part of `data`. Raise Undecided when nothing is readable, or when a human has to decide."""
-    # Invalid UTF-8 becomes lone surrogates: offsets stay, and encoding them fails later.
+    # Invalid UTF-8 becomes lone surrogates, so that the rest can be read: a cycle that has one fails to encode.
     text = data.decode("utf-8", "surrogateescape")
     pieces = Pieces(text)
     if not pieces.spans:

@@ -22,10 +22,10 @@ _LEAD = "\n    "
 
 
 def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
-    """Return a history with these cycles, from either side, and the other fields of `shell`.
+    """Return a history with the cycles `items` and the other fields of `shell`.
 
-    The layout is that of one side; a common prefix with ours is copied unchanged. Raise Undecided when the result would
-    lose or change a cycle or a field, or would be too large to be read back.
+    The white space around the cycles is taken from the sides; a common prefix with ours is copied unchanged. Raise
+    Undecided when the result would lose or change a cycle or a field, or would be too large to be read back.
     """
     as_is = 0
     while as_is < len(items) and items[as_is] == (ours, as_is):
@@ -85,7 +85,7 @@ def _trail(history: HistoryFile) -> str:
 def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = True) -> bytes:
     """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raise Undecided.
 
-    A cycle in both sides, and the layout, are taken from ours.
+    The text of a cycle in both sides is taken from ours.
     """
     one, other = Side.read(ours, "our side"), Side.read(theirs, "their side")
     past = None if base is None else Side.read(base, "the common ancestor")
@@ -112,9 +112,9 @@ class Combination:
 def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
     """Combine the cycles of both sides in git's index with those that only `file` has. Raise Undecided.
 
-    A cycle of several versions counts once. So does a repeated cycle in the file, because when git merges by lines, it
-    may take the cycle from both sides. The text of a cycle comes from the file if the file has the
-    cycle; the other fields come from the file.
+    A cycle that several of the three versions have counts once. A cycle that only the file repeats counts once, too,
+    because git, when it merges by lines, may have taken it from both sides. The text of a cycle comes from the file if
+    the file has the cycle; the other fields come from the file.
     """
     one, other = Side.read(ours, "our side in git"), Side.read(theirs, "their side in git")
     own = Side.read(file, "the file")
@@ -135,14 +135,14 @@ def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
 
 
 def union(ours: bytes, theirs: bytes) -> bytes:
-    """Return the cycles of both sides, those of both once, without a common ancestor. Raise Undecided."""
+    """Return a history with the cycles of both sides, merged without a common ancestor. Raise Undecided."""
     return merge(None, ours, theirs)
 
 
 class Origin:
-    """A run of cycles from one `source`, from number `first` to number `last`, counted from 1.
+    """A sequence of cycles from one `source`, from number `first` to number `last`, counted from 1.
 
-    `times` has the `completed_at` of these two cycles as in the file: escape them before printing.
+    `times` has the `completed_at` of the first and the last cycle as in the file: escape them before printing.
     """
 
     def __init__(self, first: int, last: int, source: str, times: tuple[object, object]) -> None:
@@ -155,7 +155,7 @@ class Origin:
 def origins(made: Side, sources: Sequence[tuple[str, Side]], otherwise: str = "") -> list[Origin]:
     """Return the origins of all cycles of `made`, in order. `sources` are (name, history); a cycle may be in several.
 
-    `otherwise` is the source of a cycle that none of them has.
+    `otherwise` is the source of a cycle that none of the `sources` has.
     """
     keys = [(name, {side.key(index) for index in range(len(side))}) for name, side in sources]
     found: list[Origin] = []
@@ -193,7 +193,8 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
     """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
 
     `file` is the readable part, None if there is none; `revision` is the name of the commit. Repeated cycles stay
-    repeated. Raise Undecided when `commit` is no history or has a newer version, or when the result would be too large.
+    repeated. Raise Undecided when `commit` or `file` is no history or has a newer version, or when the result would be
+    too large.
     """
     base = Side.read(commit, f"the copy in {revision}")
     own = None if file is None else Side.read(file, THE_FILE)

@@ -72,13 +72,13 @@ class Side:
         return moment(self.history.cycles[index].get("completed_at")), self.key(index)
 
     def members_key(self) -> str:
-        """Return a text that is equal for files whose other fields are equal."""
+        """Return a text that is equal for files whose fields other than the cycles are equal."""
         text = self.history.text
         return exact_key((text[: self.history.opening] + text[self.history.closing :]).removeprefix(BOM))
 
 
 def common(one: Side, other: Side) -> int:
-    """Return the number of leading cycles that both have."""
+    """Return the number of equal cycles at the beginning of both."""
     for index in range(min(len(one), len(other))):
         if one.text(index) != other.text(index) and one.key(index) != other.key(index):
             return index

@@ -1,1 +1,1 @@
-"""The client side of a server over HTTP: its address, and requests to it. Hooks use it, so it imports little."""
+"""Parse the address of a server over HTTP, and send requests to it. Hooks use these modules, so they import little."""

@@ -1,6 +1,6 @@
 """Parse the URL of a nexus-mcp server, and refuse a URL that would show a token to strangers.
 
-No message quotes a URL that may contain a password.
+No message quotes the URL, because it may contain a password.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """Return whether the server is on this machine."""
+        """Return whether the host is the loopback of this machine."""
         return is_loopback(self.host)
 
 
@@ -60,7 +60,10 @@ def is_loopback(host: str) -> bool:
 
 
 def parse(text: str, source: str, *, is_plain_allowed: bool = False) -> Address:
-    """Return the address of a URL. `source` is the option or variable with the URL. Raise UsageError."""
+    """Return the address of a URL. `source` is the option or variable with the URL. Raise UsageError.
+
+    An http:// URL of another host than loopback is refused unless `is_plain_allowed`.
+    """
     scheme, separator, rest = text.partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in _PORTS or len(text) > _LONGEST:

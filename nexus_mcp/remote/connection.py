@@ -49,7 +49,10 @@ class Connection:
         self._rest = b""
 
     def send(self, method: str, path: str, body: bytes, token: str, seconds: float) -> tuple[int, bytes]:
-        """Return (status, body) of the response. Raise Unreachable. `token` is "" for a request without a token."""
+        """Send a request, and return (status, body) of the response. Raise Unreachable.
+
+        `token` is "" for a request without a token. `seconds` is the time limit of the whole call.
+        """
         until = time.monotonic() + seconds
         lines = [
             f"{method} {path} HTTP/1.1",
@@ -202,7 +205,7 @@ def _left(until: float) -> float:
 
 
 def _has_ended(made: socket.socket) -> bool:
-    """Return whether the server has closed an idle connection: a closed connection is readable."""
+    """Return whether an idle connection cannot be used again: the server has closed it, or sent unrequested data."""
     import select
 
     try:

@@ -33,7 +33,8 @@ class Proxy:
 def find(address: Address, environ: Mapping[str, str] = os.environ) -> Proxy | None:
     """Return the proxy for a server; None for loopback, for http:// and for the hosts in NO_PROXY.
 
-    A value without a scheme means an http:// proxy. A value with another scheme, or without a host, counts as unset.
+    A value without a scheme means an http:// proxy. A value with another scheme, without a host, or with a port
+    that is no number counts as unset.
     """
     value = environ.get("https_proxy") or environ.get("HTTPS_PROXY") or ""
     if not value or address.scheme != "https" or address.is_local or _is_excepted(address.host, environ):
@@ -70,7 +71,7 @@ def open_tunnel(made: socket.socket, proxy: Proxy, address: Address, left: Calla
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         made.settimeout(left())  # for each byte: a proxy could send one from time to time
-        byte = made.recv(1)  # what follows the head belongs to the server
+        byte = made.recv(1)  # one byte, because what follows the head belongs to the server
         head += byte
         if not byte or len(head) > _HEAD:
             raise OSError("the proxy ended the connection")

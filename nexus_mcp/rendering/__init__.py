@@ -1,5 +1,5 @@
-"""Views as documents: Markdown, HTML, Mermaid, DOT and SVG. The commands print them, and pages may embed them.
+"""Render views as documents: Markdown, HTML, Mermaid, DOT and SVG. Commands print them, and pages may embed them.
 
-Stored text is data in each of them: it is escaped where it enters a document, and nothing in it becomes a heading, a
-tag, a script, a link that runs a script, or an image from elsewhere.
+Stored text is data in each document: it may be formatted by its Markdown, but nothing in it becomes a heading, raw
+HTML, a script, a link that runs a script, or an image from elsewhere.
 """

@@ -36,7 +36,7 @@ NO_TOPIC = "tasks without a plan"
 
 
 class HistoryPages:
-    """The lines of the files about closed cycles. Add the cycles, newest first."""
+    """The lines of the files about closed cycles and decisions. Add the cycles, newest first."""
 
     def __init__(self) -> None:
         self.months: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Render the parts that all files of an export share: names, anchors, links, and stored texts of questions and tasks.
+"""Render the parts that the files of an export share: names, anchors, links, and stored texts of questions and tasks.
 
 An anchor is an empty element with an id. Ids that a site derives from headings are not used: they would change with the
 stored text.
@@ -47,17 +47,20 @@ def anchor(name: str) -> str:
 
 
 def link(text: str, file: str, name: str = "") -> str:
-    """Return a link to an anchor in `file`; "" means the same file. `text` is Markdown."""
+    """Return a link to the anchor `name` in `file`, to the file without a name. `text` is Markdown.
+
+    A `file` of "" means the file with the link.
+    """
     return f"[{text}]({file}{'#' + name if name else ''})"
 
 
 def title_of(row: Mapping[str, Any], name: str = "title") -> str:
-    """Return a title as Markdown."""
+    """Return a title as Markdown, NO_TITLE if there is none."""
     return inline(stored(row, name)) or NO_TITLE
 
 
 def labelled(label: str, text: str, margin: str = "") -> Iterator[str]:
-    """Yield a paragraph with a stored text: on one line, or as a quotation below its label."""
+    """Yield a paragraph with a stored text: on one line, or as a quotation below its label; no line for a blank one."""
     if "\n" in text.strip():
         yield from (f"{margin}{label}:", margin, block(text, f"{margin}> "), margin)
     elif text.strip():

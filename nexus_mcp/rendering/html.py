@@ -1,8 +1,8 @@
 """Build HTML pages that load nothing, and convert stored Markdown to safe HTML.
 
 Stored Markdown goes through markdown-it-py without HTML, then through nh3, which leaves only the tags that are named
-here. Headings become bold lines, so that the headings of a page are all ours; images stay text, because a page loads
-nothing.
+here. Headings become bold lines, so that the headings of a page are all ours; images become their descriptions, because
+a page loads nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Escape stored text for Markdown: it may contain code, lists and quotations, but no heading, HTML, link or directive.
 
-Inline code and fenced code are kept, because titles and decisions of developers are full of both. Everything else that
-Markdown, or an extension of it that is in use (tables, attributes, mathematics, templates), reads as markup is escaped.
+Inline code and fenced code are kept, because titles and decisions of developers are full of both. `block` also keeps
+the marks of lists and quotations. Everything else that Markdown, or an extension of it that is in use (tables,
+attributes, mathematics, templates), reads as markup is escaped.
 
 Addresses, names behind an @ and numbers behind a # become inline code. A git host makes links of them, notifies people
 and adds references to issues. It looks for them in the finished text, so a backslash does not stop it, but it leaves
@@ -29,7 +30,7 @@ _REFERENCE = re.compile(
     """,
     re.VERBOSE | re.ASCII | re.IGNORECASE,
 )
-"""An address, a mail address, the name of a user or a team, or the number of an issue, as git hosts find them."""
+"""A web address, a mail address, the name of a user or a team, or the number of an issue, as git hosts find them."""
 _AFTER = "?!.,:;*_~'\")-/"
 """Characters at the end of a reference that belong to the sentence around it."""
 _SPECIAL = re.compile(r"[\\`*\[\]{}~|$]|(?<![^\W_])_|_(?![^\W_])")
@@ -90,7 +91,7 @@ def _line(text: str) -> str:
 
 
 def _references(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the parts of a text without code: (whether it becomes code, part). No part is empty."""
+    """Yield the parts of a text that has no inline code: (whether the part becomes code, part). No part is empty."""
     at = 0
     for found in _REFERENCE.finditer(text):
         end = found.start() + len(found[0].rstrip(_AFTER))
@@ -108,7 +109,7 @@ def _text(text: str) -> str:
 
 
 def _block_line(line: str) -> str:
-    """Return a line of a longer text: marks of lists and quotations stay, those of headings are escaped."""
+    """Return a line of a longer text: marks of lists and quotations stay (`*` becomes `-`), others are escaped."""
     bullet = re.match(r"^(\s*)\* (?=\S)", line)
     shown = f"{bullet[1]}- {_line(line[bullet.end() :])}" if bullet else _line(line)
     shown = _HEADING.sub(r"\1\\#", shown)

@@ -19,7 +19,7 @@ def report_markdown(report: Mapping[str, Any], today: str) -> str:
         lines += ["", parts.NOTHING]
     for cycle in report["cycles"]:
         lines += _cycle(cycle)
-    if not report["until"]:  # a report of the past says nothing of the present
+    if not report["until"]:  # a report of a past period does not show the present state
         lines += _now(report["status"])
     return "\n".join(lines) + "\n"
 

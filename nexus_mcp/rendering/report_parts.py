@@ -71,7 +71,7 @@ def stored(row: Mapping[str, Any], name: str) -> str:
 
 
 def unfinished(status: Mapping[str, Any]) -> list[tuple[str, list[Row]]]:
-    """Return (heading, rows) of the unfinished tasks of the present."""
+    """Return (heading, rows) for each state that unfinished tasks have now."""
     rows: list[Row] = status["tasks"]["rows"] if status["tasks"] else []
     found = ((heading, [row for row in rows if row["state"] == state]) for state, heading in STATES)
     return [(heading, some) for heading, some in found if some]

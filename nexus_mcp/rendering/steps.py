@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     class Steps(TypedDict):
         """`done` has the finished nodes, but is empty if all nodes are finished. `stuck` has the nodes that wait for
         a cycle or for a missing dependency. `steps` has the other nodes: each dependency of a node is in `done` or in
-        an earlier step.
+        an earlier step. If all nodes are finished, missing dependencies do not count.
 
         `after` maps an id to the ids of its dependencies, and `before` maps it to the ids of the nodes that depend on
-        it. For an unfinished node both have only unfinished ids.
+        it. For an unfinished node both leave out finished ids.
         """
 
         done: list[dict[str, Any]]

@@ -1,6 +1,6 @@
 """Render the graph of tasks as an SVG picture, in one file without scripts, fonts or other external resources.
 
-Each state has a mark, a word and a border of its own, so that no meaning depends on a colour. The colours follow the
+Each state has a mark and a word of its own, so that no meaning depends on a colour alone. The colours follow the
 reader's light or dark theme.
 """
 
@@ -107,7 +107,7 @@ def _head(graph: Mapping[str, Any], width: float) -> list[str]:
 
 
 def _legend(graph: Mapping[str, Any], top: float) -> str:
-    """Return a row that explains the marks, borders and arrows that the graph has."""
+    """Return a row that explains the marks and the kinds of arrows that the graph has."""
     states = {node["state"] for node in graph["nodes"]}
     x, parts = 0.0, []
     for state, word in WORDS.items():
@@ -125,8 +125,8 @@ def _legend(graph: Mapping[str, Any], top: float) -> str:
 
 
 def _arrows(graph: Mapping[str, Any], arrows: Sequence[Sequence[Point]]) -> Iterable[str]:
-    """Yield the arrows. Critical and cyclic ones come last, so that they are drawn above the others; the arrows of
-    finished tasks are faint.
+    """Yield the arrows. Critical and cyclic ones come last, so that they are drawn above the others; the arrows
+    between finished tasks are faint.
     """
     finished = {node["id"] for node in graph["nodes"] if node["state"] == DONE}
     edges = graph["edges"]
