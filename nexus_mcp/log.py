@@ -44,7 +44,7 @@ _SHOWN_OF_TOKEN = 6
 _lock = allocate_lock()
 _fd = 2
 _lost = 0
-_torn = False  # stderr, such as a terminal, accepted only the beginning of the last line
+_torn = False  # stderr accepted only the beginning of the last line
 _dumps: Callable[[object], str] | None = None  # json.dumps if lines are JSON, else None
 _LONGEST_FIELD = 200
 """The maximum number of characters of a field, so that the message has enough room."""

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 def give(ctx: EventContext, session: str, *, by: str) -> None:
     """Add the working context of the session, read from disk now, to the answer.
 
-    `by` names this event, COMPACTED or STARTED. The parts that the other event of the same compaction has sent are left
-    out.
+    `by` names this event, COMPACTED or STARTED. A part that the other event of the same compaction has sent, and that
+    has not changed since, is left out.
     """
     memory = SessionMemory(ctx, session)
     plan, tasks = both_of(ctx)
@@ -69,7 +69,7 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
         return {DIGESTS: digests or None, "by": BOTH if is_second else by}
 
     settled(memory.fields)  # sets `before` even if the memory cannot be written
-    if digests or memory.has_place:  # a project without `.nexus/` has neither: nothing is written into it
+    if digests or memory.has_place:  # without `.nexus/` both are false, and nothing is written
         memory.save(settled)
     new = {name: text for name, text in parts.items() if digests[name] != before.get(name)}
     if skill and digests[key] != before.get(key):

@@ -1,4 +1,4 @@
-"""Record for each session the texts that its model has in its context, so that hooks do not repeat them.
+"""Record for each session which texts its model has in its context, so that hooks do not repeat them.
 
 Each hook is a new process, so the record is in a file, `.nexus/state/HARNESS/remembered.extension.json`, with an entry
 for each of the last MAX_SESSIONS sessions. If the file is lost, the model gets some texts again, but the active skill
@@ -116,8 +116,8 @@ class SessionMemory:
         """Return the non-empty parts that the model does not have, and a line about each part that is empty now and was
         not before. Note that the model has the parts now.
 
-        Without a session id, or in a project where no session started, the model gets all parts until the first
-        compaction.
+        Without a session id, or in a project where no session of this harness started, the model gets all parts
+        until the first compaction.
         """
         known, before = self.fields, self.fields.get(DIGESTS, {})
         if "by" not in known and not (self._session and self.has_place):
@@ -134,7 +134,7 @@ class SessionMemory:
         active skill.
 
         `skills` maps a skill to (mode, text). If the model already got the text after the last compaction, the text is
-        "" in the result; if the skill is also active in the same mode, it is left out.
+        "" in the result; if the skill is also active in the same mode, the skill is left out.
         """
         known, digests = self.fields, dict(self.fields.get(DIGESTS, {}))
         found = []

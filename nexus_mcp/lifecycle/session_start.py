@@ -52,7 +52,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
             "history. Notes, rules, agents and skills are this worktree's own."
         )
     tell_copies(ctx)
-    if not ctx.host.is_elsewhere:  # the index of git describes the checkout of this machine
+    if not ctx.host.is_elsewhere:  # a client elsewhere has its own checkout, whose index is not here
         _report_conflicts(ctx)
     if reset:
         from nexus_mcp.lifecycle.session_memory import SessionMemory
@@ -76,8 +76,8 @@ def _report_missing_map(ctx: EventContext) -> None:
 
 
 def _report_conflicts(ctx: EventContext) -> None:
-    """Name the files with unresolved merge conflicts in the context, because edits of such a file are blocked unless a
-    task names it.
+    """Name the files with unresolved merge conflicts in the context, because an edit of such a file may be blocked
+    unless an unfinished task names the file.
     """
     from nexus_mcp.lifecycle.merge_conflicts import find_conflicts
 

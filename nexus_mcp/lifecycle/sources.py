@@ -1,7 +1,7 @@
 """Read catalog, notes, plan, tasks and conflict copies for an event.
 
-Unusable parts do not stop the event, and cause a warning, except unreadable folders of conflict copies. Only a
-StorageError for plan or tasks is raised.
+Unusable parts do not stop the event. They cause a warning, except folders of conflict copies that cannot be read. Only
+a StorageError for plan or tasks is raised.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _NAMED = 20
 
 
 def catalog_of(ctx: EventContext) -> Catalog:
-    """Return the usable part of the catalog, with its warnings; if the project's part cannot be read, the shipped part.
+    """Return the usable part of the catalog, and warn of faults.
 
-    The catalog is read once per event. Entries not read by the reading deadline (deadline.py) count as faulty.
+    If the project's part cannot be read, return the shipped part. The catalog is read once per event. Entries not read
+    by the reading deadline (deadline.py) count as faulty.
     """
     if ctx.catalog is not None:
         return ctx.catalog
@@ -49,7 +50,7 @@ def catalog_of(ctx: EventContext) -> Catalog:
 
 
 def fault_advice(agent: dict[str, Any]) -> str:
-    """Return the next step for a refusal caused by a fault in the agent's files; "" for any other agent."""
+    """Return the next step for a refusal that a fault in the agent's files causes; "" if they have no fault."""
     from nexus_mcp.catalog.sources import MEND
 
     if MEND not in agent:
@@ -63,7 +64,7 @@ def fault_advice(agent: dict[str, Any]) -> str:
 
 
 def notes_of(ctx: EventContext) -> list[dict[str, Any]]:
-    """Return the index of the notes, as far as they can be listed."""
+    """Return the index of the notes that can be listed, and warn of the first 3 faults."""
     from nexus_mcp.knowledge.index import index
 
     faults: list[str] = []
@@ -88,7 +89,10 @@ def both_of(ctx: EventContext) -> tuple[dict[str, Any] | None, dict[str, Any] | 
 
 
 def snapshot_of(ctx: EventContext) -> SessionSnapshot:
-    """Return the snapshot of plan and tasks, taken once per event. Its plan() and tasks() raise the errors of reads."""
+    """Return the snapshot of plan and tasks, taken once per event.
+
+    Its plan() and tasks() raise StateError, PathRefused, StorageError.
+    """
     if ctx.snapshot is None:
         ctx.snapshot = ctx.store.snapshot()
     return ctx.snapshot
@@ -106,7 +110,7 @@ def select_unfinished(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def select_waiting(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the pending tasks that wait for another task, so that no agent could start them."""
+    """Return the pending tasks that are not ready, because they wait for another task."""
     begun = {*ready({"tasks": tasks})}
     return [task for task in select_unfinished(tasks) if task["status"] != IN_PROGRESS and task["id"] not in begun]
 

@@ -1,7 +1,8 @@
 """turn_end: let the model stop, or block the end of the turn and ask the model to finish its work.
 
-A model often completes all tasks and forgets to close the cycle. So that the model can always stop, a second block
-needs two things: a user message or another end of a turn after the first one, and tasks or statuses that have changed.
+A model often completes all tasks and forgets to close the cycle. After a block, this event blocks again only if the
+tasks or their statuses have changed, and only after a user message or after an end of a turn that it did not block. So
+the model can always stop.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     """Block the end of a turn if all tasks are completed and the cycle is open.
 
     With `gates.nonstop` in .nexus/config.yml, also block it if the skill nx-run is active and tasks are left. Never
-    block a turn that already continues because of a hook (`stop_hook_active`), or in a session of a run.
+    block the end of a turn that already continues because of a hook (`stop_hook_active`), or of a session of a run.
     """
     tasks = [] if os.environ.get(RUN_VARIABLE) else tasks_of(ctx)
     if not tasks:  # also in a session of a run: the run closes the cycle

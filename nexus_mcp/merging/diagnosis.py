@@ -72,8 +72,8 @@ class Damaged:
 
     `fault`: why reading it fails. `salvaged`: the readable part, with `cycles` cycles. `lacking`: the number of cycles
     that only HEAD has; None if no copy in HEAD was used. `data`: the readable cycles and those that only HEAD has.
-    `unsure`: the reason why git's copy could not be used; then nothing is repaired; "" if there is none. `origins`: the
-    source of each cycle of `data`, [] if no copy was used.
+    `unsure`: the reason why git's copy could not be read or combined with the file, so that nothing is repaired; ""
+    without such a reason. `origins`: the source of each cycle of `data`, [] if no copy was used.
     """
 
     def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
@@ -156,7 +156,7 @@ def readable(data: bytes) -> bytes | None:
 
 
 def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_there: bool = True) -> str:
-    """Return the next step for a file that cannot be repaired: restore it from HEAD; "" if that is not possible."""
+    """Return the next step for a file that is absent or not repairable: restore it from HEAD; "" if impossible."""
     try:
         whole = None if unmerged() is not None else committed(HEAD)
         result = None if whole is None else restore(None, whole, HEAD)

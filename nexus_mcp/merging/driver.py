@@ -119,8 +119,8 @@ def driver_command(words: Sequence[str]) -> str:
     """Return the driver's shell command; `words` start this program.
 
     If the program is missing or crashes, git would keep our side and report a conflict. So in these cases git
-    merge-file writes a conflict, with an empty base like `drive`. If one side is empty, git merge-file writes the whole
-    other side without markers; git still reports a conflict, and history repair finds it in git's index.
+    merge-file writes a conflict, with an empty base, as in `drive`. If one side is empty, git merge-file writes the
+    whole other side without markers; git still reports a conflict, and history repair finds it in git's index.
     """
     from shlex import quote
 
@@ -197,7 +197,7 @@ def _shown(line: bytes) -> str:
 def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> str:
     """Merge the file `theirs` into the file `ours`. Return "" after a merge, else the reason of the conflict.
 
-    After a conflict `ours` has markers around all differences, or is unchanged if git makes no markers for such a file.
+    After a conflict `ours` has markers around the differences, or is unchanged if git makes no markers for such a file.
     Raise UsageError when a file cannot be read, StorageError when `ours` cannot be replaced.
     """
     past, own, other = (_read_version(path) for path in (base, ours, theirs))

@@ -77,7 +77,7 @@ def query(
 ) -> tuple[int, bytes]:
     """Run git in `folder`. Return (exit code, stdout).
 
-    Raise Undecided if the exit code is not in `allowed`; the error contains `question`, the unknown fact, and `advice`.
+    Raise Undecided if the exit code is not in `allowed`; the error contains `question` (the unknown fact) and `advice`.
     """
     try:
         code, data, complaint = run_git(folder, *words)

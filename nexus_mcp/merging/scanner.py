@@ -73,7 +73,7 @@ class Pieces:
             at = following
 
     def _end(self, at: int, *, like_ours: bool = False) -> int | None:
-        """Return the end of the cycle at `at`, None without one. Raise Undecided for one that may not be taken.
+        """Return the end of the cycle at `at`, None without one. Raise Undecided for one that only our reader refuses.
 
         With `like_ours` a cycle needs `completed_at` and `tasks`.
         """
@@ -177,7 +177,7 @@ class Salvaged:
 
 def salvage(data: bytes) -> Salvaged:
     """Return the readable part of `data`. Raise Undecided when nothing is readable, or when a human has to decide."""
-    # Invalid UTF-8 becomes lone surrogates, so that the rest can be read: a cycle that has one fails to encode.
+    # Invalid UTF-8 becomes lone surrogates: `_end` refuses a cycle that has one, and the other cycles can be read.
     text = data.decode("utf-8", "surrogateescape")
     pieces = Pieces(text)
     if not pieces.spans:

@@ -24,8 +24,9 @@ _LEAD = "\n    "
 def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> bytes:
     """Return a history with the cycles `items` and the other fields of `shell`.
 
-    The white space around the cycles is taken from the sides; a common prefix with ours is copied unchanged. Raise
-    Undecided when the result would lose or change a cycle or a field, or would be too large to be read back.
+    The text around the cycles is taken from the sides where possible. If `items` begins with the first cycles of ours,
+    these are copied with the text between them. Raise Undecided when the result would lose or change a cycle or a
+    field, or would be too large to be read back.
     """
     as_is = 0
     while as_is < len(items) and items[as_is] == (ours, as_is):

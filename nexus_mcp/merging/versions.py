@@ -187,7 +187,7 @@ def _check_grown(side: Side, have: Counter[str], had: Counter[str]) -> None:
 def _check_agreed(ours: Side, theirs: Side, base: Side, start: int, stayed: Set[str]) -> None:
     """Raise Undecided when ours and theirs differ in the cycles that replace removed ones.
 
-    `stayed`: keys of the cycles that all three have; the cycles between two of them are compared.
+    `stayed`: keys of the cycles that all three have; the other cycles between two such cycles are compared.
     """
     parts = zip_longest(*(_parts(side, start, stayed) for side in (base, ours, theirs)), fillvalue=())
     for removed, own, other in parts:
