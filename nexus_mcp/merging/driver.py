@@ -1,8 +1,8 @@
 """Register the git merge driver for history.json, and merge the three files that git passes to it.
 
 The registration is a line in .gitattributes, which all clones share, and a command in .git/config, which only this
-clone has. Unregistering restores both files to the byte. Git reads the file of our side after every exit code of the
-driver, so the driver replaces it completely or not at all.
+clone has. To unregister removes the command, and restores .gitattributes to the byte. Git reads the file of our side
+after every exit code of the driver, so the driver replaces it completely or not at all.
 """
 
 from __future__ import annotations
