@@ -1,8 +1,9 @@
 """Run all checks on a project until the findings are stable.
 
 Servers may be writing at the same time, so one pass may find a state that lasts for a moment only. If nothing changed
-during a pass and no process held the lock, the findings of that pass are reported. Otherwise several passes are made,
-and only the findings that every pass had are reported.
+during a pass and no process held the lock at its end, the findings of that pass are reported. Otherwise another pass
+follows, at most MAX_PASSES in all. If each pass was disturbed, only the findings that every pass had are reported. No
+further pass follows once these are only notes.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _LINES_LIMIT = 4 << 20
 def examine(root: str, patience: float = PATIENCE_S) -> Report:
     """Return the report on the project at `root`, an absolute path without links.
 
-    `patience` is in seconds: how long to wait for a moment without a writer. Raise PathRefused and StorageError when
-    the project or its `.nexus` cannot be opened.
+    `patience` is in seconds: how long to wait in all for moments without a writer. Raise PathRefused or StorageError
+    when the project or its `.nexus` cannot be opened.
     """
     with Folder.root(root) as top:
         nexus = top.child(NEXUS)
@@ -55,7 +56,7 @@ def _state_root(root: str) -> str:
 
 
 def _examine_until_stable(queries: Queries, nexus: Folder, watch: LockWatch) -> tuple[Site, Findings]:
-    """Repeat the checks until a pass was not disturbed. Return the last pass and the reliable findings."""
+    """Repeat the checks as the module docstring says. Return the last pass, and the findings to report."""
     site, found = _run_checks(queries, nexus, watch)
     reliable = found
     for rest in reversed(range(MAX_PASSES)):

@@ -59,7 +59,7 @@ class TimedOut(NoAnswer):
 
 
 class Queries:
-    """The git queries of one run about the project at `root`: repeated in each pass, at most TIMEOUT_S in all."""
+    """The git queries about the project at `root`: repeated in each pass, for at most TIMEOUT_S seconds in all."""
 
     def __init__(self, root: str) -> None:
         self._root = root

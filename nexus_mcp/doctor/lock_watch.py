@@ -1,7 +1,7 @@
 """Detect a holder of the workspace lock, without creating or changing a file.
 
-Take a shared lock on an existing lock file without waiting, and release it soon, because no process can begin a change
-meanwhile. The lock is shared, so that two runs of doctor do not block each other.
+Doctor takes a lock on the lock file, if that exists, and releases it soon, because no process can begin a change
+meanwhile. Where flock exists, this lock is shared, so that two runs of doctor do not block each other.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 class LockWatch:
     """Observations of the lock in one run.
 
-    `holders`: the pids read from the locked file, None for an unreadable one. `was_free`: there was a moment without a
-    writer. `trouble`: why the file cannot be locked, "" when it can. `hidden`: we may not open it, so its
-    state is unknown.
+    `holders`: the pids read from the locked file, None for a pid that cannot be read. `was_free`: there was a moment
+    without a writer. `trouble`: why the file cannot be locked, "" when nothing prevents that. `hidden`: the file cannot
+    be opened, so the state of the lock is unknown.
     """
 
     def __init__(self, patience: float = PATIENCE_S) -> None:
@@ -56,8 +56,8 @@ class LockWatch:
     def quiet(self, nexus: Folder) -> Iterator[bool]:
         """Keep writers out for the length of the block, which has to be short. Yield whether that succeeded.
 
-        All waits of a run together take at most `patience` seconds. Without a lock file, or with one that cannot be
-        locked, there is no writer.
+        All waits of a run together take at most about `patience` seconds. Yield True also without a lock file, or with
+        one that cannot be locked: then no process is writing, but the block keeps no writer out.
         """
         with ExitStack() as stack:
             try:
@@ -110,7 +110,8 @@ class LockWatch:
 
 @contextmanager
 def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
-    """Yield whether a live process has locked the receipt `name`; None when the file is gone or cannot be opened.
+    """Yield whether a live process has locked the receipt `name`; None when the file is gone, was replaced or cannot be
+    opened. Raise StorageError.
 
     Call this while writers are locked out: otherwise another process could mistake our lock on the receipt for that of
     the process that closes.
@@ -132,7 +133,11 @@ def watch_holder(folder: Folder, name: str) -> Iterator[bool | None]:
 
 
 def _lock_shared(fd: int, *, beyond: bool = False) -> None:
-    """Take a shared lock without waiting. Raise PermissionError or BlockingIOError when it is held, OSError else."""
+    """Take a shared lock without waiting (on Windows, an exclusive one).
+
+    Raise PermissionError or BlockingIOError when another process has locked the file, another OSError when the file
+    cannot be locked. On Windows, `beyond` locks the byte that receipts use.
+    """
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return

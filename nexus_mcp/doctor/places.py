@@ -1,4 +1,4 @@
-"""Map each path in `.nexus` to its role, and each role to the expected kind, file or folder."""
+"""Map each path in `.nexus` to its role, and the roles that require a kind, file or folder, to that kind."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ WANTED = {
     **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG, INSTALLED), FILE),
     **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
-# These files are written in place; all others are replaced, which needs write permission only on the folder.
+# nexus-mcp writes the files IN_PLACE in place. It replaces the files REPLACED, which needs write permission only on the
+# folder.
 IN_PLACE = (LOCK, TOOL_LOG, OPLOG, AGENTS_EXTENSION)
 REPLACED = (IGNORE_FILE, HISTORY, PLAN, TASKS, TRACKER, ACCESS)
 
@@ -94,8 +95,8 @@ _KEPT_COPY = re.compile(r"conflict-[0-9a-f]{16}-")  # other names with this pref
 
 
 def role(path: str, kind: str) -> str:
-    """Return the role of the path; OTHER for names that doctor knows, but that have no role of their own, UNKNOWN for
-    names that nexus-mcp does not use.
+    """Return the role of the path; UNKNOWN for a name directly in `.nexus` or `state` that nexus-mcp does not use,
+    OTHER for any other path without a role of its own.
     """
     parts = path.split("/")[1:]
     if not parts:

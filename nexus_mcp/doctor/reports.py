@@ -1,6 +1,7 @@
 """Render a report as text or as JSON.
 
-The text lists the worst findings first, each with its place and next step; the last line has the totals.
+The text lists the worst findings first, with their places and next steps; the last line has the totals. Findings that
+differ only in their place form one group.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
 
 
 def _state_lines(report: Report) -> list[str]:
-    """Return a line that names the worktree with the plan, tasks and history of a linked worktree; else no line."""
+    """Return a line that says whose plan, tasks and history a linked worktree uses; [] for any other project."""
     if not report.state_root:
         return []
     if report.state_root == report.project:
@@ -54,7 +55,9 @@ def _state_lines(report: Report) -> list[str]:
 
 
 def _groups(report: Report) -> Iterator[tuple[list[Finding], int]]:
-    """Yield groups of findings that differ only in their place, with the number of unlisted findings of that code."""
+    """Yield groups of findings that differ only in their place, the last group of each code with the number of unlisted
+    findings of the code, the others with 0.
+    """
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
         groups.setdefault((finding.code, finding.problem, finding.next_step), []).append(finding)

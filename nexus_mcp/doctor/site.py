@@ -38,7 +38,10 @@ class Site:
         self.now = time.time()
 
     def is_current(self) -> bool:
-        """Return whether nothing changed since the pass began, and no process is making a change now."""
+        """Return whether nothing in `.nexus` changed since the pass began, and no process is making a change now.
+
+        A lock file that cannot be opened counts as free.
+        """
         with self.watch.quiet(self.nexus) as free:
             pass
         now = survey(self.nexus, CAP)
@@ -48,7 +51,7 @@ class Site:
         )
 
     def entries(self, *roles: str) -> Iterator[Entry]:
-        """Yield the existing files and folders of these roles."""
+        """Yield the listed entries of these roles, of any kind."""
         return (entry for entry in self.survey.entries.values() if places.role(entry.path, entry.kind) in roles)
 
     def files(self, *roles: str) -> Iterator[Entry]:
@@ -57,8 +60,8 @@ class Site:
 
     @contextmanager
     def folder_of(self, entry: Entry) -> Iterator[Folder | None]:
-        """Open the folder of the entry, without following links; None if it does not exist any more. Raise what
-        Folder.child raises.
+        """Yield the open folder that contains the entry, None if it does not exist any more. Links are not followed.
+        Raise the errors of Folder.child.
         """
         with ExitStack() as stack:
             folder: Folder | None = self.nexus

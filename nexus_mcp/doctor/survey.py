@@ -1,4 +1,4 @@
-"""List `.nexus` recursively: every name with its kind and stamp, without opening files.
+"""List `.nexus` recursively: the names with their kinds and stamps, without opening files.
 
 The walk follows no link. The number of entries and the depth are bounded.
 """
@@ -54,8 +54,9 @@ class Entry(NamedTuple):
 class Survey:
     """The listing. `entries` are sorted by path.
 
-    `temporary`: the first temporary files of the store; `temporaries` counts all. `closed`: folders that cannot be
-    listed, with the reason of the system. `truncated`: folders that were not listed completely, with the limit.
+    `temporary`: some temporary files of the store, at most as many as `survey` is called with; `temporaries` counts
+    all. `closed`: folders that cannot be listed, with the reason of the system. `truncated`: folders that were not
+    listed completely or not at all, with the limit. `seen`: the number of names seen.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -71,7 +72,9 @@ class Survey:
 
 
 def survey(nexus: Folder, most_temporary: int) -> Survey:
-    """List `nexus` recursively. A folder that cannot be listed raises no error: it is in the result."""
+    """List `nexus` recursively, with at most `most_temporary` temporary files. A folder that cannot be listed raises no
+    error: it is in the result.
+    """
     walk = _Walk(most_temporary)
     walk.into(nexus, 0)
     walk.found.entries = dict(sorted(walk.found.entries.items()))

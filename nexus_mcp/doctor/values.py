@@ -1,6 +1,6 @@
-"""Format ids for messages, and find impossible and future dates in JSON values.
+"""Format ids for messages, and find impossible and future dates and times in JSON values.
 
-Only texts in the form of ISO 8601 dates are judged; schema checks report other texts.
+Only texts in the form of an ISO 8601 date or time are judged; schema checks report other texts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MINUTE, _HOUR = 60, 3600
 def find_bad_times(
     path: str, schema: dict[str, Any], value: object, now: float, pointer: str = ""
 ) -> Iterator[Finding]:
-    """Yield findings for bad dates in fields of format date-time. `now` is in seconds since 1970."""
+    """Yield findings for impossible and future dates in fields of format date-time. `now` is in seconds since 1970."""
     if isinstance(value, str) and schema.get("format") == "date-time":
         code = judge_time(value, now)
         if code:

@@ -1,4 +1,4 @@
-"""Record the content of a folder, byte by byte. No link is followed, and only regular files are opened."""
+"""Record the content of a folder, with digests of the files. Links are not followed, special files not opened."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Snapshot = dict[str, str]
-"""Path with the separator / -> content: "folder", "-> target", "other", the digest of a file, "large" with size and
-time, or a text for something that may not be read.
+"""Path with the separator / -> content: "folder", "-> target" for a link, the digest of a file, "large" with size and
+time for a file that is not read, a text for something that may not be read, or "other" for a special file.
 """
 
 DEEPEST = 64
@@ -29,8 +29,8 @@ MOST_BYTES = 512 << 20
 bytes.
 """
 MOST_PATHS = 4 << 20
-"""The maximum number of characters of all paths and link targets together. It is a separate limit, because paths of
-deeply nested folders are long.
+"""The maximum number of characters of all paths and contents of a Snapshot together. It is a separate limit, because
+paths of deeply nested folders are long.
 """
 LARGEST_READ = 32 << 20
 
@@ -53,12 +53,12 @@ class _Folder(NamedTuple):
 
 
 def snapshot(root: int, prefix: str = "") -> Snapshot:
-    """Return everything below an open folder, with `prefix` before each path. Raise TooMuch."""
+    """Return everything below an open folder, with `prefix` before each path. Raise the errors of `entries`."""
     return dict(entries(root, prefix))
 
 
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the entries one by one, each folder before its content, by name.
+    """Yield (path, content) of each file, link and folder below an open folder: by name, a folder before its content.
 
     Raise TooMuch, TargetFailure for a mount, Halted when the work has to stop.
     """
@@ -74,7 +74,7 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
             if name is None:
                 os.close(stack.pop().fd)
                 continue
-            # An entry that disappears during the reading counts as absent.
+            # An entry that disappears before it is read counts as absent, a folder that disappears later as empty.
             with suppress(FileNotFoundError, NotADirectoryError):
                 what, bytes_read = _what(name, folder.fd)
                 size += bytes_read
@@ -108,7 +108,7 @@ def part(whole: Snapshot, path: str) -> Snapshot:
 
 
 def digest(content: bytes) -> str:
-    """Return the entry for a file with these bytes."""
+    """Return the content, in a Snapshot, of a file with these bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -127,7 +127,7 @@ def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
 
 
 def _what(name: str, folder: int) -> tuple[str, int]:
-    """Return the entry for a name, and the number of bytes that were read for it."""
+    """Return the content, in a Snapshot, of the entry `name` of a folder, and the number of bytes that were read."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except PermissionError:

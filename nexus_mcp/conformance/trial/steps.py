@@ -1,7 +1,8 @@
 """Execute the steps of a fixture against a target and record each request; the results are judged elsewhere.
 
-Each kind of step has its own function: a call, a lifecycle event (a command with the payload on its stdin), a kill in
-the middle of a call, and parallel lanes with a server process each.
+Each kind of step has its own function: a call, a request for the list of tools, a lifecycle event (a command with the
+payload on its stdin), a write of a file, a restart, a kill in the middle of a call, a run of the executor, and parallel
+lanes with a server process each.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ class Scene(NamedTuple):
 
 
 class Steps:
-    """Execute the steps of one fixture in order. `exchanges` grows with each call.
+    """Execute the steps of one fixture in order. `exchanges` grows with each request and restart.
 
-    The first request starts the server, which the caller must end with `end` or `kill`. `attempt` counts the runs of
-    the fixture from 0.
+    The first step that needs the server starts it, and the caller must end it with `end` or `kill`. `attempt` counts
+    the repetitions of the fixture from 0.
     """
 
     def __init__(
@@ -88,9 +89,10 @@ class Steps:
 
     async def do(self, step: Step, label: str) -> list[Answer]:
         """Execute one step and return its answers; [] if the step has no answer, or if the server was killed before it
-        answered.
+        answered and the call is not repeated.
 
-        Raise TargetFailure when the target breaks a rule, HarnessFault when an event cannot be sent at all.
+        Raise TargetFailure when the target breaks a rule or does not answer, HarnessFault when the command of an event
+        or the executor cannot be started.
         """
         doers: dict[type, Callable[[Any, Step, str], Awaitable[list[Answer]]]] = {
             Action: self._action,
@@ -161,7 +163,9 @@ class Steps:
         return [Answer(label, reply, step.asserts)]
 
     async def _event_options(self) -> TargetOptions:
-        """Return the options of the target for an event. If its command has {url}, start the server."""
+        """Return the options of the target for an event. If the event command has {url}, start the server if it does
+        not run, and replace {url} by its URL.
+        """
         options = self._target.options
         if not has_url(options):
             return options
@@ -172,7 +176,7 @@ class Steps:
 
     async def _list_tools(self, look: ListTools, step: Step, label: str) -> list[Answer]:
         reply = (await self._running()).list_tools(look.tools)
-        # Record no arguments: MCP's tools/list has none, and the answer has the names of the tools.
+        # Record no arguments: MCP's tools/list takes no names of tools, and the answer has them.
         self.exchanges.append(record_exchange(label, "list_tools", {}, reply, earlier=len(self.exchanges)))
         return [Answer(label, reply, step.asserts)]
 
@@ -243,10 +247,10 @@ def has_url(options: TargetOptions) -> bool:
 
 
 async def send_event(event: Event, options: TargetOptions, place: Place) -> Reply:
-    """Run the event command for one event, in the project. A non-zero exit code is an error.
+    """Run the event command for one event, in the project. With a non-zero exit code the returned reply is an error.
 
-    Raise TargetFailure when the command does not end by itself or leaves processes behind; OSError when it cannot
-    start.
+    Raise TargetFailure when the command does not end in time, is ended by a signal, prints too much, or leaves
+    processes behind; OSError when it cannot be started.
     """
     assert options.event_command is not None
     printed = bytearray()  # one text, because a list of many short lines would take much memory
@@ -298,7 +302,7 @@ async def call_and_kill(
             raise
     finally:
         if session.transport.after_send is None:
-            # Kill before the process is reaped, because after that another process may get its pid.
+            # Wait until the timer has killed: the caller reaps the process, and another process may then get its pid.
             await asyncio.to_thread(timer.join)
     await process.death.wait(wait_s)
     if process.fault or process.death.code != -signal.SIGKILL:
@@ -307,7 +311,7 @@ async def call_and_kill(
 
 
 async def run_lanes(parallel: Parallel, start: Callable[[], Awaitable[Session]], book: Book) -> list[Answer]:
-    """Start a server for each lane, and when all are ready, send the calls of all lanes at once.
+    """Start a server for each lane. When all servers are ready, all lanes begin at once; each sends its calls in order.
 
     Answers and records come in the order of the lanes. If lanes failed, raise the first TargetFailure when all
     servers have ended.

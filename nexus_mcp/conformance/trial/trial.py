@@ -64,9 +64,9 @@ class Trial:
         self._baseline: Snapshot = {}
 
     async def run(self) -> None:
-        """Run all steps, and end the server.
+        """Run the steps in order, judge the postcondition, and end the server.
 
-        Raise only HarnessFault; every fault of the target becomes an assertion.
+        The first TargetFailure becomes an assertion and ends the trial. Raise HarnessFault if no verdict is possible.
         """
         budget.set(self._patterns)
         answered = [number for number, step in enumerate(self._fixture.steps, 1) if _has_answer(step)]
@@ -88,7 +88,7 @@ class Trial:
             self.assertions.append(Assertion("process", passed=True))
         except TargetFailure as failure:
             self.steps.kill()
-            # The failure of a start has a line of stderr already.
+            # The message of a failed start has a line of stderr already.
             named = "" if failure.stderr else error_line(self.steps.stderr)
             message = failure.sentence + (f' (its stderr: "{named}")' if named else "")
             self.assertions.append(Assertion("process", passed=False, message=message, step=label))
@@ -158,8 +158,9 @@ def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion
 def earlier_faults(answer: Answer) -> list[Assertion]:
     """Return the faults of an answer to a request that the same step repeats later.
 
-    The step's assertions apply to the last answer. Of an earlier answer, only two things are checked: that it matches
-    the tool's output schema, and that it is an error if and only if the step expects one.
+    The other assertions of the step apply to the last answer only. An earlier answer must match the tool's output
+    schema and the step's `error` and `error_contains`. If the step asserts nothing about an error, the answer must not
+    be one.
     """
     asserts = answer.asserts
     relevant = asserts if _asserts_error(asserts) else replace(asserts, return_value=None, result=None)
@@ -174,7 +175,9 @@ def end_checks(postcondition: Asserts, reply: Reply) -> list[Assertion]:
 
 
 def schema_checks(answer: Answer) -> list[Assertion]:
-    """Return the passed check of the target's own output schema, if it has one and the answer matches."""
+    """Return the passed check of the target's own output schema; [] if there is no schema, or the answer is an error or
+    breaks the schema.
+    """
     reply = answer.reply
     if reply.described and not reply.failed and not reply.schema_fault:
         return [Assertion("schema", passed=True, step=answer.label)]
@@ -191,8 +194,8 @@ def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: 
 
 
 def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
-    """Return a sentence about files outside of `.nexus` that the target changed, or about links that it made to places
-    outside of its project; "" if there are none.
+    """Return the message of a TargetFailure about files outside of `.nexus` that the target changed, or about links
+    that it made to places outside of its project; "" if there are none.
     """
     differ = changed(before, after)
     touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]

@@ -21,8 +21,8 @@ _NAMED = 5
 class WorkspaceRoot:
     """Create the sandboxes of a run. With `served`, all sandboxes are this one folder, one after the other.
 
-    `remove` deletes all temporary ones. Raise HarnessFault unless the run may fill and empty the folder. The methods of
-    a sandbox may run in any thread.
+    `remove` deletes the temporary folder with all sandboxes in it. Raise HarnessFault unless the run may fill and empty
+    the folder `served`. The methods of a sandbox may run in any thread.
     """
 
     def __init__(self, served: str | None = None) -> None:
@@ -34,7 +34,9 @@ class WorkspaceRoot:
         self._open: list[Sandbox] = []
 
     def sandbox(self) -> Sandbox:
-        """Return a new sandbox with an empty project. Raise HarnessFault when the folder was replaced."""
+        """Return a new sandbox. Raise HarnessFault when the folder of the run was replaced, or a project cannot be made
+        in it.
+        """
         if self._served is not None:
             served = self._served
             _check_not_replaced(served)
@@ -67,7 +69,7 @@ class WorkspaceRoot:
     def remove(self) -> list[Leftover]:
         """Delete the folders of the run, and return the paths that remain. Raise Halted when the work has to stop.
 
-        A folder of the user stays, because each sandbox has emptied it.
+        A folder of the user stays: each sandbox has already emptied it.
         """
         if self._served is not None:
             self._served.close()
@@ -92,8 +94,8 @@ class WorkspaceRoot:
 
 
 def claim_folder(folder: str) -> Anchor:
-    """Open a folder that a run may fill and empty. Raise HarnessFault unless it is empty or has only the .git that
-    `lay_git` writes.
+    """Open a folder that a run may fill and empty. Raise HarnessFault if it cannot be opened, or has anything but the
+    .git that `Sandbox.lay_git` writes.
     """
     try:
         anchor = Anchor(folder)
@@ -152,7 +154,7 @@ def _empty(served: Anchor) -> list[Leftover]:
 
 
 def _is_laid(folder: int) -> bool:
-    """Return whether the .git in the folder has exactly the bytes that `lay_git` writes."""
+    """Return whether the .git in the folder has exactly the files, folders and bytes that `Sandbox.lay_git` writes."""
     wanted = {"HEAD": b"", "config": b"", "objects": None, "refs": None, "refs/heads": None}
     try:
         git = os.open(".git", FOLDER, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""The table of checks. Each takes a Site and yields findings; there is one file per subject."""
+"""The table of doctor checks. Each check takes a Site and yields findings; each module has those of one subject."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Site], Iterable[Finding | More]]
 
-# The order matters: the first check that explains a problem reports it, e.g. a link before an unreadable plan.
+# The report lists findings of equal severity in this order. Of two findings with equal keys it has only the first.
 CHECKS: tuple[Check, ...] = (
     files.check_kinds,
     files.check_permissions,

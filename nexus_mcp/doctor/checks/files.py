@@ -1,6 +1,7 @@
-"""Check kinds, names and permissions of files, and the encoding of notes and `.gitignore`.
+"""Check kinds, names and permissions of files, and the encoding and conflict markers of notes and `.gitignore`.
 
-The checks use our own permissions, those of all users and, in a shared project, those of the group.
+Three kinds of permissions are checked: those of this process, those of all users and, in a folder that is shared with a
+group, those of the group.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _BY_ROLE = {
     places.OLD_TRACKER: ("old-tracker", "is in the place that old versions used"),
 }
 _HAS_MODES = os.name == "posix"
-# Most files of these roles are not used by nexus-mcp, so the access of the group of a shared project is not checked.
+# The access of the group to files of these roles is not checked, because nexus-mcp does not use most of them.
 _UNCHECKED = (places.OTHER, places.UNKNOWN)
 
 
@@ -60,7 +61,7 @@ def _check_kind(entry: Entry) -> Finding | None:
 
 
 def check_notes(site: Site) -> Iterator[Finding]:
-    """Yield notes and `.gitignore` files that are not UTF-8 or have conflict markers."""
+    """Yield notes and `.nexus/.gitignore` if they are too large, unreadable, not UTF-8, or have conflict markers."""
     for entry in site.files(places.KNOWLEDGE_NOTE, places.IGNORE_FILE):
         data, problems = documents.load(site, entry, LIMIT, bytes)
         yield from problems
@@ -103,7 +104,8 @@ def _of(entry: Entry) -> Iterator[Finding]:
 def _closed_to_group(site: Site) -> Iterator[Finding]:
     """Yield entries that the group of a shared folder cannot use.
 
-    A session file is never written in place, so the group needs only permission to read it.
+    The group needs permission to read each file, but to write only those that are written in place: nexus-mcp replaces
+    the others, such as session files, as a whole.
     """
     entries = site.survey.entries
     for entry in entries.values():

@@ -59,7 +59,7 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _shared_ids(ids: Iterable[tuple[int, float]]) -> Iterator[Finding]:
-    """Yield one finding for all repeated plan ids, because each merge of two branches with plans leaves some."""
+    """Yield one finding for all repeated plan ids, because a merge of two branches with new plans may repeat many."""
     shared = _repeated(ids)
     if shared:
         are = "1 plan id in several plans" if len(shared) == 1 else f"{len(shared)} plan ids in several plans"

@@ -1,5 +1,5 @@
-"""Check the installations of `nexus-mcp install`: their record is readable, their commands can start, and the tokens
-of servers over HTTP are set.
+"""Check the installations of `nexus-mcp install` in the project: their record is readable, the programs that their
+entries start exist, and the variables with the tokens of servers over HTTP are set.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE = f"{places.NEXUS}/{record.NAME}"
 
 
 def check(site: Site) -> Iterator[Finding]:
-    """Yield a finding for a record that cannot be used, each missing command, and each token that is not set."""
+    """Yield a finding for a record that cannot be used, else for each missing program and each unset token variable."""
     if not any(site.files(places.INSTALLED)):
         return
     from nexus_mcp.harness.installing import read_record

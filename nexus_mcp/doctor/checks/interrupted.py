@@ -1,6 +1,6 @@
-"""Find leftovers of interrupted processes: a recorded change, temporary files, receipts of undelivered closes.
+"""Find files of interrupted processes: the journal of a change, temporary files, receipts of undelivered closes.
 
-Every change creates such files for a moment, so they count as leftovers only while no process is making a change.
+A change that is being made has such files, too, so they are reported only while no process is making a change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check(site: Site) -> Iterator[Finding | More]:
-    """Yield leftovers if no process is making a change; nothing if one is."""
+    """Yield findings for files of interrupted processes; none if a process is making a change, or may be making one."""
     recorded = list(site.files(places.JOURNAL))
     markers = list(site.files(places.MARKER))
     if not recorded and not markers and not site.survey.temporary:
@@ -77,7 +77,9 @@ def _first(site: Site, pending: dict[str, Any]) -> str:
 
 
 def _in_the_way(site: Site, name: str) -> str:
-    """Return the path that blocks the file `name`, and the kind of file required there; "" when nothing blocks it."""
+    """Return a text with the path that blocks the file `name`, and the kind, file or folder, that is required there; ""
+    when nothing blocks it.
+    """
     path, wanted = f"{places.STATE}/{name}", FILE
     while path != places.STATE:
         there = site.survey.entries.get(path)

@@ -1,6 +1,7 @@
 """Check the project's own agents, skills, capability map and config.yml.
 
-The findings are the faults of `catalog check` and of reading config.yml. YAML is loaded only when such a file exists.
+The findings are the faults of `catalog check`, the faults of config.yml, and files that are too large, unreadable or in
+conflict. The YAML parser is imported only if the project has such files or folders.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _of_config(site: Site) -> Iterator[Finding]:
 
 
 def _is_reported(site: Site, file: str) -> bool:
-    """Return whether the checks of files report why the file, or a folder on its path, cannot be read."""
+    """Return whether checks/files.py reports why the file, or a folder on its path, cannot be read."""
     parts = file.split("/")
     for end in range(1, len(parts) + 1):
         there = site.survey.entries.get("/".join(parts[:end]))

@@ -1,4 +1,4 @@
-"""Check the session files: shapes of plan.json, tasks.json and harness files, and references between ids."""
+"""Check plan.json, tasks.json and the JSON files of harnesses: their shapes, and the references between ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ TASKS = ".nexus/state/tasks.json"
 
 
 def check_shapes(site: Site) -> Iterator[Finding]:
-    """Yield session files that are not JSON or break their schema."""
+    """Yield findings for session files and trackers that are not JSON, break their schema, are too new or have bad
+    times, and for extension files of harnesses that are not JSON.
+    """
     yield from site.plan.findings
     yield from site.tasks.findings
     for entry in site.files(places.TRACKER):
@@ -37,7 +39,7 @@ def check_shapes(site: Site) -> Iterator[Finding]:
 
 
 def check_references(site: Site) -> Iterator[Finding]:
-    """Yield repeated ids, missing issues and dependencies, and dependency cycles."""
+    """Yield repeated ids, missing dependencies, dependency cycles, and tasks whose issue is not in an open plan."""
     plan, tasks = site.plan.value, site.tasks.value
     if plan is not None:
         yield from _repeated(plan["issues"], PLAN, "/issues", "issue")
@@ -96,11 +98,10 @@ def _without_plan(rows: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def find_cycles(depends_on: Mapping[Id, Sequence[Id]]) -> Iterator[list[Id]]:
-    """Yield one shortest cycle per strongly connected component, e.g. [1, 3] when 1 and 3 depend on each other.
+    """Yield one cycle for each strongly connected component that has one: the shortest through its first task.
 
-    It does not use recursion, because a chain may have 100 000 tasks.
-
-    A task that depends on itself is a cycle, too. Dependencies without an entry of their own are ignored.
+    Yield [1, 3] when 1 and 3 depend on each other, and [1] when 1 depends on itself. Ignore dependencies that are not
+    keys of `depends_on`. Use no recursion, because a chain may have 100 000 tasks.
     """
     place = {task: number for number, task in enumerate(depends_on)}
     for component in _components(depends_on):
@@ -151,7 +152,7 @@ def _pop_component(path: list[Id], on_path: set[Id], last: Id) -> list[Id]:
 
 
 def _shortest_cycle(start: Id, depends_on: Mapping[Id, Sequence[Id]], inside: set[Id]) -> list[Id]:
-    """Return a shortest path from `start` back to it, by breadth-first search."""
+    """Return the tasks of a shortest cycle through `start` within `inside`, by breadth-first search."""
     previous: dict[Id, Id] = {}
     level = [start]
     while level:
