@@ -4,15 +4,15 @@ them.
 NexusError
 ├── UsageError            the command line or the environment is wrong
 ├── ToolError             one of the contract's own messages, word for word
-├── InvalidArguments      arguments of a call: all unknown names, else all missing ones, else all wrong values
+├── InvalidArguments      arguments of a call or event: all unknown names, else all missing ones, else all wrong values
 ├── UnknownTool           a tool name that is not in the table
 ├── StateError            a file under .nexus/ cannot be used
-│   ├── NewerVersion      it may be read, but not written, by this version
+│   ├── NewerVersion      a file that this version may read, but not write
 │   └── JournalError      a pending change that cannot be completed now
-│       └── NewerJournal  it was begun by a newer version
-├── PathRefused           a link, a special file or an unsafe name where a plain one belongs
+│       └── NewerJournal  a newer version began it
+├── PathRefused           a link, a file of another kind than required, or an unsafe name
 ├── StorageError          the disk, the permissions or the lock prevented an operation; nothing changed
-│   ├── ChangedMeanwhile  another program saved the file that was to be replaced (store/replacement.py)
+│   ├── ChangedMeanwhile  another program changed the file that was to be replaced (store/replacement.py)
 │   ├── FolderGone        the folder was removed before it could be used
 │   ├── LockTimeout       another process kept the workspace lock
 │   ├── WaitStopped       the server, or Ctrl-C, ended the wait for the lock
@@ -21,10 +21,10 @@ NexusError
 │   └── JournalGone       the journal is gone, and part of the change may be lost (store/journal.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
 ├── UndoRefused           undo cannot or must not take back a change; nothing changed
-├── CatalogError          files of agents, skills or their vocabulary do not validate
+├── CatalogError          files of the catalog, or config.yml, do not validate
 ├── UnknownEntry          an id that no agent or skill in the catalog has
 ├── InstallRefused        a configuration file of a harness cannot be changed; nothing changed
-│   └── EditedByHand      a user edited an installed file; nothing changed
+│   └── EditedByHand      a user edited an installed file or entry; nothing changed
 └── HarnessFault          a conformance run without a verdict: bad fixtures, or a server that cannot be used
 """
 
@@ -63,7 +63,7 @@ class UsageError(NexusError):
 
 
 class ToolError(NexusError):
-    """A message of the contract; other harnesses match on it, so it carries no next step."""
+    """A message of the contract. Harnesses compare its text, so it has no next step."""
 
 
 class InvalidArguments(NexusError):
@@ -114,7 +114,7 @@ class NewerJournal(JournalError):
 
 
 class PathRefused(NexusError):
-    """A path of the wrong kind: a link, a special file, or a name that could lead out of its folder."""
+    """A path that is not used: a link, a file of another kind than required, or a name that could leave its folder."""
 
     def __init__(self, path: str, problem: str, *, next_step: str) -> None:
         super().__init__(f"{path} {problem}", effect=UNCHANGED, next_step=next_step)
@@ -123,8 +123,9 @@ class PathRefused(NexusError):
 
 
 class StorageError(NexusError):
-    """The operating system refused an operation, and nothing was changed. `path` is from the project root, `reason` the
-    system's.
+    """The system, the lock or another program prevented an operation, and nothing was changed.
+
+    `path` is most often from the project root. `reason` is the text of the system or of nexus-mcp.
     """
 
     def __init__(self, path: str, doing: str, reason: str, *, next_step: str = "") -> None:
@@ -152,7 +153,7 @@ class FolderGone(StorageError):
 
 
 class LockTimeout(StorageError):
-    """Another process held the workspace lock for longer than the timeout. `pid` is that process, if known."""
+    """Another process held the workspace lock for longer than the timeout. `pid` is its pid, None if unknown."""
 
     def __init__(self, path: str, seconds: float, pid: int | None) -> None:
         holder = f"process {pid}" if pid else "another process"
@@ -205,7 +206,9 @@ class UndoRefused(NexusError):
 
 
 class CatalogError(NexusError):
-    """Catalog files that do not validate. `faults`: a line `path:line:column: problem` for each."""
+    """Files of the catalog, or config.yml, do not validate. `faults`: a line for each fault, which begins with the path
+    and, if known, line and column.
+    """
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step or f"Correct it, then run {_command('catalog check')}.")
@@ -213,7 +216,7 @@ class CatalogError(NexusError):
 
 
 class UnknownEntry(NexusError):
-    """No agent or no skill has this id. `kind` is "agent" or "skill"; `near`, the nearest ids, are in the advice."""
+    """No agent or no skill has this id. `kind` is "agent" or "skill"; the next step names `near`, the nearest ids."""
 
     def __init__(self, kind: str, name: str, near: list[str]) -> None:
         known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} shows the known ones."
@@ -222,7 +225,7 @@ class UnknownEntry(NexusError):
 
 
 class InstallRefused(NexusError):
-    """nexus-mcp cannot change the present files of a harness. `faults`: a line for each, with its next step.
+    """nexus-mcp cannot change the present files of a harness. `faults`: a line for each fault, with its next step.
 
     `lines` maps a path to the lines that the user can put into it by hand.
     """
@@ -238,7 +241,7 @@ class EditedByHand(InstallRefused):
 
 
 class HarnessFault(NexusError):
-    """The conformance suite or its target could not be used, so there is no verdict. `faults`: a line for each."""
+    """The conformance suite or its target could not be used, so there is no verdict. `faults`: one line per fault."""
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:
         super().__init__("\n".join(faults), next_step=next_step)

@@ -1,4 +1,4 @@
-"""Carry out the changes of a plan: all of them or, after an error or Ctrl-C, none."""
+"""Carry out the changes of a plan: all of them or, after an error, Ctrl-C or SIGTERM, none."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) -> None:
     """Write the files, then call `finish` with the folders that were made. Take everything back after an error.
 
-    Raise Interference, InstallRefused, and whatever `finish` raises. Ctrl-C and SIGTERM wait until the files are all
-    written or all restored.
+    Raise Interference, InstallRefused, the errors of `finish`, and KeyboardInterrupt if Ctrl-C or SIGTERM came while
+    files were written: this counts as an error, too. The signals themselves wait until the files are all written or
+    all restored.
     """
     written: list[Change] = []
     folders: list[str] = []
@@ -41,7 +42,7 @@ def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) ->
 
 
 def _take_back(written: Sequence[Change]) -> None:
-    """Restore the files in reverse order. Raise InstallRefused naming those that could not be restored."""
+    """Restore the files in reverse order. Raise InstallRefused, which names those that could not be restored."""
     failed = []
     for change in reversed(written):
         found = change.found

@@ -1,4 +1,4 @@
-"""Claude Code: the places of its files, and the rows of an installation."""
+"""Define the harness Claude Code: the places of its files, and the rows of an installation."""
 
 from __future__ import annotations
 
@@ -215,9 +215,9 @@ def _is_denied_tool(value: Any) -> bool:
 
 
 def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: texts.Mounts = texts.SAME) -> list[Row]:
-    """Return SKILL.md of each skill below `folder`, for the harnesses that read it.
+    """Return a row for the SKILL.md of each skill that has a text. `readers` are the harnesses that read `folder`.
 
-    `mounts` are the names of our tools in the notes of a harness, and the names to write instead.
+    `mounts` has the form of our tools' names in the notes of a harness, and the form to write instead.
     """
     naming = texts.skill_naming(request.catalog, readers, request.prefix, shlex.join(request.command))
     skills = {name: skill for name, skill in request.catalog.skills.items() if has_text(skill)}
@@ -232,7 +232,7 @@ def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: 
 
 
 def agent_rows(request: Request, folder: str) -> list[Row]:
-    """Return the file of each agent below `folder`."""
+    """Return a row for the file, in `folder`, of each agent that has a text."""
     catalog = request.catalog
     naming = texts.naming_of(catalog, ID, request.prefix, shlex.join(request.command))
     rows: list[Row] = []
@@ -270,7 +270,7 @@ def _server_file(site: Site) -> str:
 
 
 def _local_server(site: Site) -> str:
-    """Return the file in which `claude mcp add` keeps the servers of a project, if one has our name; else ""."""
+    """Return the file in which `claude mcp add` keeps servers of a project, if one of these has our name; else ""."""
     folder = site.find_folder("CLAUDE_CONFIG_DIR")
     path = os.path.join(folder, ".claude.json") if folder else ""
     value: Any = files.read_settings(path) if path else {}

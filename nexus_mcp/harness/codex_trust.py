@@ -1,7 +1,8 @@
-"""Find out which of our hooks Codex runs: it runs a hook only if the user trusts its present form.
+"""Find out which of our hooks Codex runs, and make the rows with which it trusts hooks.
 
-Codex keeps a hash for each hook that the user trusted in /hooks, in `hooks.state` of its configuration, and silently
-skips a hook whose hash is missing or differs (checked with Codex 0.169.0).
+Codex runs a hook only if the user trusts its present form. Codex keeps a hash for each hook that the user trusted in
+/hooks, in `hooks.state` of its configuration, and silently skips a hook whose hash is missing or differs (checked with
+Codex 0.169.0).
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], 
 
 
 def trust_of(hooks: Mapping[str, Any], source: str) -> dict[str, dict[str, str]]:
-    """Return the rows of `hooks.state` that trust each hook of a table of ours, which Codex reads from `source`."""
+    """Return the rows of `hooks.state` with which Codex trusts each hook in `hooks`, a table of our hooks by event.
+
+    `source` is the place from which Codex reads the table.
+    """
     return {
         f"{source}:{_snake(event)}:{place}:0": {"trusted_hash": hash_of(_snake(event), group)}
         for event, groups in hooks.items()

@@ -52,12 +52,15 @@ class Site(NamedTuple):
         return home
 
     def folder(self, variable: str, *default: str) -> str:
-        """Return the absolute folder that an environment variable names, else the default below the home folder."""
+        """Return the absolute folder that an environment variable names, else the default below the home folder.
+
+        Raise InstallRefused if there is no home folder for the default.
+        """
         named = self.environ.get(variable, "")
         return os.path.abspath(named) if named else os.path.join(self.home, *default)
 
     def find_folder(self, variable: str, *default: str) -> str:
-        """Return the same as `folder`; "" if there is no home folder, because then the user has no files to read."""
+        """Return the same as `folder`, but "" where it raises: a user without a home folder has no files to read."""
         try:
             return self.folder(variable, *default)
         except InstallRefused:
@@ -85,7 +88,9 @@ class Site(NamedTuple):
         return os.path.relpath(path, self.root).replace(os.sep, "/") if self.scope == PROJECT else path
 
     def path(self, key: str) -> str:
-        """Return the absolute path for a key of the record. Raise InstallRefused for one that leaves the project."""
+        """Return the absolute path for a key of the record. Raise InstallRefused if the key has another form than the
+        method `key` returns, for example if it leaves the project.
+        """
         if self.scope == USER:
             if os.path.isabs(key) and os.path.normpath(key) == key:
                 return key
@@ -96,7 +101,9 @@ class Site(NamedTuple):
         )
 
     def folders_above(self, path: str) -> list[str]:
-        """Return the nearest folders above a generated file, at most 3, without the project or home folder."""
+        """Return the nearest folders above a generated file, at most 3, up to the project folder, the home folder (in
+        user scope) or /, which are left out.
+        """
         found: list[str] = []
         tops = (self.root, self.home if self.scope == USER else "", os.sep)
         while len(found) < _FOLDERS and (path := os.path.dirname(path)) not in tops:
@@ -104,7 +111,9 @@ class Site(NamedTuple):
         return found
 
     def shown(self, path: str) -> str:
-        """Return the path for messages: from the project, or with ~ for the home folder."""
+        """Return the path for messages: from the project root (only in project scope), with ~ for the home folder, or
+        absolute.
+        """
         for base, sign in ((self.root, ""), (self.environ.get("HOME", ""), "~/")):
             if base and path.startswith(os.path.join(base, "")) and (sign or self.scope == PROJECT):
                 return printable(sign + os.path.relpath(path, base))
@@ -201,14 +210,14 @@ class Harness(Protocol):
     title: str
     program: str
     package: str
-    """The npm package, whose package.json has the version."""
+    """The npm package of the program."""
     no_fast_hooks: str
     """The reason why the harness does not support --fast-hooks, "" if it does."""
     no_status_line: str
     """The reason why the part STATUS_LINE does not exist for the harness, "" if it does."""
 
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
-        """Return the rows of an installation. Raise InstallRefused."""
+        """Return the rows of an installation. Raise InstallRefused, CatalogError."""
 
     def recognizes(self, value: Any) -> bool:
         """Return whether an entry is one of ours, even if no record names it."""
@@ -220,7 +229,7 @@ class Harness(Protocol):
         """Return the parts in plugins of ours that the user installed: they would run beside an installation."""
 
     def notices(self, site: Site, record: Record) -> list[str]:
-        """Return the parts that the harness does not use yet, such as hooks that it does not trust."""
+        """Return a sentence for each reason why the harness does not use an installed part, such as untrusted hooks."""
 
 
 def pointer_of(key: str) -> tuple[tuple[str, ...], bool]:
@@ -260,7 +269,7 @@ def _harness_option(value: dict[str, Any]) -> list[Any]:
 
 
 def our_hook(value: Any, harness: str) -> bool:
-    """Return whether an entry of a table of hooks holds our hook for the harness and no other."""
+    """Return whether an entry of a table of hooks holds exactly one hook, which is ours for the harness."""
     hooks = value.get("hooks") if isinstance(value, dict) else None
     if not isinstance(hooks, list) or len(hooks) != 1 or not isinstance(hooks[0], dict):
         return False

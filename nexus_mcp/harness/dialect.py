@@ -1,8 +1,8 @@
-"""Translate hook payloads of Claude Code and Codex into our events, and answers into their form.
+"""Translate hook payloads of Claude Code and Codex into our events, and our answers into the form of these harnesses.
 
-Both send one JSON object with `hook_event_name`. Codex drops an answer that has an unknown field, even a denial. So an
-answer has only the fields that both accept for the event. The decision `allow` is never printed: it would override
-the user's rules that ask for permission.
+Both harnesses send one JSON object with `hook_event_name`. Codex drops an answer that has an unknown field, even a
+denial. So an answer has only the fields that both accept for the event. The decision `allow` is never printed: it would
+override the user's rules that ask for permission.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def denial(reason: str) -> dict[str, Any]:
 
 
 def text_of(answer: Mapping[str, Any], limit: int) -> str:
-    """Return warnings and context as one text for the model, at most `limit` characters.
+    """Return warnings and context as one text for the model, about `limit` characters at most.
 
     The caller ensures that the context fits. Warnings fill the remaining room; the text says how many were left out.
     """

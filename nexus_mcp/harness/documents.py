@@ -49,7 +49,9 @@ def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
 
 
 def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> dict[str, Any]:
-    """Return pointer → the user's entry that ours replaced because of --force."""
+    """Return pointer → the user's entry that ours replaced. `before` is the row of the file in the vault, None without
+    such a row.
+    """
     if before is None or before[1] is None:
         return {}
     old = open_document(path, before[1])
@@ -58,9 +60,8 @@ def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | 
 
 
 def remove_empty(document: Document, made: Collection[str]) -> None:
-    """Remove the objects and arrays that we made, if they are empty now; the deepest first.
-
-    `made` are their pointers in the record.
+    """Remove the objects and arrays that we made in a JSON file, if they are empty now and have no comment; the deepest
+    first. `made` are their pointers in the record.
     """
     if not isinstance(document, JsonDocument):
         return
@@ -71,9 +72,9 @@ def remove_empty(document: Document, made: Collection[str]) -> None:
 
 
 def find_entries(document: Document, pointers: Iterable[str], index_of: Callable[[Any, str], int]) -> Entries:
-    """Return the pointers with their present values, in the order of the file.
+    """Return the pointers that have a value now, with these values, in the order of the file.
 
-    `index_of` returns which item of an array a pointer stands for, -1 for none.
+    `index_of(array, pointer)` returns the index of the item that a pointer stands for, -1 for none.
     """
     found = []
     for pointer in pointers:
@@ -92,11 +93,11 @@ def find_entries(document: Document, pointers: Iterable[str], index_of: Callable
 
 
 def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entries, made: Collection[str]) -> str:
-    """Return `text` with the blanks that the file had before the installation.
+    """Return `text` with the blanks that the file had before the installation, or `text` if they cannot be restored.
 
-    `text` is the file `found` without our entries. `before` are the bytes of the file then, `entries` the pointers and
-    values of ours, in the order of the file. Removing our entries from the installed file may not restore these
-    bytes: the blanks around an entry may differ. This function corrects that difference.
+    `text` is the file `found` without our entries, and `before` are the bytes of the file before the installation.
+    `entries` are the pointers and values of our entries in the order of the file, `made` is as for `remove_empty`. The
+    removal of our entries alone may leave other blanks around an entry than `before` has.
     """
     if before is None:
         return text
@@ -130,7 +131,9 @@ def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entri
 
 
 def _moved(left: str, old: str, text: str) -> str:
-    """Return `text` with the change from `left` to `old` made at the same place, if only blanks change."""
+    """Return `text` with the change from `left` to `old` made at the same place, if the change adds only blanks and
+    removes only blanks or `{}`; else return `text`.
+    """
     start = _common(left, old)
     end = _common(left[start:][::-1], old[start:][::-1])
     head, tail = left[:start], left[len(left) - end :]
@@ -156,7 +159,7 @@ def is_empty(document: Document, text: str) -> bool:
 
 
 def lines_to_paste(site: Site, rows: list[Spliced]) -> dict[str, str]:
-    """Return path → the lines that a user can paste into the file in place of the rows."""
+    """Return path → the lines that a user can paste into the file of the `rows`, which all have the same path."""
     if not rows:
         return {}
     if rows[0].format == TOML:

@@ -78,7 +78,10 @@ class JsonDocument:
         return []
 
     def append(self, path: Path, value: Any) -> list[Path]:
-        """Append `value` to the array at the path; return the paths of the containers that had to be created for it."""
+        """Append `value` to the array at the path; return the paths of the containers that had to be created for it.
+
+        Raise Unsuitable.
+        """
         if self.get(path) is None:
             return [*self.set(path, [value]), path]
         found = self.get(path)
@@ -195,12 +198,12 @@ class JsonDocument:
         return (item.start if blank is None else blank.start()), item.end
 
     def _margin(self, start: int) -> str | None:
-        """Return the indent of the item that begins at `start`; None if it does not begin its line."""
+        """Return the indent of the item that begins at `start`; None if it does not begin its line, or is in line 1."""
         line = self._text[self._text.rfind("\n", 0, start) + 1 : start]
         return line if line.strip(" \t") == "" and self._text.find("\n", 0, start) >= 0 else None
 
     def _unit(self) -> str:
-        """Return one level of indent: the indent of the file's first member."""
+        """Return one level of indent: the indent of the file's first member, or _INDENT if that has none."""
         return self._margin(jsonc.start_of(self._text, jsonc.start_of(self._text) + 1)) or _INDENT
 
     def _written(self, *, new: Any, margin: str | None, is_inline: bool, key: str | None = None) -> str:

@@ -1,7 +1,7 @@
 """Read JSON with comments and trailing commas, and find the positions of the values in its text.
 
-A scanner of our own: it finds positions only on the way to one value and skips the rest, so that a file of 5 MB takes
-a fraction of a second (docs/decisions/0074). The standard library judges whether the text is valid.
+This is a scanner of our own: it finds positions only on the way to one value and skips the rest, so that a file of 5 MB
+takes a fraction of a second (docs/decisions/0074). The standard library judges whether the text is valid.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _SCALAR = re.compile(r"[^\s,\]}/]++")
 
 
 class Unreadable(ValueError):
-    """The text is not JSON, even with comments and trailing commas. The text of the error says why and where."""
+    """The text of a JSON or TOML file is not valid, or cannot be edited safely. The text of the error says why and, if
+    known, where.
+    """
 
 
 class Item:
@@ -60,8 +62,8 @@ class Container:
 def parse(text: str) -> Any:
     """Return the value of the text; {} when it has nothing but white space and comments.
 
-    Raise Unreadable for a text that is not JSON with comments and trailing commas, and for a key that occurs twice in
-    an object.
+    Raise Unreadable for a text that is not JSON with comments and trailing commas, for a key that occurs twice in an
+    object, and for a value that Python cannot read.
     """
     if _GAP.match(text).end() == len(text):  # type: ignore[union-attr]
         return {}
@@ -151,7 +153,7 @@ def _constant(word: str) -> NoReturn:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Return spaces for a comment or a trailing comma, so that positions in messages stay right."""
+    """Return group 1, or spaces for a comment or a trailing comma, so that positions in messages stay right."""
     if found[1] is not None:
         return found[1]
     return re.sub(r"[^\r\n]", " ", found[0])

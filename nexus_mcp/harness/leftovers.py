@@ -1,4 +1,4 @@
-"""Remove the temporary files that a killed installation left in the folders of the user.
+"""Remove the temporary files that a killed installation left in the folders of the recorded files.
 
 Such a file may hold credentials, and no harness would ever remove it. It may also hold bytes that another program saved
 at the moment of the kill: bytes that are stored nowhere else are moved to the vault.
@@ -28,7 +28,8 @@ _NAME = re.compile(re.escape(atomic.PREFIX) + r"[0-9a-f]{16}\Z")
 
 
 def remove_leftovers(site: Site, record: Record, harness: str) -> list[str]:
-    """Remove the temporary files beside the recorded files; return the copies of those with unknown bytes.
+    """Remove the temporary files beside the recorded files and, in user scope, beside the record. Return the paths of
+    the copies, in the vault, of the temporary files with unknown bytes.
 
     The caller holds the lock, so no other installation is at work here. Raise InstallRefused.
     """

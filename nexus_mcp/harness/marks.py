@@ -1,4 +1,4 @@
-"""Mark generated files with the version and a hash of their other text, in a comment that the file's format allows."""
+"""Mark generated files with our version and a hash of their other text, in a comment that the file's format allows."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def is_intact(text: str) -> bool:
 
 
 def _first_mark(text: str) -> re.Match[str] | None:
-    """Return the mark in line 1 or 2."""
+    """Return the mark in line 1 or 2; None without one."""
     found = _MARK.search(text, 0, 4096)
     return found if found is not None and text.count("\n", 0, found.start()) < 2 else None

@@ -1,4 +1,7 @@
-"""Choose the model of an agent from its tier: the shipped table of a harness, overridden by `models:` in config.yml."""
+"""Choose the model of an agent by its category, else by its tier.
+
+The models are in the shipped table of the harness, which `models:` in config.yml overrides.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ BY_CATEGORY = "by_category"
 
 
 class Models(NamedTuple):
-    """The models of one harness: by category of agent, then by tier. `harness` is its id."""
+    """The models of one harness, whose id is `harness`: tier → model, and category of agent → model."""
 
     harness: str
     tiers: dict[str, str]

@@ -130,7 +130,7 @@ def _agents(site: Site, request: Request) -> list[Row]:
 
 
 def _denied(request: Request, agent: str) -> list[str]:
-    """Return the permissions to deny, which may be patterns."""
+    """Return the permissions, which may be patterns, that OpenCode has to deny to the agent."""
     own = texts.mount(request.catalog, ID, request.prefix)
     bare = texts.mount(request.catalog, ID, "")
     start = bare.split(ANY, 1)[0]

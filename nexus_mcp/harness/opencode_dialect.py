@@ -1,13 +1,13 @@
-"""Translate reports of the OpenCode plugin into our events, and our answers into commands for the plugin.
+"""Translate reports of the OpenCode plugin into our events, and our answers into answers for the plugin.
 
 The plugin (assets/harnesses/opencode/plugin.js) sends a line of JSON for each event and gets one back. The plugin makes
-no decision itself.
+no decision itself, but it refuses a tool for which it gets no answer in time.
 
 A report: {"id": N, "event": ONE OF EVENTS, "session": ID, "parent": ID, "agent": NAME, …its fields}. `parent` is the
 session of the lead, "" in a session of the user, and null if the plugin does not know it. Each report has `parent`,
 because this process may have started after the session, and OpenCode reports the start of a session only once. The
-answer: {"id": N} with `deny` (a tool is refused, with the reason), `context` (text for the model), `goes_on` (text with
-which the turn continues).
+answer: {"id": N}, with at most one of `deny` (the reason why the tool is refused), `context` (a text for the model) and
+`goes_on` (a text with which the turn continues).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _GAP = "\n\n"
 MOST_SESSIONS = 10_000
-"""The maximum number of sessions in memory; beyond it, the oldest are forgotten."""
+"""The maximum number of sessions in each table of `Sessions`; beyond it, the oldest are forgotten."""
 
 
 class Sessions:
@@ -61,7 +61,7 @@ class Sessions:
         return {}
 
     def message(self, report: Json) -> Json:
-        """Handle a message of the user, or the task of a subagent, in which tags are ignored."""
+        """Handle a message of the user, or the task of a subagent. Tags in a task are ignored."""
         session = _text(report, "session")
         if session in self._agents:
             self._spawn(session)
@@ -107,10 +107,10 @@ class Sessions:
         return self._context(session, answer)
 
     def request(self, report: Json) -> Json:
-        """Handle the next request to the model: return the context that waits for its session.
+        """Handle the next request to the model: return the context that waits for its session, as far as it fits.
 
-        The text keeps waiting, because OpenCode drops it after this request; only a message or a tool result stays in
-        the conversation.
+        The context keeps waiting, because OpenCode drops it after this request; only a message or a tool result stays
+        in the conversation.
         """
         texts = self._waiting.get(_text(report, "session"), [])
         return {"context": _split(texts)[0]} if texts else {}
@@ -135,7 +135,7 @@ class Sessions:
         return {"goes_on": answer["reason"]} if answer["decision"] == BLOCK else {}
 
     def compacted(self, report: Json) -> Json:
-        """Handle a compaction: send all parts of the context with the session's next request."""
+        """Handle a compaction: the context of a session start waits again for the next request of the session."""
         session = _text(report, "session")
         self._wait(session, self._ask("session_start", {**_of(session), "source": "compact"}))
         return {}
@@ -189,7 +189,7 @@ class Sessions:
         if not waiting and not own:
             return {}
         text, rest = _split([*waiting, *own])
-        if rest and own:  # over the limit: this event's context goes first, since a tag in it may start a skill
+        if rest and own:  # over the limit: this event's context goes first, since it may be a skill that a tag starts
             text, rest = _split([*own, *waiting])
         if rest:
             self._waiting[session] = rest
@@ -223,7 +223,7 @@ def _is_unknown(report: Json) -> bool:
 
 
 def _split(texts: list[str]) -> tuple[str, list[str]]:
-    """Return (the first texts that fit the limit together, the other texts). Each text alone fits."""
+    """Return (the first texts that fit the limit together, as one text; the other texts). Each text alone fits."""
     fitting, size = 1, len(texts[0])
     for text in texts[1:]:
         size += len(_GAP) + len(text)
