@@ -4,8 +4,8 @@ them.
 NexusError
 ├── UsageError            the command line or the environment is wrong
 ├── ToolError             one of the contract's own messages, word for word
-├── InvalidArguments      arguments of a call or event: all unknown names, else all missing ones, else all wrong values
-├── UnknownTool           a tool name that is not in the table
+├── InvalidArguments      arguments of a call: all unknown names, else all missing ones, else all wrong values
+├── UnknownTool           a name that no tool has
 ├── StateError            a file under .nexus/ cannot be used
 │   ├── NewerVersion      a file that this version may read, but not write
 │   └── JournalError      a pending change that cannot be completed now
@@ -20,12 +20,12 @@ NexusError
 ├── NotAppliedYet         the change is recorded, and the next call completes it
 │   └── JournalGone       the journal is gone, and part of the change may be lost (store/journal.py)
 ├── NotConfirmed          the change is made, but the disk did not confirm it
-├── UndoRefused           undo cannot or must not take back a change; nothing changed
+├── UndoRefused           undo cannot or must not take back a change; the call changed nothing itself
 ├── CatalogError          files of the catalog, or config.yml, do not validate
 ├── UnknownEntry          an id that no agent or skill in the catalog has
 ├── InstallRefused        a configuration file of a harness cannot be changed; nothing changed
 │   └── EditedByHand      a user edited an installed file or entry; nothing changed
-└── HarnessFault          a conformance run without a verdict: bad fixtures, or a server that cannot be used
+└── HarnessFault          a conformance run without a verdict: bad options or fixtures, or an unusable server
 """
 
 from __future__ import annotations
@@ -206,8 +206,8 @@ class UndoRefused(NexusError):
 
 
 class CatalogError(NexusError):
-    """Files of the catalog, or config.yml, do not validate. `faults`: a line for each fault, which begins with the path
-    and, if known, line and column.
+    """Files of the catalog, or config.yml, do not validate. `faults`: a line for each fault, which most often
+    begins with `path:line:column: `.
     """
 
     def __init__(self, faults: list[str], *, next_step: str = "") -> None:

@@ -53,8 +53,8 @@ WANTED = {
     **dict.fromkeys((OWN_FILE, CAPABILITY_MAP, CONFIG, INSTALLED), FILE),
     **dict.fromkeys((KNOWLEDGE, OWN_FOLDER, STATE_FOLDER, ARTIFACTS, CACHE), FOLDER),
 }
-# nexus-mcp writes the files IN_PLACE in place. It replaces the files REPLACED, which needs write permission only on the
-# folder.
+# nexus-mcp writes files of the roles IN_PLACE in place. It replaces files of the roles REPLACED, which needs write
+# permission only on the folder.
 IN_PLACE = (LOCK, TOOL_LOG, OPLOG, AGENTS_EXTENSION)
 REPLACED = (IGNORE_FILE, HISTORY, PLAN, TASKS, TRACKER, ACCESS)
 

@@ -54,9 +54,9 @@ class Entry(NamedTuple):
 class Survey:
     """The listing. `entries` are sorted by path.
 
-    `temporary`: some temporary files of the store, at most as many as `survey` is called with; `temporaries` counts
-    all. `closed`: folders that cannot be listed, with the reason of the system. `truncated`: folders that were not
-    listed completely or not at all, with the limit. `seen`: the number of names seen.
+    `temporary`: the first temporary files of the store that were found, sorted; `temporaries` counts all. `closed`:
+    folders that cannot be listed, with the reason of the system. `truncated`: folders that were not listed completely
+    or not at all, with the limit. `seen`: the number of names that were found.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)

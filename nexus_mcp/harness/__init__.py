@@ -11,7 +11,7 @@ HARNESSES = {"claude-code": "claude_code", "codex": "codex", "opencode": "openco
 
 
 def load(name: str) -> Harness:
-    """Return the harness with an id of HARNESSES."""
+    """Return the harness with the id `name`, a key of HARNESSES."""
     module = __import__(f"nexus_mcp.harness.{HARNESSES[name]}", fromlist=("HARNESS",))
     harness: Harness = module.HARNESS
     return harness

@@ -136,7 +136,8 @@ class ClaudeCode:
         local = os.path.join(site.root, ".claude", "settings.local.json")
         has_user = site.find_folder("CLAUDE_CONFIG_DIR", ".claude")
         scopes = (USER, PROJECT) if has_user else (PROJECT,)
-        for path in (*(_settings(site._replace(scope=scope)) for scope in scopes), local):  # the later one wins
+        # A later file overrides an earlier one.
+        for path in (*(_settings(site._replace(scope=scope)) for scope in scopes), local):
             enabled = files.read_settings(path).get("enabledPlugins")
             found |= enabled if isinstance(enabled, dict) else {}
         return [

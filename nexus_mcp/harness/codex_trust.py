@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], harness: str) -> list[str]:
-    """Return a line about the hooks of ours that the user never trusted, and a line about the hooks of ours that
-    changed after the user trusted them; no line for none.
+    """Return a line if the user never trusted some of our hooks, and one if some changed after the user trusted them.
+
+    `settings` is the configuration of Codex, `hooks` the content of the hooks.json at `path`.
     """
     states = _states(settings)
     ours = list(_ours(hooks, harness))
@@ -51,7 +52,7 @@ def trust_of(hooks: Mapping[str, Any], source: str) -> dict[str, dict[str, str]]
 
 
 def _states(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return key → the hash that the user trusted."""
+    """Return the rows of `hooks.state`: key of a hook → the hash that the user trusted, "" without one."""
     hooks = settings.get("hooks")
     state = hooks.get("state") if isinstance(hooks, dict) else None
     rows = state.items() if isinstance(state, dict) else ()
@@ -70,7 +71,7 @@ def _ours(hooks: Mapping[str, Any], harness: str) -> Iterator[tuple[str, int, di
 
 
 def hash_of(event: str, group: Mapping[str, Any]) -> str:
-    """Return Codex's hash of a group with one hook: that of its JSON with sorted keys, without spaces."""
+    """Return Codex's hash of a group with one hook: that of event and group as JSON with sorted keys and no spaces."""
     hook = group["hooks"][0]
     fields = {"type": "command", "command": hook["command"], "async": bool(hook.get("async", False))}
     fields |= {name: hook[name] for name in ("timeout", "statusMessage") if name in hook}

@@ -49,8 +49,9 @@ def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
 
 
 def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> dict[str, Any]:
-    """Return pointer → the user's entry that ours replaced. `before` is the row of the file in the vault, None without
-    such a row.
+    """Return pointer → the user's entry, no item of an array, that ours replaced.
+
+    `before` is the row of the file in the vault, None without such a row.
     """
     if before is None or before[1] is None:
         return {}
@@ -126,7 +127,7 @@ def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entri
         remove_empty(document, made)
         fixed = _moved(document.finish(), old, text)
         return fixed if open_document(path, fixed.encode()).value == open_document(path, text.encode()).value else text
-    except (ValueError, TypeError, KeyError, IndexError):  # the file was installed in another way
+    except (ValueError, TypeError, KeyError, IndexError):  # our entries do not fit into the old text
         return text
 
 

@@ -1,8 +1,8 @@
 """Read and replace configuration files that belong to the user, without losing what another program saves meanwhile.
 
 The new file is completed first. Then it and the old file exchange their names, and the old file is compared with the
-bytes that were read. If the system cannot exchange two names in one step, the old file is compared before a rename
-replaces it.
+bytes that were read; if it differs, they exchange their names again. If the system cannot exchange two names in one
+step, the old file is compared before a rename replaces it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 class Interference(Exception):
-    """Another program changed the file since it was read. The caller reads it again."""
+    """Another program changed the file since it was read. The caller has to read it again."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -83,7 +83,7 @@ def check_replaceable(found: Found) -> None:
 
 
 def read_settings(path: str) -> dict[str, Any]:
-    """Return the settings in a JSON or TOML file, for reports; {} when it cannot be read."""
+    """Return the settings in a JSON or TOML file, links followed; {} when they cannot be read."""
     import tomllib
 
     from nexus_mcp.harness import jsonc
@@ -106,7 +106,7 @@ def read_if_plain(path: str) -> bytes | None:
 
 
 def missing_folders(path: str) -> list[str]:
-    """Return the folder `path` and those above it that do not exist, the deepest first."""
+    """Return which of the folder `path` and the folders above it do not exist, the deepest first."""
     missing = []
     while not os.path.isdir(path):
         missing.append(path)
@@ -139,7 +139,7 @@ def remove_folders(paths: list[str]) -> None:
 
 
 def write(found: Found, data: bytes | None) -> None:
-    """Replace the file by `data`, or remove it if `data` is None.
+    """Create the file with `data`, or replace it by `data`, or remove it if `data` is None.
 
     Raise Interference if the file has changed since it was read, and InstallRefused when the system refuses.
     """

@@ -107,7 +107,7 @@ class Sessions:
         return self._context(session, answer)
 
     def request(self, report: Json) -> Json:
-        """Handle the next request to the model: return the context that waits for its session, as far as it fits.
+        """Handle the next request to the model: return the context that waits for its session, up to LIMIT.
 
         The context keeps waiting, because OpenCode drops it after this request; only a message or a tool result stays
         in the conversation.
@@ -149,7 +149,7 @@ class Sessions:
         return {}
 
     def end(self) -> None:
-        """End all sessions: OpenCode stops."""
+        """End all sessions of the user, because OpenCode stops."""
         for session in [*self._started]:
             self.deleted({"session": session})
 

@@ -58,7 +58,7 @@ def snapshot(root: int, prefix: str = "") -> Snapshot:
 
 
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, content) of each file, link and folder below an open folder: by name, a folder before its content.
+    """Yield (path, content) of each entry below an open folder: sorted by name, each folder before its entries.
 
     Raise TooMuch, TargetFailure for a mount, Halted when the work has to stop.
     """

@@ -47,7 +47,7 @@ TOKEN_VARIABLE = "NEXUS_TOKEN"  # noqa: S105 - the name of a variable
 
 
 class Answer(NamedTuple):
-    """An answer with its assertions."""
+    """The answer to a request, with the label and the assertions of its step."""
 
     label: str
     reply: Reply
@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 
 
 class Book(NamedTuple):
-    """The list in which calls are recorded, and their label."""
+    """The list in which calls are recorded, and the label of their step."""
 
     label: str
     log: list[Exchange]
@@ -230,7 +230,7 @@ class Steps:
 
 
 async def call(session: Session, action: Action, asserts: Asserts, book: Book) -> Answer:
-    """Call a tool, and record the call in any case. Raise TargetFailure if there is no answer."""
+    """Call a tool, and record the call in any case. Raise TargetFailure if there is no valid answer."""
     tool, params, earlier = action.tool, action.params, len(book.log)
     try:
         reply = await session.call(tool, params)
@@ -285,7 +285,8 @@ async def call_and_kill(
     """Call with `ask`, and kill the process group `delay_s` seconds after the request was sent.
 
     Return the answer if it was written before the kill, else None. Raise TargetFailure when the server ended or
-    misbehaved by itself. Afterwards the session is unusable, but must still be killed.
+    misbehaved by itself, or when it still lives after `wait_s` more seconds. Afterwards the session is unusable, but
+    must still be killed.
     """
     assert session.transport is not None
     process = session.transport.process

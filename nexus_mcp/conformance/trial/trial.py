@@ -36,7 +36,7 @@ _NAMED = 5
 
 
 class Trial:
-    """Run a fixture once, in a sandbox with its precondition. `assertions` are the outcomes, in order.
+    """Run a fixture once, in a sandbox with its precondition. `assertions` has the outcomes so far, in order.
 
     The tokens of the fixture must have been replaced (tokens.fill_fixture).
     """
@@ -100,7 +100,7 @@ class Trial:
     async def _step(self, step: Step, label: str, *, final: bool) -> list[Answer]:
         before = await in_thread(self._sandbox.snapshot) if step.asserts.unchanged else {}
         answers = await self.steps.do(step, label)
-        if not self._fixture.single:  # the step of a single fixture has no assertions of its own
+        if not self._fixture.single:  # the step of a fixture with one call has no assertions of its own
             await in_thread(lambda: self._judge_step(step, label, answers, before, final=final))
         return answers
 
@@ -127,7 +127,7 @@ class Trial:
 
     def _check_strays(self) -> None:
         before, after = self._baseline, self._sandbox.snapshot()
-        if self._has_run:  # the run makes branches and worktrees, and writes into the bench
+        if self._has_run:  # the executor makes branches and worktrees, and writes into the bench
             before, after = (_inside(whole) for whole in (before, after))
         if stray := describe_strays(before, after, self._sandbox):
             raise TargetFailure(stray)
@@ -147,7 +147,7 @@ def step_checks(answer: Answer, postcondition: Asserts | None) -> list[Assertion
     """Return the outcomes for a step's answer.
 
     `postcondition` is None if it asserts another answer. If it asserts this answer and expects an error, an error is
-    not a fault here.
+    not a fault here, unless the step itself asserts something about an error.
     """
     found = answer_checks(answer.asserts, answer.reply, answer.label)
     if postcondition is not None and _asserts_error(postcondition) and not _asserts_error(answer.asserts):

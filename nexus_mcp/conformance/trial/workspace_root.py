@@ -61,13 +61,14 @@ class WorkspaceRoot:
 
     @property
     def path(self) -> str:
-        """Return the folder of the run."""
+        """Return the path of the folder of the run."""
         folder = self._folder or self._served
         assert folder is not None
         return folder.path
 
     def remove(self) -> list[Leftover]:
-        """Delete the folders of the run, and return the paths that remain. Raise Halted when the work has to stop.
+        """Delete the temporary folder of the run, and return the paths that remain. Raise Halted when the work has to
+        stop.
 
         A folder of the user stays: each sandbox has already emptied it.
         """
@@ -76,9 +77,9 @@ class WorkspaceRoot:
         return [] if self._folder is None else _remove(self._folder)
 
     def _clear(self, sandbox: Sandbox, project: Anchor, around: Anchor) -> list[Leftover]:
-        """Delete a sandbox.
+        """Delete a sandbox, and return the paths that remain.
 
-        If its path was replaced, delete only its content; `remove` deletes the rest at the end of the run.
+        If another folder is at its path now, delete only its content; `remove` deletes the rest at the end of the run.
         """
         try:
             return _remove(around) if around.stands else empty_folder(around.fd, around.path)

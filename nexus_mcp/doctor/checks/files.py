@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nexus_mcp.doctor.survey import Entry
 
 LIMIT = 4 << 20
-"""The maximum number of bytes of a note or `.gitignore` that are read."""
+"""The maximum size in bytes of a note or `.gitignore` that is read."""
 _BY_ROLE = {
     places.UNKNOWN: ("unknown-file", "is not used by nexus-mcp"),
     places.KEPT: ("kept-aside", "is a copy of a file that was unusable, or that another program changed"),

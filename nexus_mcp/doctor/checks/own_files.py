@@ -1,7 +1,7 @@
 """Check the project's own agents, skills, capability map and config.yml.
 
-The findings are the faults of `catalog check`, the faults of config.yml, and files that are too large, unreadable or in
-conflict. The YAML parser is imported only if the project has such files or folders.
+The findings are the faults of `catalog check`, the faults of config.yml, and files that are too large, unreadable or
+have conflict markers. The YAML parser is imported only if the project has such files or folders.
 """
 
 from __future__ import annotations
