@@ -1,4 +1,4 @@
-"""Map each path in `.nexus` to its role, and the roles that require a kind, file or folder, to that kind."""
+"""Map each path in `.nexus` to its role, and a role to the kind (file or folder) that it requires, if any."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class Survey:
     """The listing. `entries` are sorted by path.
 
     `temporary`: the first temporary files of the store that were found, sorted; `temporaries` counts all. `closed`:
-    folders that cannot be listed, with the reason of the system. `truncated`: folders that were not listed completely
-    or not at all, with the limit. `seen`: the number of names that were found.
+    folders that cannot be listed, with the reason of the system. `truncated`: folders that were listed only in part or
+    not at all, with the limit. `seen`: the number of names that were found.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)

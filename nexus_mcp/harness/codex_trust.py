@@ -1,4 +1,4 @@
-"""Find out which of our hooks Codex runs, and make the rows with which it trusts hooks.
+"""Find out which of our hooks Codex runs, and make the rows of `hooks.state` with which Codex trusts hooks.
 
 Codex runs a hook only if the user trusts its present form. Codex keeps a hash for each hook that the user trusted in
 /hooks, in `hooks.state` of its configuration, and silently skips a hook whose hash is missing or differs (checked with

@@ -107,7 +107,7 @@ class Sessions:
         return self._context(session, answer)
 
     def request(self, report: Json) -> Json:
-        """Handle the next request to the model: return the context that waits for its session, up to LIMIT.
+        """Handle the next request to the model: return the waiting context of its session, up to LIMIT characters.
 
         The context keeps waiting, because OpenCode drops it after this request; only a message or a tool result stays
         in the conversation.
