@@ -1,10 +1,11 @@
 """Change a YAML file and keep its comments, with ruamel.yaml.
 
-ruamel.yaml attaches to a leaf the comment on its line and all comments up to the next leaf. So an item that is added
-after the last leaf takes over the comments below that leaf, because otherwise they would come before the new item.
+ruamel.yaml attaches to a key or list item the comment on its line and the comments below, up to the next key or item.
+A leaf is a scalar or a collection in flow style, such as `[a, b]`. An item that is added at the end of a collection
+takes over the comments below the collection's last leaf, because otherwise they would come before the new item.
 
-The same functions change the plain value of the file, too. The new text is written only if it parses to exactly the
-changed plain value.
+The same functions change the plain value of the file, too: dicts and lists without comments. `changed_file` returns the
+new text only if it parses to exactly the changed plain value.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from nexus_mcp.errors import CatalogError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# The index of the text after an item, in the list that ruamel.yaml keeps for the item.
+# The index of the comment behind a list item, and behind the value of a mapping, in the list that ruamel.yaml keeps for
+# an item or a key.
 _BEHIND_ITEM, _BEHIND_VALUE = 0, 2
 _BOM = b"\xef\xbb\xbf"
 _LAYOUTS = ((2, 2, 0), (2, 4, 2), (4, 2, 0), (4, 4, 2), (4, 6, 4))
@@ -42,13 +44,13 @@ def append(items: list[Any], item: str) -> None:
         return
     tail = _take(items)
     if isinstance(items, CommentedSeq) and not items:
-        items.fa.set_flow_style()  # write the empty list as []
+        items.fa.set_flow_style()  # an empty list in a file is written as [], so write [item]
     items.append(_scalar(item) if isinstance(items, CommentedSeq) else item)
     _give(items, tail)
 
 
 def put(members: dict[str, Any], name: str, value: Any) -> None:
-    """Add a new field at the end: a list, on one line, or an object."""
+    """Add a new field at the end. Its value is a list, which is written on one line, or an object."""
     tail = _take(members)
     members[name] = _with_comments(value) if isinstance(members, CommentedMap) else value
     _give(members, tail)
@@ -99,7 +101,7 @@ def _with_comments(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """Return the value; a text that YAML 1.1 reads as another type, such as `on`, is put between quotation marks."""
+    """Return the value. Put a text between quotation marks if YAML 1.1 would not read it as this text, e.g. `on`."""
     if not isinstance(value, str):
         return value
     import yaml
@@ -112,7 +114,9 @@ def _scalar(value: Any) -> Any:
 
 
 def _leaf(collection: Any) -> tuple[Any, Any] | None:
-    """Return (the collection of the last leaf, its key or index there); None for an empty or a plain collection."""
+    """Return (the collection of the last leaf, the leaf's key or index there); None for a value that is empty or not a
+    collection of ruamel.yaml.
+    """
     if not isinstance(collection, (CommentedMap, CommentedSeq)) or not collection:
         return None
     key = list(collection)[-1] if isinstance(collection, CommentedMap) else len(collection) - 1
@@ -177,7 +181,7 @@ def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, remo
     """Return the file with `change` made to its value, a mapping. `change` uses the functions of this module.
 
     `removing` is the list item that `change` removes, together with the comment on its line. Raise CatalogError if the
-    file cannot be read, or cannot be written without losing a value or a comment.
+    file is not valid or not a mapping, or if the change would lose another value or comment.
     """
     before = yaml_file.read(data, shown).value
     if not isinstance(before, dict):
@@ -207,7 +211,9 @@ def comments_in(data: bytes) -> list[str]:
 
 
 def value_of(data: bytes, shown: str) -> Any:
-    """Return the value of a file; None when it is not valid, for example because a list lost its last item."""
+    """Return the value of a file; None when it is not valid, for example because a list with a comment above its
+    only item lost that item.
+    """
     try:
         return yaml_file.read(data, shown).value
     except CatalogError:
@@ -254,7 +260,7 @@ def _place_of_loss(before: str, after: str, removing: str) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (line from 1, the comment, the list item before it on its line or "")."""
+    """Yield (line from 1, the comment, the scalar directly before it on its line or "")."""
     end, last = 0, ""
     for token in _tokens(text):
         for place, line in enumerate(text[end : token.start_mark.index].split("\n")):

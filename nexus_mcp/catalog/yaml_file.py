@@ -1,12 +1,14 @@
 """Read a YAML file as plain values, with the line and column of each.
 
-It is strict: keys are texts, and no key is repeated; no aliases, because a few lines of them can expand to gigabytes;
-no custom tags; only the types of the core schema of YAML 1.2.2 (section 10.3). It has bounds of bytes, values and depth
-(sources.py). The parser delivers one event at a time, so reading stops at a bound, and signals and deadlines are
-handled in between. Importing PyYAML takes longer than the rest of a hook, so load.py avoids this module.
+It is strict: each key is a scalar, which is read as a text, and no key is repeated; no aliases, because a few lines of
+them can expand to gigabytes; no values with custom tags; only the types of the core schema of YAML 1.2.2 (section
+10.3). Bytes, values, depth and the length of keys have bounds (sources.py). The parser delivers one event at a time, so
+reading stops at a bound, and signals and deadlines are handled in between. Importing PyYAML takes longer than the rest
+of a hook, so load.py caches what was parsed (cache.py).
 
-PyYAML resolves by YAML 1.1: `off` is false, `010` is 8, `1:30` is 90, and a long base-60 number takes minutes. Here
-`true` and `false` are the only booleans. A number that YAML 1.1 and 1.2 read differently is refused.
+PyYAML resolves by YAML 1.1: `off` is false, `010` is 8, `1:30` is 90, and a long base-60 number takes minutes. Here the
+only booleans are `true` and `false`, also written as `True`, `TRUE`, `False` and `FALSE`. Numbers in base 60, and
+integers with a leading zero, are refused, because YAML 1.1 and 1.2 read them differently.
 """
 
 from __future__ import annotations
@@ -105,9 +107,10 @@ class Document:
 
 
 def read(data: bytes, shown: str, room: Room | None = None) -> Document:
-    """Parse the bytes of a file, and subtract its size from `room`.
+    """Parse the bytes of a file, and subtract its size and the number of its values from `room`.
 
-    Raise CatalogError with the place, and Over if the file does not fit into `room`.
+    Raise CatalogError with the path and, unless the file is too large, the line and column; Over if the file does not
+    fit into `room`.
     """
     if len(data) > YAML_BYTES:
         raise CatalogError([f"{shown}: {YAML_TOO_LARGE}"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _loader(name: str) -> Callable[[], Command | Group]:
-    """Return a function that imports the file of a command and returns the command."""
+    """Return a function that imports the module of a command and returns the command."""
 
     def load() -> Command | Group:
         command: Command | Group = __import__(f"nexus_mcp.cli.{name}", fromlist=("COMMAND",)).COMMAND
@@ -26,7 +26,7 @@ def _loader(name: str) -> Callable[[], Command | Group]:
     return load
 
 
-# Each command has a file of the same name. Only the file of the command that runs is imported.
+# Each command has a module of the same name, which is imported only to run the command or to describe it.
 COMMANDS = {
     name: _loader(name)
     for name in (
@@ -67,7 +67,10 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code (nexus_mcp/cli/exits.py). Print errors on stderr, one line each."""
+    """Run one command and return its exit code (nexus_mcp/cli/exits.py). Print errors on stderr, one line each.
+
+    Raise SystemExit if a command raises it after a signal.
+    """
     text_output.ensure_utf8(is_program=argv is None)
     try:
         code = _dispatch(sys.argv[1:] if argv is None else list(argv))
@@ -121,7 +124,9 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _run(command: Command | Group, prog: str, argv: list[str]) -> int:
-    """Run `command` with the arguments `argv`, or the subcommand that their first word names."""
+    """Run `command` with the arguments `argv`; of a group, run the subcommand that the first word names, or the default
+    command. With --help, print the help.
+    """
     from nexus_mcp.cli.options import Group, parse
 
     first = argv[0] if argv else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(values: Values) -> int:
-    """Carry out the actions and print the result of each; return 1 if one failed. Raise UsageError."""
+    """Carry out the actions and print the result of each; return 1 if one failed. Raise UsageError, StorageError."""
     from nexus_mcp.cli.hints import mistyped_tags
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert

@@ -1,6 +1,7 @@
 """Describe lines and tables for people, which nexus_mcp/cli/terminal.py prints as plain text or on a terminal.
 
-A block may hold stored text as it is: the printing code escapes each text of a block, and reads no markup in it.
+A block, which is a Line or a Table, may hold stored text as it is: the printing code escapes each text of a block, and
+reads no markup in it.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ colour.
 """
 
 LEAD, NUMBER, MAIN, DETAIL = "lead", "number", "main", "detail"
-"""Kinds of columns. On a terminal, a MAIN cell wraps, and other cells have one line. NUMBER is a LEAD that is aligned
-to the right. On a narrow terminal a row is stacked: the LEAD cells and the first MAIN cell on one line, the other cells
-dim below it.
+"""Kinds of columns. On a terminal, a MAIN cell wraps, and other cells are cut to one line. NUMBER is a LEAD that is
+aligned to the right. If the terminal is too narrow for a table, each row is stacked: first the LEAD cells and the first
+MAIN cell with text, below them the other cells, dim; both parts wrap.
 """
 GAP = 2
 """Blanks between two columns."""
@@ -46,7 +47,7 @@ _BULLETS = ("- ", "* ")
 
 
 class Line:
-    """One line. On a terminal it wraps, and its further lines are indented by the width of `lead`."""
+    """One line: `lead`, then `parts`. On a terminal it wraps; further lines are indented by the width of `lead`."""
 
     __slots__ = ("lead", "parts")
 
@@ -93,7 +94,7 @@ def heading(text: str, note: str = "") -> Line:
 
 
 def paragraphs(text: str, *, indent: int = 0, style: str = "") -> list[Line]:
-    """Return a stored text of several lines, one Line each, without empty lines at its ends."""
+    """Return a Line for each line of a stored text, after removing the line breaks at both ends of the text."""
     lines = text.replace("\r\n", "\n").expandtabs(4).strip("\n").split("\n")
     return [_indented(line.rstrip(), indent, style) for line in lines]
 

@@ -27,7 +27,9 @@ DIRS = Argument("[DIR...]", "project folders (default: the git repository around
 
 
 def run(values: Values) -> int:
-    """Serve or export the board. Raise UsageError for a path that is no folder, a port in use, or a wrong option."""
+    """Serve or export the board. Raise UsageError for a wrong DIR or option, too many projects, or a port in use;
+    NexusError if the export cannot be written.
+    """
     port = _port(values)
     workspaces = [_workspace(path, source) for path, source in _named(values)]
     if len(workspaces) > MOST_PROJECTS:

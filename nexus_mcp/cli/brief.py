@@ -29,7 +29,9 @@ JSON = Option("--json", "", "print the parts as JSON")
 
 
 def run(values: Values) -> int:
-    """Print the brief. Raise NexusError for an unknown task or owner, UnknownEntry, StateError."""
+    """Print the brief. Raise NexusError for an unknown task or owner, UsageError, UnknownEntry, CatalogError,
+    StateError, PathRefused, StorageError.
+    """
     from nexus_mcp.briefing.compose import binding_text, join_parts, parts
     from nexus_mcp.catalog import placeholders
     from nexus_mcp.cli.workspace_options import load_catalog
@@ -63,7 +65,9 @@ def run(values: Values) -> int:
 
 
 def _role(catalog: Catalog, agent: str | None, harness: str) -> str:
-    """Return the text of the agent; "" without one. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
+    """Return the text of the agent; "" if there is no agent or no text. Raise UnknownEntry, CatalogError, PathRefused,
+    StorageError.
+    """
     from nexus_mcp.catalog.load import has_text
 
     if agent is None or not has_text(catalog.agent(agent)):

@@ -30,8 +30,8 @@ HARNESS = Option(HARNESS_ID.name, HARNESS_ID.metavar, "the harness (default: eac
 
 
 def harnesses(values: Values, catalog: Catalog) -> list[str]:
-    """Return the harness that the command line names, else all harnesses with a capability map. Raise NexusError if the
-    harness has no map.
+    """Return the harness that the command line names, else all harnesses with a capability map. Raise UsageError
+    for a malformed id, NexusError if the harness has no map.
     """
     if HARNESS.name not in values:
         return list(catalog.maps)
@@ -53,7 +53,7 @@ def capability(word: str, catalog: Catalog) -> str:
 
 
 def class_(values: Values, catalog: Catalog) -> str:
-    """Return the semantic class that the command line names. Raise NexusError for an unknown class."""
+    """Return the class of tools that the command line names. Raise NexusError for an unknown class."""
     known = owners(catalog)
     word = values[CLASS.name]
     if word not in known:
@@ -62,7 +62,7 @@ def class_(values: Values, catalog: Catalog) -> str:
 
 
 def tool_(values: Values) -> str:
-    """Return the tool that the command line names. Raise UsageError for an empty name."""
+    """Return the tool that the command line names. Raise UsageError for an empty or blank name."""
     word = values[TOOL.name]
     if not word.strip():
         raise UsageError(f"{TOOL.name} needs the name of a tool.")
@@ -76,7 +76,7 @@ def not_both(values: Values, one: Option, other: Option) -> None:
 
 
 def owners(catalog: Catalog) -> dict[str, list[str]]:
-    """Return class → the capabilities that block it."""
+    """Return class → the capabilities that forbid it."""
     found: dict[str, list[str]] = {}
     for name, entry in catalog.vocabulary["capabilities"].items():
         for one in entry["classes"]:
@@ -89,7 +89,7 @@ _MORE = " " * 4  # the indent of continuation lines
 
 
 def _show(values: Values) -> int:
-    """Print all agents, one agent or one class. Raise UsageError, NexusError."""
+    """Print all agents, one agent or one class; with --json, both agents and classes. Raise UsageError, NexusError."""
     from nexus_mcp.catalog.load import load
 
     if JSON.name not in values:
@@ -190,8 +190,9 @@ SHOW = Command(
 
 
 def _check(values: Values) -> int:
-    """Print the result; return 1 if the agent may not use the tool. Raise CatalogError if a map is incomplete;
-    UsageError, NexusError.
+    """Print that the maps are complete, the classes of a tool, or whether an agent may use it; return 1 if the agent
+    may not use the tool. Raise CatalogError for faults of the project's files, such as an incomplete map; UsageError,
+    NexusError.
     """
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.tool_files import class_tools
@@ -215,7 +216,7 @@ def _check(values: Values) -> int:
 
 
 def _of_tool(catalog: Catalog, values: Values, maps: list[str]) -> tuple[list[str], bool]:
-    """Return a line for each harness, and whether the agent may use the tool in all of them."""
+    """Return a line for each harness, and whether the agent may use the tool in all of them; without an agent, True."""
     from nexus_mcp.catalog.capabilities import check_tool, classes_of
 
     tool, lines, is_free = tool_(values), [], True
@@ -277,7 +278,9 @@ _EXAMPLES = "no_shell_exec --agent writer, or --class shell_command_exec --tool 
 
 
 def _change(values: Values, *, add: bool) -> int:
-    """Make the change and print it. Raise UsageError or NexusError; then nothing has changed."""
+    """Make the change, if there is anything to change, and print it. Raise NotConfirmed if the disk did not confirm the
+    change; UsageError or another NexusError if nothing has changed.
+    """
     from nexus_mcp.catalog.load import load
     from nexus_mcp.catalog.sources import read_shipped
 
@@ -308,7 +311,9 @@ def _change(values: Values, *, add: bool) -> int:
 
 
 def _edit_of_agent(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
-    """Return the change, None when there is nothing to do, and the message to print."""
+    """Return (the change, or None when there is nothing to do; the message to print). Raise NexusError for an unknown
+    agent or capability, or a capability that cannot be removed.
+    """
     from nexus_mcp.catalog.capabilities import all_capabilities, removal_fault
     from nexus_mcp.catalog.edits import agent_edit
 
@@ -338,7 +343,9 @@ def _instead(catalog: Catalog, name: str) -> str:
 
 
 def _edit_of_class(values: Values, catalog: Catalog, below: dict[str, Any], *, add: bool) -> tuple[Edit | None, str]:
-    """Return the change of a class, None when there is nothing to do, and the message to print."""
+    """Return (the change of a class, or None when there is nothing to do; the message to print). Raise UsageError
+    without exactly one harness, NexusError for an unknown name or a tool that cannot be removed.
+    """
     from nexus_mcp.catalog.edits import class_edit
     from nexus_mcp.catalog.tool_files import matches_any
 

@@ -1,4 +1,6 @@
-"""`nexus-mcp catalog`: list, show and check agents and skills, shipped ones and the project's."""
+"""`nexus-mcp catalog`: list, show, check and import agents and skills, shipped ones and the project's, and print their
+manifest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _SELECTABLE = Option("--selectable", "", "print the skills that an agent may cho
 
 
 def _list(values: Values) -> int:
-    """Print the agents and skills. Raise CatalogError, PathRefused, StorageError."""
+    """Print the agents and skills; with --selectable, the skills that an agent may choose. Raise CatalogError,
+    PathRefused, StorageError.
+    """
     from nexus_mcp.catalog.load import load
     from nexus_mcp.cli.text_output import wrap
     from nexus_mcp.quoting import inert
@@ -95,7 +99,9 @@ _ROWS = (
 
 
 def _show(values: Values) -> int:
-    """Print the fields and the text of the entry. Raise UnknownEntry, CatalogError, PathRefused, StorageError."""
+    """Print the fields and the text of the agent and the skill with this id. Raise UnknownEntry, CatalogError,
+    PathRefused, StorageError.
+    """
     from nexus_mcp.catalog.load import load
     from nexus_mcp.log import printable
     from nexus_mcp.quoting import inert
@@ -152,7 +158,7 @@ SHOW = Command(
 
 
 def _check(values: Values) -> int:
-    """Print how many entries are valid. Raise CatalogError with every fault, StorageError."""
+    """Print how many entries are valid. Raise CatalogError with the faults, StorageError."""
     from nexus_mcp.catalog.building import own_value, shipped_value
     from nexus_mcp.catalog.faults import folder_error
     from nexus_mcp.catalog.sources import AGENTS, SHIPPED_NAME, SKILLS, Own, Shipped, read_shipped

@@ -1,4 +1,6 @@
-"""Render changes of the operation log as lines for people, for log and undo: time, change with title, actor, mark."""
+"""Make a table of changes of the operation log for `log` and `undo`: time, tool (only in a pipe), change with title,
+client, mark.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ STAYS = "stays"
 def change_table(
     lines: Sequence[Line], undone: Collection[str], names: Mapping[str, str], now: float, *, width: int, indent: int = 0
 ) -> Table:
-    """Return a row for each line of the log, in the same order, for a terminal of `width` columns; 0 means a pipe.
+    """Return a table with a row for each of the `lines`, in the same order, for a terminal of `width` columns; 0 means
+    a pipe.
 
     `undone` has the ids of changes that were taken back, `names` the title of a change by its id. `now` is in seconds
     since 1970.

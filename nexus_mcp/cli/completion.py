@@ -1,4 +1,4 @@
-"""`nexus-mcp completion SHELL`: print a completion script for a shell, or the task ids that such a script asks for."""
+"""`nexus-mcp completion SHELL`: print a completion script for a shell, or the tasks that such a script offers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TITLE = 60  # characters
 
 
 def run(values: Values) -> int:
-    """Print a script or the task ids. Raise UsageError without a shell."""
+    """Print a script, or the ids and titles of the tasks. Raise UsageError if the shell is missing."""
     if TASK_IDS.name in values:
         # A shell calls this while a user types: an error would be printed into their command line.
         try:
@@ -45,7 +45,7 @@ def run(values: Values) -> int:
 
 
 def _task_rows(values: Values) -> Iterator[str]:
-    """Yield id, tab and title of each task, on one line. Raise NexusError, OSError."""
+    """Yield a line for each task: id, tab, and the title in at most _TITLE characters. Raise NexusError, OSError."""
     from nexus_mcp.log import printable
     from nexus_mcp.store.paths import TASKS
     from nexus_mcp.store.session import SessionCache

@@ -47,7 +47,7 @@ _TASK_TEXTS = (("context", "context"), ("approach", "approach"), ("acceptance", 
 _DAY, _MINUTE = len("2026-11-03"), len("2026-11-03T14:00")
 _INDENT = 5
 _SHORT = 70
-"""The maximum number of characters of a title and a value on one line."""
+"""A title and a value with fewer characters together are on one line."""
 
 
 def day(stamp: str) -> str:
@@ -61,14 +61,15 @@ def minute(stamp: str) -> str:
 
 
 def topic_of(row: CycleRow | Mapping[str, Any]) -> str:
-    """Return the topic of a cycle or decision, on one line."""
+    """Return the topic of a cycle or decision, on one line; NO_TOPIC without one."""
     return " ".join(row["topic"].split()) or NO_TOPIC
 
 
 def table(
     rows: Sequence[CycleRow], when: Callable[[str], str] = minute, found: Sequence[Match | None] | None = None
 ) -> Table:
-    """Return a row for each cycle, with its numbers or, if `found` is given, with the place of the match.
+    """Return a table with a row for each cycle: with the counts of its decisions and tasks or, if `found` is not None,
+    with the place of the match.
 
     `when` returns the text for a stamp. On a terminal the text is an age, and the column of branches is left out if all
     rows have the same branch.
@@ -105,7 +106,7 @@ def _match(match: Match | None) -> Content:
 
 
 def more(shown: int, matching: int) -> list[Line]:
-    """Return a line about the rows that are not shown, and how to show them."""
+    """Return a line about the rows that are not shown, and how to show them; [] if all are shown."""
     return [] if shown == matching else [Line((f"The newest {shown} of {matching}; -n {matching} shows all.", DIM))]
 
 
@@ -161,7 +162,7 @@ def _issue(issue: Mapping[str, Any]) -> list[Line]:
 
 
 def labelled(label: str, text: str, indent: int = _INDENT) -> list[Line]:
-    """Return a stored text with a label: before the text on one line, or on a line above a longer text."""
+    """Return a stored text with a label: before a text of one line, or on a line above a longer text."""
     lines = paragraphs(text, indent=indent + 2)
     lead = " " * indent
     if len(lines) == 1:

@@ -1,4 +1,4 @@
-"""`nexus-mcp decisions`: what was decided, and why: each decision with its question, cycle, date and advice."""
+"""`nexus-mcp decisions`: print each decision with its question, cycle, date, topic, tasks and advice."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ def _advice(error: PathRefused | StorageError) -> str:
 
 
 def _has_colour() -> bool:
-    """Return whether stdout is a terminal with colours: TERM is not dumb, and NO_COLOR (https://no-color.org) is not
-    set.
+    """Return whether stdout is a terminal with colours: the system is POSIX, TERM is set and not dumb, and NO_COLOR
+    (https://no-color.org) is unset or empty.
     """
     is_wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
     return is_wanted and os.name == "posix" and sys.stdout.isatty()

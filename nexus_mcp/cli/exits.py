@@ -17,13 +17,15 @@ USAGE = 2
 EDITED = 3
 """`install`, `uninstall`, `package` and `export`: a user edited a written file by hand, so nothing was changed."""
 NEEDS_PERSON = 3
-"""`run`: a person is needed, because the run is stalled or paused, or its work is not in the user's branch."""
+"""`run`: a person is needed: the run stalled, was paused or stopped at an error, or its work is not in the user's
+branch.
+"""
 LIMIT = 4
 """`run`: the limit of cost, time or attempts is reached."""
 BLOCKED = 5
 """`run`: the precheck found a blocker, or the commands of the configuration are not trusted yet."""
 BUSY = 6
-"""`run`: another run of this project holds the lock."""
+"""`run`: another process works on a run of this project, and so holds the lock of runs."""
 HUNG_UP = 129
 """The terminal of `demo`, `run`, `conformance` or `status --watch` was closed: shells report this code for SIGHUP."""
 INTERRUPTED = 130

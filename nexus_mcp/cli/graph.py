@@ -1,4 +1,4 @@
-"""`nexus-mcp graph`: print the tasks and their dependencies as text, Mermaid, DOT or an SVG picture."""
+"""`nexus-mcp graph`: print the tasks and their dependencies as text, JSON, Mermaid, DOT or an SVG picture."""
 
 from __future__ import annotations
 

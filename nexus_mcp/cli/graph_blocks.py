@@ -1,4 +1,4 @@
-"""Show the graph of tasks as lines for a terminal: the done tasks, then steps that can begin one after the other."""
+"""Make blocks of the graph of tasks: the done tasks, the steps that can begin one after the other, the stuck tasks."""
 
 from __future__ import annotations
 

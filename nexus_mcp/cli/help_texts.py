@@ -1,4 +1,4 @@
-"""Compose the texts of --help, and of `nexus-mcp` without arguments on a terminal, from plain strings, without a
+"""Compose the texts of --help, and of `nexus-mcp` without a command on a terminal, from plain strings, without a
 library.
 """
 
@@ -72,7 +72,7 @@ def command_help(command: AnyCommand, prog: str) -> str:
 
 
 def welcome(commands: Sequence[AnyCommand]) -> str:
-    """Return the text of `nexus-mcp` without arguments on a terminal, where no client sends requests."""
+    """Return the text of `nexus-mcp` without a command on a terminal, where no client sends requests."""
     from nexus_mcp.cli.mount import claude_command
 
     return _page(

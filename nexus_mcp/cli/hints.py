@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Protocol
 
-    # Protocols for the classes of options.py, which cannot be imported here because options.py imports this module.
+    # Protocols for the classes of options.py. This module does not import options.py, because options.py imports it.
     class Option(Protocol):
         name: str
         short: str
@@ -27,9 +27,9 @@ _HELP, _VERSION, _LOUD, _QUIET = "--help", "--version", "--log-level debug", "--
 _TOP = "nexus-mcp"
 _AT_THE_TOP = (_HELP, _VERSION, "-h", "-V")
 _MOST_LISTED = 8
-"""A message lists the known names only if there are at most this many: a longer list hides the problem."""
+"""A message repeats the names that --help lists only if they are at most this many: a longer list hides the problem."""
 _LEAST_BEGINNING = 3
-"""The minimum length of a prefix for which the whole name is suggested."""
+"""The minimum length of a word for which names that begin with it are suggested."""
 # Names that other programs use -> our names in the order of preference: the first one that exists is suggested.
 _COMMANDS_ELSEWHERE = {
     "usage": (_HELP,),
@@ -102,7 +102,10 @@ def in_help(word: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
 
 
 def _similar(word: str, names: Sequence[str]) -> list[str]:
-    """Return the names most similar to `word`, else those that begin with it. Dashes before a name do not count."""
+    """Return the one or two names most similar to `word`, else up to two that begin with it, if it is long enough.
+
+    Dashes before a name do not count.
+    """
     plain: dict[str, str] = {}
     for name in names:
         plain.setdefault(name.lstrip("-"), name)
@@ -192,7 +195,7 @@ def option(word: str, options: Collection[Option], argument: Argument | None, pr
 def _meant_option(
     word: str, options: Collection[Option], argument: Argument | None, prog: str, names: Collection[str]
 ) -> str:
-    """Return our name of the option or command that other programs call `word`; "" if there is none."""
+    """Return the option, command or argument that a user probably means by the unknown option `word`, else ""."""
     has_levels = "--log-level" in names
     if word == "-v":
         return f"{_VERSION} or {_LOUD}" if prog == _TOP else _LOUD if has_levels else f"{_TOP} {_VERSION}"
@@ -252,7 +255,9 @@ def _harness(word: str, names: Collection[str]) -> str:
 
 
 def mistyped_tags(message: str, table: Collection[str]) -> list[str]:
-    """Return a line for each bracket in the message that is similar to a tag of `table`, the vocabulary."""
+    """Return a line for each word in brackets that is no tag of `table`, the vocabulary, but is similar to one, or is
+    a usual other name for one.
+    """
     from nexus_mcp.tags.parse import find_other_names, parse
 
     found: dict[str, list[str]] = {}

@@ -201,7 +201,10 @@ def _cycles(number: int) -> str:
 
 
 def _repair(values: Values) -> int:
-    """Print the damage and the repair; return 1 when damage remains. Raise StateError, PathRefused, StorageError."""
+    """Print the state of history.json and the repair; return 1 if the file stays damaged, conflicted or incomplete.
+
+    Raise UsageError, StateError, PathRefused, StorageError.
+    """
     from nexus_mcp.merging.diagnosis import Healthy
     from nexus_mcp.merging.repair import examine, repair
 
@@ -248,7 +251,7 @@ MARKER_SIZE = Option("--marker-size", "N", "length of conflict markers (default 
 
 
 def _merge(values: Values) -> int:
-    """Write the merged history to %A; return 1 when it has a conflict. Raise UsageError, StorageError."""
+    """Merge the histories into the file %A; return 1 when they conflict. Raise UsageError, StorageError."""
     from nexus_mcp.merging.driver import drive
 
     base, ours, theirs = values.lists[FILES.name]

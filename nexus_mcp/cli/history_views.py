@@ -92,7 +92,8 @@ def _search(values: Values) -> int:
     most = parse_count(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
     since, branch = since_from(values), values.get(BRANCH.name, "")
 
-    # Every cycle has the names of fields, so a hit in them is noise. Parse hits only if the query is in such a name.
+    # Every cycle has the names of fields, so a match in such a name is noise. Matching cycles are parsed only if the
+    # query is in one of these names.
     accept = (lambda cycle: first_match(cycle, query)) if is_in_names(query) else None
 
     def look(archive: Archive) -> tuple[dict[str, Any], list[Any]]:

@@ -1,7 +1,7 @@
 """`nexus-mcp hook EVENT`: answer one event of a session; the hooks of a harness call this.
 
-With --native it reads the harness's own payload, and answers in the harness's form (native_hook.py, hook_server.py). A
-thread answers at a deadline if the event takes too long (nexus_mcp/lifecycle/deadline.py).
+With --native it reads the harness's own payload, and answers in the harness's form (native_hook.py, hook_server.py).
+Without --serve, a thread answers at a deadline if the event takes too long (nexus_mcp/lifecycle/deadline.py).
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ SERVE = Option("--serve", "", "answer events until stdin ends (opencode)")
 
 
 def run(values: Values) -> int:
-    """Print the answer to one event as a line of JSON and return 0.
+    """Print the answer to one event, if it has any, as a line of JSON; with --serve, print the answers to all events.
+    Return 0.
 
     Raise UsageError for a wrong command line, OSError when the answer cannot be written.
     """
-    gc.disable()  # the process ends before there is garbage to collect
+    gc.disable()  # a process for one event ends before there is garbage to collect
     event: Event
     if NATIVE.name in values:
         if EVENT.name in values:
@@ -97,7 +98,9 @@ def _name(values: Values) -> str:
 
 
 def _answer_in_time(event: Event, values: Values) -> dict[str, Any]:
-    """Return the answer, unless the deadline answered first. Raise UsageError and the errors of the event."""
+    """Return the answer. If the deadline answered first, wait until its thread ends the process. Raise UsageError and
+    the errors of the event.
+    """
     from nexus_mcp.lifecycle.deadline import Deadline
 
     deadline = Deadline(
@@ -145,7 +148,9 @@ def _answer(event: Event, values: Values) -> dict[str, Any]:
 
 
 def _workspace(values: Values) -> Workspace:
-    """Return the workspace. Raise UsageError for wrong options, Unusable when the environment leads to no project."""
+    """Return the workspace. Raise UsageError for a wrong harness id or a --project that is no folder, Unusable for any
+    other error.
+    """
     native = values.get(NATIVE.name)
     if native is not None:
         values.setdefault(HARNESS_ID.name, native)

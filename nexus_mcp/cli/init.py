@@ -32,7 +32,11 @@ _LIMIT = 1 << 20
 
 
 def run(values: Values) -> int:
-    """Create the missing files and folders, and print the next steps. Raise UsageError, PathRefused, StorageError."""
+    """Create the missing files and folders, print how to mount the server, then offer an installation or print the next
+    steps. With --git-merge, only register or remove the merge driver.
+
+    Raise UsageError, PathRefused, StorageError, and other NexusErrors with --git-merge.
+    """
     check_prefix(values.get(TOOL_PREFIX.name, ""))
     if GIT_MERGE.name in values:
         _check_alone(values)

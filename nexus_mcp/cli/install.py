@@ -63,7 +63,7 @@ _MISSING |= {"obsolete": "no longer needed", "others": "not installed"}
 
 
 def run(values: Values) -> int:
-    """Install, check or list. Raise UsageError, InstallRefused, CatalogError."""
+    """Install, check or list, and return the highest exit code. Raise UsageError, InstallRefused, CatalogError."""
     check_prefix(values.get(TOOL_PREFIX.name, ""))
     _check_together(values)
     if LIST.name in values:
@@ -73,7 +73,7 @@ def run(values: Values) -> int:
 
 
 def _check_together(values: Values) -> None:
-    """Raise UsageError if one of two options would have no effect beside the other."""
+    """Raise UsageError if one of two options would have no effect beside the other, or --json without --list."""
     for option, others in _APART.items():
         for other in others if option.name in values else ():
             if other.name in values:
@@ -92,7 +92,7 @@ def site_of(values: Values) -> Site:
 
 def chosen(values: Values, verb: str) -> list[str]:
     """Return the harnesses that the command line names, else those found on the PATH, if --yes or the user confirms
-    them.
+    them; [] if the user does not.
 
     Raise UsageError.
     """
@@ -271,7 +271,7 @@ def _parts(values: Values, record: Record, harness: Harness) -> list[str]:
 
 
 def _refuse_fast_hooks(values: Values, harness: Harness) -> None:
-    """Raise UsageError if the command line names the harness; if not, print that its hooks stay commands."""
+    """Raise UsageError if the command line names the harness; if not, print why it has no fast hooks."""
     text = f"{FAST_HOOKS.name} is not offered for {harness.title}. {harness.no_fast_hooks}"
     if values.lists[HARNESS.name]:
         raise UsageError(text, next_step="Leave it out.")
@@ -297,7 +297,7 @@ def _settings(site: Site) -> dict[str, object]:
 
 
 def _command(word: str, *, is_forced: bool) -> list[str]:
-    """Return the command of nexus-mcp, as a list of words. Raise UsageError for a missing program."""
+    """Return the words of the command of nexus-mcp. Raise UsageError for a missing program, unless `is_forced`."""
     import shutil
 
     from nexus_mcp.program import own_command
@@ -319,7 +319,9 @@ def _place(site: Site, row: State) -> str:
 
 
 def _rows(site: Site, plan: Plan, words: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Return (word, part, path) for each file, with one row for the files of a folder."""
+    """Return (word, part, path) for each file. Files with the same three share a row; unless the part is the server, it
+    then begins with their number, such as `9 agents`.
+    """
     counted: dict[tuple[str, str, str], int] = {}
     for row in plan.states:
         key = (words.get(row.state, row.state), row.part, _place(site, row))

@@ -1,4 +1,4 @@
-"""`nexus-mcp log`: the last changes of the project's files, with title, tool, time and actor."""
+"""`nexus-mcp log`: print the last changes of the project's files: time, title and client, and in a pipe the tool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = Option("--json", "", "print the entries as JSON, with the old contents")
 
 
 def run(values: Values) -> int:
-    """Print the newest changes, newest last. Raise StateError, PathRefused, StorageError."""
+    """Print the newest changes, newest last. Raise UsageError, StateError, PathRefused, StorageError."""
     from nexus_mcp.store import oplog
     from nexus_mcp.store.store import Store
 

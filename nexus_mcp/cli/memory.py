@@ -1,4 +1,6 @@
-"""`nexus-mcp memory`: the group, and `memory gc`, which proposes notes for deletion and deletes them with --apply."""
+"""`nexus-mcp memory`: the group, and `memory gc`, which proposes notes for deletion. It deletes them with --apply, or
+if .nexus/config.yml allows it.
+"""
 
 from __future__ import annotations
 

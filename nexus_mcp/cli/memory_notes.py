@@ -143,7 +143,7 @@ def _import(values: Values) -> int:
 
 
 def _make(found: list[Draft], values: Values) -> tuple[list[dict[str, Any]], bool]:
-    """Return (the results of the drafts, whether this is a dry run)."""
+    """Make notes from the drafts, except in a dry run. Return (the results, whether this is a dry run)."""
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.knowledge import additions
     from nexus_mcp.store.store import Store

@@ -29,7 +29,7 @@ def claude_command(options: Sequence[str] = ()) -> str:
 
 
 def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[str, str]]:
-    """Return (place, text to put there) for each client, each with its own harness id.
+    """Return (place, text to put there) for each client, two for Claude Code, each with the harness id of the client.
 
     If `harness_id` is neither "" nor one of these ids, all snippets use it. If `options` name the project, the place
     warns about files that all projects share.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAME = 80
 _OUTLINED = 24 << 20  # bytes
 _HEAD = 1 << 16
-"""The first bytes of a payload, in which harnesses name the event: the large fields come later."""
+"""The number of bytes at the beginning of a payload in which harnesses name the event: the large fields come later."""
 
 
 class NativeEvent(Event):

@@ -144,10 +144,10 @@ class Command:
 
 
 class Group:
-    """A command that only groups others: `nexus-mcp NAME SUBCOMMAND`.
+    """A command that groups others: `nexus-mcp NAME SUBCOMMAND`.
 
     `subcommands` maps each name to the function that imports the subcommand, so that only the one that runs is loaded.
-    `default` imports the command that runs when no subcommand is named; None if a subcommand must be.
+    `default` imports the command that runs when no subcommand is named; None if a subcommand is required.
     """
 
     __slots__ = ("default", "name", "subcommands", "summary", "text")
@@ -173,7 +173,9 @@ class Group:
         return () if self.default is None else self.default().options
 
     def takes(self, first: str) -> bool:
-        """Return whether the default command runs with `first` as its first word: none, an option, or a number."""
+        """Return whether the default command runs with the first word `first`: "" for no word, an option, or a number
+        if the argument of the command is one.
+        """
         if self.default is None:
             return False
         argument = self.default().argument
@@ -201,9 +203,11 @@ def walk(commands: Mapping[str, Callable[[], Command | Group]]) -> Iterator[tupl
 
 
 def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: Argument | None = None) -> Values:
-    """Return the options of `argv`, `--name value` or `--name=value`, and its `argument`. Errors name `prog`.
+    """Return the options of `argv`, `--name value` or `--name=value`, and its `argument`. `prog` is the command as
+    typed, for messages.
 
-    Raise UsageError for a word that is neither an option nor the argument, and for a missing argument.
+    Raise UsageError for a word that is neither an option nor the argument, for a missing or wrong value, and for a
+    missing argument.
     """
     by_name = {option.name: option for option in options}
     by_letter = {option.short: option for option in by_name.values() if option.short}
@@ -250,7 +254,9 @@ def parse(argv: Sequence[str], options: Iterable[Option], prog: str, argument: A
 
 
 def _split_at_dashes(argv: Sequence[str], argument: Argument | None) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words before and after `--`; those after it are never options."""
+    """Return the words before and after `--`; those after it are never options. Without an `argument`, `--` has no
+    effect.
+    """
     at = argv.index("--") if argument is not None and "--" in argv else len(argv)
     return argv[:at], argv[at + 1 :]
 

@@ -24,9 +24,9 @@ _COMMAND = "--command"
 
 
 def settle(values: Values, options: dict[str, str], site: Site) -> None:
-    """Check the options about the server, and complete `options`, the options of the installation.
+    """Check the options about the server, and change `options`, the options of the installation.
 
-    `options` has the recorded options, replaced by those of the command line. Raise UsageError.
+    `options` has the recorded options; an option of the command line has replaced the recorded one. Raise UsageError.
     """
     if _LOCAL in values:
         for name in remote_mount.OPTIONS:
@@ -78,7 +78,9 @@ def next_steps(request: Request) -> list[str]:
 
 
 def drop_missing_command(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command if that program no longer exists, so that the running one is used instead."""
+    """Remove the recorded --command if that program no longer exists, so that the running one is used instead. With
+    --check or --command, change nothing.
+    """
     import shutil
 
     word = options.get(_COMMAND, "")
@@ -88,7 +90,10 @@ def drop_missing_command(values: Values, options: dict[str, str]) -> None:
 
 
 def check_command(word: str, root: str) -> None:
-    """Raise UsageError if the recorded --command is not nexus-mcp."""
+    """Raise UsageError if `word`, the recorded --command, is a program that is_own_program does not accept.
+
+    `root` is the project folder.
+    """
     from nexus_mcp.program import is_own_program
 
     if word and not is_own_program(word, root):

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 MOST = 4 << 20
-"""The maximum size of an event: the limit of the server."""
+"""The maximum size of an event in bytes: the limit of the server."""
 SECONDS = 2.0
 """Seconds to wait for an answer: the deadline of a hook is 2.5 s (lifecycle/deadline.py)."""
 RECORD_SECONDS = 9.0
 """Seconds to deliver the start, resume or end of an agent: the hook continues after its deadline for these events."""
 _OMITTED = "The input of the tool is larger than the 4 MiB that a server takes."
 _LONGEST_TOKEN = 16 * 1024
-"""The longest token that a server accepts: access tokens of an OAuth issuer are long."""
+"""The maximum number of characters of a token that a server accepts: access tokens of an OAuth issuer are long."""
 _AGAIN = "Then use the tool again. Until then only tools that read may run."
 _STATUS = {
     401: ("refuses the token in {token}", "Ask for a valid token, and put it into {token}."),
@@ -85,7 +85,9 @@ class Server:
         return self._answer({"event": name, "params": params}, host, records=records)
 
     def ask_failure(self, name: str, problem: str, host: Host, fields: Json, *, is_whole: bool) -> Json:
-        """Return the answer to an event whose payload is malformed. `fields` are the readable fields."""
+        """Return the answer to an event whose payload is malformed. `fields` are the readable fields; `is_whole` says
+        whether the payload is a complete object. Never raise.
+        """
         failure = {"problem": problem, "is_whole": is_whole}
         return self._answer({"event": name, "params": fields, "failure": failure}, host)
 

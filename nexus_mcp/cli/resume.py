@@ -18,7 +18,9 @@ JSON = Option("--json", "", "print the decision as JSON")
 
 
 def run(values: Values) -> int:
-    """Print the decision. Raise NexusError for an unknown task, StateError, PathRefused."""
+    """Print the decision. Raise NexusError for an unknown task, UsageError, StateError, PathRefused,
+    StorageError.
+    """
     from nexus_mcp.briefing.owner import decision
     from nexus_mcp.cli.workspace_options import load_catalog
     from nexus_mcp.quoting import inert, quoted_name

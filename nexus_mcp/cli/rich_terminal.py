@@ -60,7 +60,7 @@ class Terminal:
         self.measure()
 
     def measure(self) -> None:
-        """Take over the present width of the terminal."""
+        """Set the width: the fixed one, or the present width of the terminal."""
         width = self._fixed or shutil.get_terminal_size().columns
         self.width = max(width, _LEAST_WIDTH)
         self.console.width = self.width
@@ -71,7 +71,7 @@ class Terminal:
             self.console.print(line, soft_wrap=True)
 
     def lines(self, blocks: Iterable[Line | Table]) -> Iterator[Text]:
-        """Yield the lines of the blocks, none wider than the terminal."""
+        """Yield the lines of the blocks, none wider than `width`."""
         for block in blocks:
             yield from self._line(block) if isinstance(block, Line) else self._table(block)
 

@@ -15,7 +15,7 @@ FIXTURE = Argument("FIXTURE", "the id of a fixture or a rule, as reports show it
 
 
 def run(values: Values) -> int:
-    """Print the explanation of the fixture, or of the rule. Raise UsageError for an unknown id."""
+    """Print the explanation of the fixture, or of the rule. Raise UsageError for an unknown id, HarnessFault."""
     from nexus_mcp.conformance.authoring.contract import rules
     from nexus_mcp.conformance.authoring.explain import explain, explain_rule
     from nexus_mcp.log import printable

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _lint(values: Values) -> int:
-    """Print a line for each fault, then the number of faults. Return 1 when there are any."""
+    """Print a line for each fault and the number of faults, or the number of fixtures. Return 1 if there is a fault."""
     from nexus_mcp.conformance.lint import lint
     from nexus_mcp.conformance.loading import read
     from nexus_mcp.log import printable
@@ -40,7 +40,9 @@ LINT = Command(
 
 
 def _coverage(values: Values) -> int:
-    """Print the gaps by kind, and the counts of covered fields and parameters. Return 1 when there is a gap."""
+    """Print the gaps by kind, and how many fields, entries of `covers`, parameters, fixtures and gaps there are. Return
+    1 when there is a gap. Raise HarnessFault.
+    """
     from nexus_mcp.conformance.lint import GAPS, coverage
     from nexus_mcp.log import printable
 

@@ -19,7 +19,7 @@ PACKAGE = Option("--package", "SOURCE", "what CI installs nexus-mcp from: URL, w
 
 
 def run(values: Values) -> int:
-    """Write the server and print the next steps. Raise UsageError and HarnessFault."""
+    """Write the server and print the next steps. Raise UsageError, HarnessFault."""
     import os
 
     from nexus_mcp.conformance.authoring.examples import EXAMPLES, WORKFLOW, project_name, renamed, write_example

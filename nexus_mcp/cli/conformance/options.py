@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.conformance.settings import TargetOptions
     from nexus_mcp.conformance.target import Target
 
-# As in conformance.fixture, which takes longer to import than a command line may take.
+# As in conformance.fixture, whose import would take too long while a command line is parsed.
 LEVELS = ("basic", "full", "robust")
 
 TOOL_MAP = Option("--tool-map", "FILE", "YAML: the server's name for each tool")
@@ -75,12 +75,12 @@ def selected(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
 
 
 def level(values: Values) -> str:
-    """Return the level of the run; without --level all fixtures run."""
+    """Return the level of the run: without --level the highest one, with which the fixtures of all levels run."""
     return values.get(LEVEL.name, LEVELS[-1])
 
 
 def is_selection(values: Values) -> bool:
-    """Return False only if the options choose all packaged fixtures of a level."""
+    """Return whether the options choose fixtures by path, id or tool, instead of all packaged ones of a level."""
     return any(values.lists[option.name] for option in (FIXTURES, ONLY, TOOL))
 
 
@@ -122,7 +122,7 @@ def check(values: Values) -> None:
 
 
 def target(values: Values, options: TargetOptions) -> Target:
-    """Return the target that the options name, or our own tools in memory. Raise UsageError."""
+    """Return the target that the options name, or our own tools in memory. Raise UsageError, HarnessFault."""
     from nexus_mcp.conformance import settings
     from nexus_mcp.conformance.target import in_memory, over_http, started_over_http, stdio
 

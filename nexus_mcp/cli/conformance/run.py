@@ -45,7 +45,9 @@ LISTS = (EXPECTED, WRITE_EXPECTED)
 
 
 def run(values: Values) -> int:
-    """Run the fixtures; return 0 when the run passes, else 1. Raise UsageError and HarnessFault (exit code 2)."""
+    """Run the fixtures and return 0 when the run passes, else 1; with --list, print the fixtures and return 0. Raise
+    UsageError or HarnessFault (exit code 2).
+    """
     from nexus_mcp.conformance.processes.starting import check_platform
     from nexus_mcp.conformance.report import expected, files
 

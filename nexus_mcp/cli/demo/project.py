@@ -40,7 +40,8 @@ FILES = {
 def temporary_folder(*, keep: bool) -> Iterator[str]:
     """Create a temporary folder for the block, and print afterwards whether it was removed or kept.
 
-    A signal raises SystemExit in the block, with the exit code that shells report. Call this in the main thread.
+    Ctrl-C raises KeyboardInterrupt in the block. SIGTERM or SIGHUP raises SystemExit with the exit code that
+    shells report. Call this in the main thread.
     """
     with handle_signals(instead=True):
         folder = os.path.realpath(tempfile.mkdtemp(prefix="nexus-demo-"))
@@ -71,7 +72,7 @@ def make_project(folder: str) -> None:
 
 
 def git(folder: str, *arguments: str) -> str:
-    """Run git in `folder` without the user's configuration and variables. Return stdout; raise NexusError."""
+    """Run git in `folder` without the user's configuration and GIT_ variables. Return stdout; raise NexusError."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -100,7 +101,7 @@ def git(folder: str, *arguments: str) -> str:
 
 
 def tree(folder: str, name: str, indent: str = "") -> Iterator[tuple[str, int | None]]:
-    """Yield (indented name, bytes or None for a folder) for `folder/name` and everything below it."""
+    """Yield (indented name, size in bytes or None for a folder) for `folder/name` and everything below it."""
     path = os.path.join(folder, name)
     if not os.path.isdir(path):
         yield indent + name, os.path.getsize(path)

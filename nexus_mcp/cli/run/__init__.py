@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _loader(module: str, name: str = "COMMAND") -> Callable[[], Command]:
-    """Return a function that imports a file of this folder and returns its command."""
+    """Return a function that imports a module of this folder and returns its command `name`."""
 
     def load() -> Command:
         command: Command = getattr(__import__(f"nexus_mcp.cli.run.{module}", fromlist=(name,)), name)

@@ -20,7 +20,8 @@ OLDER = Option("--older-than", "DAYS", "only runs whose last event is more than 
 def run(values: Values) -> int:
     """Remove the named run; without a name, the runs that --older-than selects, or all but the newest KEPT.
 
-    The unfinished run is never removed: without a name it is left out, by its name it is refused with UsageError.
+    The unfinished run is never removed: without a name it is left out. Raise UsageError for the name of the unfinished
+    run or of an unknown one.
     """
     import asyncio
 

@@ -45,7 +45,7 @@ OPTIONS = (
 
 def read(values: Values) -> TypedRun:
     """Return the workspace, configuration, options and catalog of the run, from the command line and the project's
-    files. Raise UsageError, CatalogError.
+    files. Raise UsageError, PathRefused, StorageError.
     """
     from nexus_mcp.cli.run.typed_run import TypedRun
     from nexus_mcp.run import settings
