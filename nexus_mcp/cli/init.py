@@ -70,7 +70,7 @@ def run(values: Values) -> int:
     from nexus_mcp.cli.install import offer
 
     code = offer(values)
-    if code is not None:  # the installation has printed its own next steps
+    if code is not None:  # the user accepted: the installation has printed its next steps or its error
         return code
     from nexus_mcp.cli.next_steps import print_steps
 

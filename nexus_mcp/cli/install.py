@@ -54,7 +54,7 @@ _APART: dict[Option, tuple[Option, ...]] = {
 }
 """Option → the options that exclude it, because one of the two would have no effect."""
 _PARTS = {GATE: ("hooks",), FAST_HOOKS: ("server", "hooks")}
-"""Option → the parts that it changes; other options change all parts."""
+"""Option → the parts that it changes; --tool-prefix and --command change all installed parts."""
 _ANSWERS = {True: "; the server answers", False: "; the server does not answer", None: ""}
 _DONE = {"absent": "added", "same": "unchanged", "outdated": "updated", "edited": "replaced", "foreign": "replaced"}
 _DONE |= {"obsolete": "removed", "others": "replaced"}

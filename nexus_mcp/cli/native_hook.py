@@ -1,6 +1,6 @@
 """`nexus-mcp hook --native HARNESS`: answer an event in the harness's own form.
 
-Until the payload is read, the event counts as pre_tool_use, so an unreadable payload gets the strictest answer.
+Until its name is read, an event counts as pre_tool_use: a payload without a readable name gets the strictest answer.
 """
 
 from __future__ import annotations

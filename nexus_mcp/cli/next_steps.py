@@ -31,7 +31,7 @@ def print_steps(values: Values) -> None:
 
 
 def _first_step(values: Values) -> list[str]:
-    """Return lines that explain how to connect the client, with the commands to choose from."""
+    """Return a text that explains how to connect the client, then the commands to choose from, if there are any."""
     from nexus_mcp.harness import HARNESSES
 
     wanted = values.get(HARNESS_ID.name, "")

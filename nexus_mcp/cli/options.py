@@ -18,7 +18,8 @@ _SHOWN = 40  # characters of a wrong number that an error quotes
 
 
 def parse_count(text: str, source: str, most: int | None = None, *, least: int = 1) -> int:
-    """Return the number that `text` spells, from `least`, 0 or 1, to `most`; without `most` there is no upper bound.
+    """Return the number that `text` spells, from `least`, 0 or 1, to `most`. Without `most` there is no upper
+    bound, but a number above MANY counts as MANY.
 
     Raise UsageError, which names `source` and the bounds.
     """
@@ -40,7 +41,7 @@ def count_noun(number: int, word: str) -> str:
 class Values(dict[str, str]):
     """The values of a command line: option name -> its value, the last one of a repeated option.
 
-    A switch that is present has the value "". The value of the positional argument is under the argument's name.
+    A switch that is present has the value "". The last value of the positional argument is under the argument's name.
     `lists` has every value, in order, of the argument and of each repeatable option; an empty list when it is absent.
     `commands` is the table of all commands, for the commands that print it.
     """
