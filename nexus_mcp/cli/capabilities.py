@@ -190,7 +190,7 @@ SHOW = Command(
 
 
 def _check(values: Values) -> int:
-    """Print that the maps are complete, the classes of a tool, or whether an agent may use it; return 1 if the agent
+    """Print that the maps are complete, or the classes of a tool, or whether an agent may use it. Return 1 if the agent
     may not use the tool. Raise CatalogError for faults of the project's files, such as an incomplete map; UsageError,
     NexusError.
     """

@@ -1,4 +1,4 @@
-"""`nexus-mcp doctor`: report the faults of a workspace, and change nothing."""
+"""`nexus-mcp doctor`: report the faults of a project's files, and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nexus-mcp help [COMMAND]`: print the text that `--help` of this command prints."""
+"""`nexus-mcp help [COMMAND]`: print the same text as `nexus-mcp COMMAND --help`; without COMMAND, the overview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Suggestions for unknown words of a command line, e.g. `did you mean init?`. Imported only after a mistake."""
+"""Suggestions for unknown words of a command line, e.g. `did you mean init?`.
+
+The parser imports this module only after a mistake.
+"""
 
 from __future__ import annotations
 

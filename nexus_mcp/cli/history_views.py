@@ -92,8 +92,8 @@ def _search(values: Values) -> int:
     most = parse_count(values.get(NUMBER.name, str(SHOWN)), NUMBER.name)
     since, branch = since_from(values), values.get(BRANCH.name, "")
 
-    # Every cycle has the names of fields, so a match in such a name is noise. Matching cycles are parsed only if the
-    # query is in one of these names.
+    # Every cycle has the names of fields, so a match in such a name is noise. Only if the query is in one of them, each
+    # matching cycle is parsed to find a match elsewhere.
     accept = (lambda cycle: first_match(cycle, query)) if is_in_names(query) else None
 
     def look(archive: Archive) -> tuple[dict[str, Any], list[Any]]:

@@ -80,7 +80,7 @@ def run(values: Values) -> int:
         answer = _answer_in_time(event, values)
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - a hook that fails would block the session
+    except Exception as error:  # noqa: BLE001 - a harness lets a tool run if its hook fails
         answer = last_resort(event.name, error)
     event.print(answer)
     return exits.OK

@@ -67,7 +67,7 @@ def _remote(values: Values, host: Host) -> Ask:
 
 
 def _answer(sessions: Sessions, line: bytes) -> dict[str, Any]:
-    """Return the answer to one report, with its id. An unreadable report is answered with a denial."""
+    """Return the answer to one report, with its id. If the report is malformed or fails, the answer is a denial."""
     number: object = None
     try:
         report = parse_params(line)

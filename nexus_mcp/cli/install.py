@@ -255,7 +255,10 @@ def _check_parts(values: Values, parts: list[str], record: Record, harness: str)
 
 
 def _parts(values: Values, record: Record, harness: Harness) -> list[str]:
-    """Return the parts that the command line names; else the default parts, and the status line if it is installed."""
+    """Return the parts that the command line names; else the default parts, and the status line if it is installed.
+
+    If the harness has no status line, leave it out, or raise UsageError if the command line names the harness.
+    """
     from nexus_mcp.harness.definition import PARTS, STATUS_LINE
 
     if WITH.name not in values:

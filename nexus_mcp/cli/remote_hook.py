@@ -167,7 +167,7 @@ class Server:
 
 
 def answer(event: Event, server: Server) -> Json:
-    """Read the payload of the event, and return the server's answer."""
+    """Read the payload of the event, and return the server's answer, or the one of `parse` if no handling is needed."""
     event.root = server.root
     try:
         event.is_reading = True

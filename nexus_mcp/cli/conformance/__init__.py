@@ -1,4 +1,4 @@
-"""The commands of `nexus-mcp conformance`: judge, compare and create servers, and explain and check the fixtures."""
+"""The commands of `nexus-mcp conformance`: judge, compare and write servers, and explain and check fixtures."""
 
 from __future__ import annotations
 

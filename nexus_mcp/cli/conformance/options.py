@@ -109,7 +109,9 @@ def print_leftovers(left: Sequence[Leftover]) -> None:
 
 
 def check(values: Values) -> None:
-    """Raise UsageError for options that exclude each other, and for an option without the one that it needs."""
+    """Raise UsageError for options that exclude each other, for an option without the one that it needs, and for a
+    missing placeholder of the port.
+    """
     if SERVER.name in values and URL.name in values:
         _check_started(values)
     elif (URL.name in values) != (SERVED.name in values):
