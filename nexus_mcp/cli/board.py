@@ -64,8 +64,8 @@ def _port(values: Values) -> int:
 
 
 def _named(values: Values) -> list[tuple[str | None, str]]:
-    """Return (path, name of the option or argument that names it) of each project; a path of None is the project around
-    the working folder.
+    """Return (path, name of the option or argument that names it) of each project; (None, "") is the project that
+    find_root finds. Raise UsageError.
     """
     found: list[tuple[str | None, str]] = [(path, DIRS.word) for path in values.lists[DIRS.name]]
     if PROJECTS.name in values:

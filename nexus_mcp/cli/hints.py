@@ -113,7 +113,7 @@ def _similar(word: str, names: Sequence[str]) -> list[str]:
     for name in names:
         plain.setdefault(name.lstrip("-"), name)
     bare = word.lstrip("-").replace("_", "-") if word.startswith("-") else word
-    # An option of one letter is similar only to another one of one letter.
+    # A known option of one letter is similar only to a typed one of one letter.
     near = [plain[one] for one in nearest(bare, plain) if word[:1] != "-" or len(one) > 1 or len(bare) == 1]
     beginning = bare.lower()
     if near or len(beginning) < _LEAST_BEGINNING:

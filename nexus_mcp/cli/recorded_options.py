@@ -78,8 +78,9 @@ def next_steps(request: Request) -> list[str]:
 
 
 def drop_missing_command(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command if that program no longer exists, so that the running one is used instead. With
-    --check or --command, change nothing.
+    """Remove the recorded --command, and print this, if that program no longer exists: the running one is used instead.
+
+    With --check or --command, change nothing.
     """
     import shutil
 
