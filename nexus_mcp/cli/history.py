@@ -41,7 +41,7 @@ _BROUGHT_BACK = {
 }
 _UNMERGED = f"git still has a conflict for this file: run git add {FILE}, then continue the merge or rebase."
 _ADDED = f"If you added the file to git with the markers, run git add {FILE} again."
-_MOST = 10  # the unreadable parts that are listed, and the missing or extra commas
+_MOST = 10  # the maximum number of unreadable parts, and of missing or extra commas, in a list
 _MOST_ORIGINS = 40
 _LONGEST_TIME = 35
 _NOTHING = "Nothing was changed"

@@ -322,8 +322,8 @@ def _place(site: Site, row: State) -> str:
 
 
 def _rows(site: Site, plan: Plan, words: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Return (word, part, path) for each file. Files with the same three share a row; unless the part is the server, it
-    then begins with their number, such as `9 agents`.
+    """Return a row (word, part, path) for each file. Equal rows become one row, whose part begins with the number of
+    files, such as `9 agents`; the part `server` has no number.
     """
     counted: dict[tuple[str, str, str], int] = {}
     for row in plan.states:

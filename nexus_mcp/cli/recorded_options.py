@@ -78,9 +78,8 @@ def next_steps(request: Request) -> list[str]:
 
 
 def drop_missing_command(values: Values, options: dict[str, str]) -> None:
-    """Remove the recorded --command, and print this, if that program no longer exists: the running one is used instead.
-
-    With --check or --command, change nothing.
+    """If the program of the recorded --command no longer exists, remove the option and print a line about that: the
+    running program is used instead. With --check or --command, change nothing.
     """
     import shutil
 
