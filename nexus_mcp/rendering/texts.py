@@ -1,4 +1,4 @@
-"""Stored text for documents: invisible characters as escapes, widths in columns, and lines that fit a card."""
+"""Stored text for documents: invisible characters as escapes, widths in columns or pixels, lines that fit a card."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _JOINERS = re.compile("(?<=[^\x00-\x7f])([\u200c\u200d])(?=[^\x00-\x7f])")
-"""Joiners within emoji and words of several scripts: escaped, these would become unreadable."""
+"""Joiners between two non-ASCII characters, as in emoji and Persian words, which escapes would make unreadable."""
 _TAB = 4
 
 
 def visible(text: str) -> str:
-    """Return `text` on one line: runs of white space as one blank, control and invisible characters as escapes."""
+    """Return `text` on one line: runs of white space as one blank, without those at the ends, and control and invisible
+    characters as escapes.
+    """
     return _escaped(" ".join(text.split()))
 
 
 def visible_lines(text: str) -> list[str]:
-    """Return the lines of `text`, each visible, without empty lines at the beginning and the end."""
+    """Return the lines of `text` without trailing white space, with tabs as blanks, and with control and invisible
+    characters as escapes. Line ends at the beginning and the end of `text` are dropped.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(_TAB).strip("\n").split("\n")
     return [_escaped(line.rstrip()) for line in lines]
 
 
 def _escaped(text: str) -> str:
-    """Return `text` with its control, bidirectional and other invisible characters as escapes."""
+    """Return `text` with control, bidirectional and other invisible characters, except _JOINERS, as escapes."""
     if text.isprintable() and text.isascii():
         return text
     parts = _JOINERS.split(text)
@@ -36,7 +40,9 @@ def _escaped(text: str) -> str:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a fixed-width font `text` takes: wide characters two, combining marks none."""
+    """Return how many columns of a fixed-width font `text` takes: wide characters two, combining marks and
+    format characters none.
+    """
     if text.isascii():
         return len(text)
     return sum(
@@ -65,7 +71,8 @@ def fit(text: str, width: float, most: int, measure: Callable[[str], float] = co
     """Return `text` in at most `most` lines whose `measure` is at most `width`; the last one ends with `…` if text is
     left.
 
-    A word that is wider than a line is divided.
+    A word that is wider than a line is divided, and the cut before `…` may divide any word. A line has at least one
+    character, even if that is wider than `width`.
     """
     lines: list[str] = []
     rest = text

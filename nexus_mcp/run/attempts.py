@@ -70,11 +70,11 @@ class Attempts:
         return bool(self.run.config.active_checks()) and record.attempt.strategy != "none"
 
     async def carry_out(self) -> Outcome | str:
-        """Carry out the last attempt, log its outcome, and return it; return a question instead if a person has to
-        answer first.
+        """Carry out the last attempt, log its outcome, and return the outcome; if a person has to answer first, return
+        the question instead.
 
-        Raise StorageError, GitFailed, CheckoutChanged, LeaseLost, WorktreeGone; asyncio.CancelledError leaves the
-        attempt as the log has it.
+        Raise OSError, and NexusError such as StorageError, GitFailed, CheckoutChanged, LeaseLost and WorktreeGone;
+        asyncio.CancelledError leaves the attempt as the log has it.
         """
         while True:
             record = self.record
@@ -149,7 +149,9 @@ class Attempts:
         self._emit(ev.WorktreeMade(path=path, branch=repository.branch(self.id, number), fence=fence))
 
     async def _interrupted(self, record: AttemptRecord) -> None:
-        """End the session of a dead executor, commit its work, and log that the attempt continues."""
+        """End a session whose executor died or was stopped, commit the session's work, and log that the attempt
+        continues.
+        """
         session = record.sessions[-1]
         if await end_orphan(session.pid, session.create_time, self.run.state.run):
             self._emit(ev.OrphanEnded(pid=session.pid))
@@ -219,13 +221,15 @@ class Attempts:
         self.run.emit(event)
 
     async def _check_lease(self, record: AttemptRecord) -> None:
-        """Raise LeaseLost if another attempt has taken over the worktree: the result of this attempt must not count."""
+        """Raise LeaseLost if the worktree does not have the lease of this attempt any more: another attempt has taken
+        over the worktree, and the result of this one must not count.
+        """
         lease = read_lease(await self.run.repository.admin_of(record.worktree))
         if lease.get("fence") != record.fence or lease.get("run") != self.run.state.run:
             raise LeaseLost(record.worktree)
 
     async def _collect(self, record: AttemptRecord, stage: Stage) -> None:
-        """Commit the work of the session, unless another attempt has taken over the worktree."""
+        """Commit the work of the session. Raise LeaseLost if another attempt has taken over the worktree."""
         repository = self.run.repository
         await self._check_lease(record)
         before = record.commit or record.base
@@ -272,8 +276,9 @@ class Attempts:
         self._write("checks.json", [asdict(result) for result, _ in results])
 
     async def check(self, folder: str) -> list[tuple[CheckResult, bool]]:
-        """Run the project's checks in a folder; return each result, and whether it is a failure no worse than in the
-        baseline.
+        """Run the project's checks in a folder; return each result, and whether it is a failure that does not count.
+
+        That is a failure no worse than in the baseline, the results of the checks on the integration branch.
         """
         run = self.run
         environ = environment(tuple(run.config.strip_env), **self._variables(folder))
@@ -317,7 +322,7 @@ class Attempts:
 
     async def set_aside(self, record: AttemptRecord, name: str) -> None:
         """Commit changes that do not belong to the attempt, such as those of an agent that only judges, to a separate
-        branch, and reset the worktree to the commit of the attempt. Raise GitFailed.
+        branch, and reset the worktree to the commit of the attempt. Raise GitFailed, StorageError, WorktreeGone.
         """
         repository = self.run.repository
         message, links = self._message(f"set aside: {name}"), self.run.config.link

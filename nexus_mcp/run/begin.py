@@ -55,8 +55,9 @@ _NEXT = "Continue it with nexus-mcp run; nexus-mcp run --new begins another run.
 def unfinished(state: Folder) -> str:
     """Return the id of the newest run if it is unfinished, else "".
 
-    A run that was completed or failed is finished, unless a request such as `run retry` waits for it; one that was
-    interrupted, paused or stalled is unfinished. Raise PathRefused, StorageError.
+    A run that was completed or failed is finished, unless a request such as `run retry` waits for it. A run that was
+    killed, interrupted, paused, stalled or stopped by a limit is unfinished. A run without a readable header does not
+    count. Raise StateError, PathRefused, StorageError.
     """
     for run in reversed(run_ids(state)):
         with run_folder(state, run) as folder:
@@ -76,8 +77,10 @@ async def begun(
     """Hold the lock of runs and open a run: the unfinished one unless `is_new`, else a new one from `options.base` or
     HEAD.
 
-    Raise RunBusy if another run holds the lock, UsageError if the unfinished run cannot continue with these options or
-    if there is no commit to begin at, GitFailed, StateError, StorageError, PathRefused.
+    Raise RunBusy if another executor holds the lock or works on the run. Raise UsageError if the unfinished run cannot
+    continue: `options` name other tasks or another base commit, a newer version made the run, or its task list was
+    closed. Raise UsageError also if there is no commit to begin at. Raise GitFailed, GitAtWork, StateError,
+    StorageError, PathRefused.
     """
     async with AsyncExitStack() as stack:
         with store.locked_state():
@@ -116,9 +119,9 @@ async def begun(
 
 
 def _check_dead(state: Folder, run: str) -> None:
-    """Raise RunBusy if the last executor of a run is alive: its lock file was removed, and ours is another one.
+    """Raise RunBusy if the last executor of a run is alive: then its lock file was removed, and we hold a new one.
 
-    If another process has the executor's id by now, it is younger than the start of the executor in the log.
+    A process that got the same id later does not count: it began after the executor's start in the log.
     """
     with run_folder(state, run) as folder:
         record = RunRecord() if folder is None else project(read_log(folder)[0])
@@ -136,7 +139,7 @@ def _check_dead(state: Folder, run: str) -> None:
 
 
 def _write_crashed(run: Run) -> None:
-    """Write the status of a run whose executor died, for readers that missed its end."""
+    """Write the status `crashed` of a run whose executor died: its status file may still say `running`."""
     document, chosen = run.tasks(), run.options.tasks
     tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
     now = times.stamp(time.time())
@@ -152,7 +155,7 @@ def _newer(run: str, what: str) -> UsageError:
 
 
 def _check_readable(run: str, header: Any, store: Store) -> None:
-    """Raise UsageError if a newer version made the run, or if it worked on a task list that is gone."""
+    """Raise UsageError if the run is of a newer version or damaged, or if it worked on a task list that was closed."""
     version = header.get("version") if isinstance(header, dict) else None
     if version != VERSION:
         raise _newer(run, f"version {inert(str(version))[:20]} in its {HEADER}")
@@ -171,7 +174,7 @@ def _is_other(task: dict[str, Any], made: dict[int, Any]) -> bool:
 
 
 async def _check_same(header: dict[str, Any], options: Options, repository: Repository) -> None:
-    """Raise UsageError if the unfinished run works on other tasks, or began at another commit."""
+    """Raise UsageError if the options name other tasks or another base commit than those of the unfinished run."""
     theirs = header["options"]["tasks"]
     mine = None if options.tasks is None else list(options.tasks)
     if mine is not None and mine != theirs:
@@ -217,10 +220,12 @@ async def _write_header(
 
 
 async def measure_baseline(run: Run) -> None:
-    """Run the checks on the integration branch, at first the base commit, so that known failures do not count.
+    """Run the checks on the integration branch before the work, so that known failures do not count later.
 
-    Log the results. A check that passed when an earlier executor began has to pass: if it fails now, for example
-    because the machine is under load, later failures still count. Raise GitFailed, StorageError.
+    In a new run the branch is at the base commit. Log the results, and keep them as the baseline. A check that passed
+    when an earlier executor began, and has the same command as at the start of the run, counts as passed in the
+    baseline even if it fails now, for example because the machine is under load: its later failures have to count.
+    Raise GitFailed, StorageError.
     """
     path = await run.repository.integration_worktree(run.config.link)
     git = Git(path)
@@ -246,7 +251,9 @@ async def measure_baseline(run: Run) -> None:
 
 
 async def _set_up(run: Run, path: str, environ: dict[str, str], wrap: sandbox.Wrap) -> None:
-    """Run the setup commands in the integration worktree, once. A failure shows in the checks and at each attempt."""
+    """Run the setup commands in the integration worktree, once. A failure is not reported here: it shows in the checks
+    and at each attempt.
+    """
     mark = os.path.join(await run.repository.admin_of(path), "nexus-setup")
     if os.path.exists(mark):
         return

@@ -1,4 +1,4 @@
-"""The prompts of sessions: the brief of the task, the part of this session, and findings of earlier ones."""
+"""Compose the prompts of sessions: the brief of the task, the part of the session, findings and changes to judge."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ _NUDGES = {
 
 
 def role_text(catalog: Catalog, agent: str, harness: str) -> str:
-    """Return the text of an agent with the tool names of the harness; "" without one. Raise CatalogError."""
+    """Return the text of an agent with the tool names of the harness; "" if the agent is unknown or has no text.
+
+    Raise CatalogError, PathRefused, StorageError.
+    """
     if not agent or agent not in catalog.agents or not has_text(catalog.agent(agent)):
         return ""
     return catalog.resolved_body("agents", agent, harness)
@@ -76,8 +79,9 @@ def prompt(
 ) -> str:
     """Return the prompt of a session.
 
-    `findings` are from earlier attempts, `limit` says which files the session may not change, `diff` is a summary of
-    the changes to judge. Stored text is quoted as data. Raise UnknownEntry.
+    `findings` are those of earlier attempts and sessions, and the advice of an advisor. `limit` says which files the
+    session may not change, `diff` is a summary of the changes to judge. Stored text is quoted as data. Raise
+    UnknownEntry.
     """
     known = agent if agent in catalog.agents else None
     binding = binding_text(task, tasks, plan)
@@ -101,7 +105,7 @@ def prompt(
 
 
 def mend_prompt(findings: str, why: str) -> str:
-    """Return the prompt that resumes a session with findings, which are data."""
+    """Return the prompt that resumes a session with findings, or with the answer to its question, quoted as data."""
     if why == "blocked":
         return f"The answer to your question, from a person:\n{block(findings)}\n\nGo on with the task. {_ENDING}"
     head = {
@@ -119,7 +123,10 @@ def nudge_prompt(guard: str) -> str:
 
 
 def question_in(message: str) -> str | None:
-    """Return the question of an agent that is blocked: the text after its line `STATUS: blocked`; None without one."""
+    """Return the question of an agent that is blocked: the text after the last `STATUS: blocked` of its message. Return
+    None without that mark, or if the last mark does not begin a line. If no text follows the mark, a fixed sentence
+    takes the place of the question.
+    """
     before, found, after = message.rpartition(BLOCKED)
     if not found or (before and not before.endswith("\n")):
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from nexus_mcp.run.environment_faults import check_fault
 
 _SHOWN = 8000
-"""Characters of the output of a failing check that are kept, from its end."""
+"""Characters that are kept of the output of a check, from its end."""
 _READ = 1 << 20
 _LOOK_S = 0.25
 _LEFT_S = 1.0
@@ -44,10 +44,11 @@ async def run_check(  # noqa: PLR0917
     timeout_s: float,
     wrap: Callable[[Sequence[str]], Sequence[str]] = tuple,
 ) -> CheckResult:
-    """Run a check in a shell, in a process group of its own, and return its result. Its output is read to the end, and
-    its group is ended.
+    """Run a check in a shell, in a process group of its own, and return its result.
 
-    `wrap` puts the command into the sandbox of the run.
+    After the shell ended, or after `timeout_s` seconds, the group is killed. The output is read until it is closed,
+    until it is silent for _LEFT_S seconds after the end of the shell, or until the timeout. `wrap` puts the command
+    into the sandbox of the run. Raise OSError if the shell or the sandbox cannot be started.
     """
     began = time.monotonic()
     process = await asyncio.create_subprocess_exec(
@@ -109,9 +110,10 @@ def count_failures(output: bytes) -> int | None:
 
 
 def is_new(result: CheckResult, base: CheckResult | None) -> bool:
-    """Return whether a failing check is worse than at the base commit: it passed there, or fewer tests failed.
+    """Return whether a check fails and its failure counts: in the baseline it has no result `base`, or a better one.
 
-    A check that could not run at the base commit, because of a full disk for example, excuses no later failure.
+    Better is a success, or fewer failures if both numbers are known. If the check could not run for the baseline, for
+    example because of a full disk, the failure counts, too.
     """
     if result.ok or base is None or base.ok or check_fault(base.name, base.code, base.output):
         return not result.ok
@@ -121,9 +123,9 @@ def is_new(result: CheckResult, base: CheckResult | None) -> bool:
 
 
 def environment(strip: tuple[str, ...] = (), **more: str) -> dict[str, str]:
-    """Return the environment of checks, setup and sessions.
+    """Return the environment of checks, setup, sessions and hooks of the user: ours, with the variables `more`.
 
-    It has no variable of `strip`, and none that would lead to the user's checkout: NEXUS_PROJECT_ROOT,
+    It has no variable of `strip`, and none that could lead to the user's checkout: NEXUS_PROJECT_ROOT,
     CLAUDE_PROJECT_DIR and inherited GIT_* variables.
     """
     dropped = {*strip, "NEXUS_PROJECT_ROOT", "CLAUDE_PROJECT_DIR"}

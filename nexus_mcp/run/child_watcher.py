@@ -1,6 +1,6 @@
 """Wait for child processes by pidfd, as asyncio itself does since Python 3.12.
 
-Older versions start a thread for each process, which costs a run more than the process itself.
+Older versions start a thread for each process, and a run starts many short processes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if sys.version_info < (3, 12):
     class _Watcher(asyncio.ThreadedChildWatcher):
         """The watcher of Python 3.11, with a thread only if a process gets no pidfd."""
 
-        # The types of the base class need syntax of Python 3.12.
+        # The base class types `args` by a TypeVarTuple; Any is enough here.
         def add_child_handler(  # type: ignore[override]
             self, pid: int, callback: Callable[..., object], *args: Any
         ) -> None:

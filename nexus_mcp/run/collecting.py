@@ -19,16 +19,16 @@ from nexus_mcp.run.processes import works_in
 from nexus_mcp.wording import join_first
 
 EXECUTOR_INDEX = "nexus-index"
-"""The executor's own index of a worktree, in git's folder of it: the index with which the attempt began."""
+"""Name of the executor's own index of a worktree, in git's folder of it: the index with which the attempt began."""
 _GITLINK = b"\x00\x00\xe0\x00"
-"""The mode of a repository in the tree, as the index has it."""
+"""The mode of an entry for a repository in the tree, octal 160000, as bytes of the index file."""
 _LOCKS = ("index.lock", "HEAD.lock")
 _SPECIAL = re.compile(r"error: (.+): can only add regular files")
 _EMBEDDED = re.compile(r"adding embedded git repository: (.+)|'(.+)/' does not have a commit checked out")
 
 
 async def remove_locks(admin: str, path: str) -> None:
-    """Remove the locks of git in its folder of a worktree, unless a process in the worktree may hold them."""
+    """Remove the locks of HEAD and index in git's folder of a worktree, unless a process works in the worktree."""
     locks = [lock for name in _LOCKS if os.path.lexists(lock := os.path.join(admin, name))]
     if locks and not await asyncio.to_thread(works_in, path):
         for lock in locks:
@@ -57,9 +57,9 @@ async def show_hidden(git: Git, admin: str) -> None:
 
 
 async def hold_branch(git: Git, admin: str, branch: str) -> None:
-    """Put HEAD of a worktree onto `branch`, at the commit that the session checked out. Raise GitFailed.
+    """Put HEAD of a worktree onto `branch`, at the commit that the session checked out, unless it is there already.
 
-    Commits of the branch that this commit does not contain stay on another branch.
+    If this commit does not contain the old commit of the branch, another branch keeps the old one. Raise GitFailed.
     """
     with suppress(OSError):
         if text_of(os.path.join(admin, "HEAD"), 4096).strip() == f"ref: {branch}":
@@ -74,18 +74,18 @@ async def hold_branch(git: Git, admin: str, branch: str) -> None:
 
 
 def embedded(output: str) -> list[str]:
-    """Return the folders that are repositories of their own, as `git add` names them."""
+    """Return the folders that are repositories of their own, as `git add` names them in its messages."""
     found = (first or second for first, second in _EMBEDDED.findall(output))
     return list(dict.fromkeys(name.rstrip("/") for name in found))
 
 
 def special(output: str) -> list[str]:
-    """Return the path that `git add` could not read because it is a pipe, a socket or a device."""
+    """Return the paths that `git add` names in its messages because they are pipes, sockets or devices."""
     return _SPECIAL.findall(output)
 
 
 def is_sparse(admin: str) -> bool:
-    """Return whether a worktree may have only some files: then git adds no others without an option."""
+    """Return whether a worktree may be a sparse checkout: then git adds other files only with the option --sparse."""
     return os.path.lexists(os.path.join(admin, "info", "sparse-checkout"))
 
 
@@ -100,7 +100,7 @@ def refusal_of_special(names: list[str]) -> str:
 
 
 def refusal(folders: list[str]) -> str:
-    """Return what an agent has to do about repositories in its worktree, "" without one."""
+    """Return what an agent has to do about repositories in its worktree, "" if there are none."""
     if not folders:
         return ""
     names = join_first(folders, 20)
@@ -153,8 +153,8 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
 
     The entry of a submodule names a commit. A commit without a remote branch, and changes that are not committed, would
     be lost with the worktree. Untracked files do not count: builds leave them. But files in the folder of a submodule
-    that is not initialised count, because no repository has them. With `is_staged`, the index entries of the submodules
-    with such commits or changes are reset to HEAD. Raise GitFailed.
+    that is not initialised count, because no repository has them. With `is_staged`, and without such files, the index
+    entries of the submodules with such commits or changes are reset to HEAD. Raise GitFailed.
     """
     names = await _repositories(Git(path))
     found = [name for name in names if os.path.lexists(os.path.join(path, name, ".git"))]

@@ -16,8 +16,8 @@ _GENERATED = "_"
 async def runs_hooks(root: str, worktree: str, base: str) -> bool:
     """Return whether the hooks of the checkout `root` may run in a worktree whose attempt began at `base`.
 
-    Hooks in the tree are trusted if they are as in `base`; untracked ones, if the checkout has the same.
-    Raise GitFailed.
+    Hooks outside of the tree may run. Hooks in the tree may run if all tracked ones are as in `base` and the checkout
+    has the same untracked ones. Return False if there are no hooks. Raise GitFailed.
     """
     if not await has_commit_hooks(root):
         return False
@@ -34,14 +34,19 @@ async def runs_hooks(root: str, worktree: str, base: str) -> bool:
 
 
 async def changes_hooks(root: str, old: str, new: str) -> bool:
-    """Return whether two commits have different hooks in the tree of the checkout `root`. Raise GitFailed."""
+    """Return whether the hooks of the checkout `root` are in its tree, and two commits have different ones.
+
+    Raise GitFailed.
+    """
     folder = await _folder_in_tree(root)
     return bool(folder) and bool(await Git(root).names("diff", "--name-only", old, new, "--", folder))
 
 
 async def _folder_in_tree(root: str) -> str:
-    """Return the folder of the hooks, "" if it is outside of the tree at `root`."""
-    # Without `hooks=True`, the class Git sets core.hooksPath to the null device, and `git config` would print it.
+    """Return the folder that core.hooksPath names, for Husky the folder around it; "" if the setting is absent or an
+    absolute path outside of the tree at `root`.
+    """
+    # Without `hooks=True`, the class Git sets core.hooksPath to the null device, and `git config` would print that.
     _, path = await Git(root, hooks=True).run("config", "--path", "core.hooksPath", check=False)
     folder = path.strip()
     if not folder or (os.path.isabs(folder) and not folder.startswith(os.path.join(root, ""))):

@@ -1,9 +1,9 @@
 """Commit and merge by git's plumbing: with few processes, and without reading unchanged files.
 
 `git commit` and `git merge` check each file of the tree again and write the index; in a tree of 20 000 files that is
-most of the cost of an attempt. `git commit` is used only if a hook of the repository has to run, or a merge is under
-way. `git merge` is used only to merge the integration branch into a worktree, for the last merge into the user's
-branch, and with versions of git before 2.38.
+most of the cost of an attempt. `git commit` is used only if a hook of the repository may have to run, a merge or the
+like is under way, or the branch cannot be read from git's files. `git merge` is used only to merge the integration
+branch into a worktree, for the last merge into the user's branch, and with versions of git before 2.38.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ async def merge_trees(git: Git, writer: Writer, head: str, commit: str, message:
 async def conflicts_of(git: Git, *words: str) -> list[str]:
     """Call `git merge WORDS` in a worktree; return the files in conflict, [] if there are none.
 
-    Raise GitFailed if it failed for another reason, such as a full disk; the merge is not completed then.
+    Raise GitFailed if the merge failed for another reason, such as a full disk; then it is aborted.
     """
     code, out, output = await git.outputs("merge", *words)
     if not code:

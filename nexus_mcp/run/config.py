@@ -55,7 +55,9 @@ class Strategies(Part):
 
 
 class Guards(Part):
-    """Limits on a running attempt: seconds without an event, and tools before the first and after the last edit."""
+    """Limits on a session: seconds without an event, tools before the first edit, and tools after the last edit or
+    check.
+    """
 
     stale_warn_s: int = Field(default=60, ge=10, le=1800)
     stale_abort_s: int = Field(default=180, ge=10, le=1800)
@@ -118,7 +120,7 @@ class DriverTemplate(Part):
 
 
 class Sandbox(Part):
-    """A command that wraps each attempt; the attempt's own command follows it."""
+    """A command that wraps each session, setup command and check; the wrapped command follows it."""
 
     command: list[CommandLine] = Field(min_length=1, max_length=200)
 
@@ -191,7 +193,7 @@ class RunConfig(Part):
         return None if price is None else (usage.input * price.input + usage.output * price.output) / 1_000_000
 
     def guards_for(self, model: str) -> Guards:
-        """Return the guards of a model: the first glob that matches its name, else `default`."""
+        """Return the guards of the first glob that matches the name of a model, else of `default`, else Guards()."""
         from fnmatch import fnmatchcase
 
         globs = (guards for glob, guards in self.guards.items() if glob != "default" and fnmatchcase(model, glob))
@@ -199,7 +201,8 @@ class RunConfig(Part):
 
 
 def guards_from(guards: Guards, environ: Mapping[str, str]) -> Guards:
-    """Return the guards; the environment variables NEXUS_STALE_WARN_MS and NEXUS_STALE_ABORT_MS override their limits.
+    """Return the guards; the environment variables NEXUS_STALE_WARN_MS and NEXUS_STALE_ABORT_MS override the
+    limits on silence.
 
     A value that is no number of milliseconds from 1000 to 999999999 is ignored.
     """

@@ -1,6 +1,7 @@
 """Clean up after an executor that was killed, or whose machine lost its power: end its processes, remove git's locks.
 
-Only what belongs to the run is touched: processes in its worktrees, git's folders of its worktrees, and its branches.
+Only what belongs to the run is touched: processes in its worktrees, incomplete worktrees, and locks of its branches and
+in git's folders of its worktrees.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ async def end_processes(repository: Repository) -> list[int]:
 async def remove_locks(repository: Repository) -> list[str]:
     """Remove the locks of git in the worktrees and branches of the run, and worktrees that were never completed.
 
-    Return the paths that were removed. Raise GitAtWork if git still works there, GitFailed, StorageError.
+    Return the paths of the locks, and of the file `locked` of each such worktree. Raise GitAtWork if a git that
+    may hold a lock makes no progress; GitFailed, StorageError.
     """
     common = (await folders(repository.root)).common
     admins = list(_admins(common, repository))
@@ -76,7 +78,7 @@ async def remove_locks(repository: Repository) -> list[str]:
 
 
 async def _await_git(repository: Repository, lock: str) -> None:
-    """Wait until no git works in the repository any more.
+    """Wait until no git works in a worktree of the run, and none that an executor started in the user's checkout.
 
     Raise GitAtWork if a git process does nothing for _WAIT_S seconds; wait for one that works slowly.
     """

@@ -21,7 +21,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One finding. `evidence` are numbers of events of the log; `command` is what to type next, "" for none."""
+    """One diagnosis. `evidence` are numbers of events of the log; `command` is what to type next, "" for none."""
 
     code: str
     message: str
@@ -31,13 +31,13 @@ class Diagnosis:
     evidence: list[int] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
-        """Return the finding as a JSON object."""
+        """Return the diagnosis as a JSON object."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts that the log lacks. `is_alive`: an executor holds the lock. `orphans`: live processes of the run."""
+    """Facts that the log lacks. `is_alive`: an executor holds the lock. `orphans`: ids of live processes of the run."""
 
     is_alive: bool = False
     orphans: Sequence[int] = ()
@@ -46,7 +46,7 @@ class Facts:
 def diagnose(
     state: RunRecord, log: Sequence[ev.AnyEvent], tasks: Sequence[Mapping[str, Any]], facts: Facts
 ) -> list[Diagnosis]:
-    """Return the findings, the most urgent first."""
+    """Return the diagnoses: of the executor, limits, tasks and checks, and last of faults that needed no person."""
     return [
         *_executor(state, log, facts),
         *_limits(state, log),
@@ -165,7 +165,7 @@ def _stalled(state: RunRecord, tasks: Sequence[Mapping[str, Any]]) -> Iterator[D
 
 
 def _flaky(log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
-    """Yield a finding for each check that gave two results for the same commit of an attempt."""
+    """Yield a diagnosis for each result of a check that differs from its first result for the same commit."""
     commits: dict[int | None, str] = {}
     seen: dict[tuple[str, str], ev.Check] = {}
     for event in log:

@@ -11,9 +11,10 @@ from nexus_mcp.store.run_files import run_ids
 
 
 async def run_to_merge(state: Folder | None, root: str) -> str:
-    """Return the id of the newest run if it was completed or failed, and HEAD lacks its work, else "".
+    """Return the id of the newest run if it was completed or failed, its integration branch exists, and HEAD lacks the
+    work of the run; else "".
 
-    Raise PathRefused, StorageError.
+    Raise GitFailed, StateError, PathRefused, StorageError.
     """
     newest = _newest(state)
     if state is None or not newest:
@@ -30,7 +31,10 @@ async def run_to_merge(state: Folder | None, root: str) -> str:
 
 
 def half_moved(state: Folder | None) -> str:
-    """Return the id of the newest run if git stopped while moving the user's branch to its work, else ""."""
+    """Return the id of the newest run if git stopped while it moved the user's branch to the work of that run, else "".
+
+    Raise PathRefused, StorageError.
+    """
     newest = _newest(state)
     if state is None or not newest:
         return ""

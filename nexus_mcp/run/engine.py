@@ -81,7 +81,10 @@ class LocalEngine:
         watch_children()
 
     async def work(self) -> ev.RunStatus:
-        """Work until nothing is ready and nothing runs, and return the status. Raise NexusError as the store does."""
+        """Work until nothing is ready and nothing runs, or until the run is stopped; return the status.
+
+        Raise NexusError as the store, git and the log do, and any exception with which a task ended the run.
+        """
         run = self.run
         limits.restore(run, self._spent())
         self._questions.restore()
@@ -136,10 +139,11 @@ class LocalEngine:
                 self._working[id_] = asyncio.create_task(self._task(id_))
 
     async def _task(self, id_: int) -> None:
-        """Carry one task to its end: completed, failed, paused or skipped.
+        """Carry one task to its end: completed, failed, paused or skipped. Return earlier if the run is stopped.
 
-        The first step that meets a full disk is repeated; at the second one the run pauses. In this case, and if the
-        run pauses while a question of the task waits, the task keeps its state in the log.
+        A step that meets a full disk is repeated; if the next step meets it, too, the run pauses. The task keeps its
+        state in the log in this case, if the run pauses while a question of the task waits, and if a limit or the
+        question about it pauses or ends the run.
         """
         run, was_full = self.run, False
         while not run.stop.is_set():
@@ -173,7 +177,7 @@ class LocalEngine:
     ) -> bool:
         """Carry out one step of a task; return whether there may be another one."""
         id_ = attempts.id
-        if record.state == "ready" and isinstance(action, Mend | Merge):  # a person answered its question
+        if record.state == "ready" and isinstance(action, Mend | Merge):  # a person answered a question of the task
             await self._set_status(id_, IN_PROGRESS)
         match action:
             case None:
@@ -236,7 +240,7 @@ class LocalEngine:
         return self.run.state.spent(milliseconds(self.run.state.executor_since, times.stamp(time.time())) / 60_000)
 
     async def _begin(self, attempts: Attempts, record: TaskRecord, action: Start) -> None:
-        """Plan an attempt, and set the task in progress."""
+        """Set the task in progress, and plan an attempt."""
         await self._set_status(attempts.id, IN_PROGRESS)
         await plan_attempt(self.run, attempts, record, action)
 
@@ -252,7 +256,7 @@ class LocalEngine:
         self.run.emit(ev.TaskDone(task=id_))
 
     async def _clean(self, attempts: Attempts) -> None:
-        """Give the worktrees of a task whose work is merged back to the pool; their branches stay."""
+        """Give the pool the worktrees of the merged attempts of a completed task; their branches stay."""
         for record in self.run.state.task(attempts.id).attempts:
             if record.worktree and (record is attempts.record or record.attempt.is_merged):
                 await self.run.pool.give_back(record.worktree)
@@ -293,10 +297,10 @@ class LocalEngine:
         return None if last is None else last.attempt.number
 
     async def _set_status(self, id_: int, status: str) -> None:
-        """Change the status of a task through the same code as the tool, so that hooks, log and undo see it.
+        """Change the status of a task by the code of the tool `task_update`, so that the operation log has it.
 
-        Retry after a LockTimeout, because a machine under load is no reason to pause a task. Raise it after LOCK_S
-        seconds, or if the run is stopped.
+        Retry after a LockTimeout, because a machine under load is no reason to pause a task. Raise the LockTimeout
+        after LOCK_S seconds, or if the run is stopped. Do nothing if tasks.json does not have the task any more.
         """
         workspace, store, began = self.run.workspace, self.run.store, time.monotonic()
         context = ToolContext(workspace, store, By(task_update.TOOL.name, workspace.harness_id, CLIENT))
@@ -340,7 +344,7 @@ class LocalEngine:
                 await self.run.repository.collect(last.worktree, message, self.run.config.link, hooks=False)
 
     def _watch_list(self) -> None:
-        """Pause the run when the task list is gone: a person closed it."""
+        """Pause the run and cancel the work on its tasks when the task list is empty or gone: a person closed it."""
         if self.run.state.tasks and not self.run.tasks()["tasks"] and self.run.state.paused is None:
             self.run.emit(ev.Paused(reason=LIST_CLOSED))
             for working in self._working.values():
@@ -374,7 +378,7 @@ class LocalEngine:
         self._working.clear()
 
     async def _control(self) -> None:
-        """Obey the files in control/: pause, resume, stop, skip, retry, answer. Remove each once it is in the log."""
+        """Obey the files in control/: pause, resume, stop, skip, retry, answer. Remove each one after that."""
         for value in control.take(self.run.folder):
             await self._obey(value)
 
@@ -404,7 +408,7 @@ class LocalEngine:
             limits.raise_answered(run, self._spent())
 
     def _status(self) -> ev.RunStatus:
-        """Return the status of a run in which nothing runs and nothing is ready."""
+        """Return the status of a run that is stopped, or in which nothing runs and nothing is ready."""
         state = self.run.state
         if self.run.stop.is_set():
             return "interrupted"

@@ -25,7 +25,7 @@ _SHOWN = 300
 
 
 def names_full_disk(text: str) -> bool:
-    """Return whether the output of a program says that the disk is full."""
+    """Return whether the output of a program says that the disk is full or a quota is used up."""
     lower = text.lower()
     return any(phrase in lower for phrase in _PHRASES)
 

@@ -22,7 +22,9 @@ SETUP = "setup"
 
 
 class Event(BaseModel):
-    """The base of all events. `seq` counts from 1, `at` is a stamp, `task` and `attempt` name its subject."""
+    """The base of all events. `seq` counts from 1, `at` is the time in UTC. `task` is the id of a task and `attempt`
+    the number of its attempt, if the event belongs to one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,7 +82,9 @@ class PhaseBegun(Event):
 
 
 class ProcessStarted(Event):
-    """A session of a harness was started. The process waits until this event is on disk."""
+    """A session of a harness was started. The process waits until this event is on disk. `pid` is 0 if it
+    could not start.
+    """
 
     type: Literal["process_started"] = "process_started"
     role: Role
@@ -97,7 +101,9 @@ class Session(Event):
 
 
 class Usage(Event):
-    """Tokens and cost since the session's last such event; the cost is None where the harness does not report it."""
+    """Tokens and cost since the session's last such event. The cost is None if the harness does not report it and
+    `run.prices` has no price for the model.
+    """
 
     type: Literal["usage"] = "usage"
     input: int = 0
@@ -118,7 +124,7 @@ can resume."""
 
 
 class Guard(Event):
-    """A guard of the attempt was reached."""
+    """A guard of the session was reached, or the user's checkout changed."""
 
     type: Literal["guard"] = "guard"
     name: Literal["stale_warn", "stale_abort", "investigation_cap", "post_edit_cap", "timeout", "checkout_changed"]
@@ -128,8 +134,8 @@ class Guard(Event):
 class ProcessEnded(Event):
     """The session ended by an exit code or a signal.
 
-    `done`: the harness reported its own end. `guard` is the guard that ended it, `failure` the driver's reason.
-    `forbidden` are the forbidden tools that the agent used.
+    `done`: the harness reported the end of the session. `guard` is the guard that ended it, `failure` the driver's
+    reason. `forbidden` are the forbidden tools that the agent used.
     """
 
     type: Literal["process_ended"] = "process_ended"
@@ -143,7 +149,9 @@ class ProcessEnded(Event):
 
 
 class Collected(Event):
-    """The work of the session was committed. `refused` says why some or all of it was not."""
+    """The work of the session was committed. `refused` says why some or all of it was not. For an
+    advisor, only `last_message` is set.
+    """
 
     type: Literal["collected"] = "collected"
     files: list[str] = []
@@ -153,7 +161,10 @@ class Collected(Event):
 
 
 class Check(Event):
-    """One of the project's own checks was run. Without `task`: on the integration branch, when an executor began."""
+    """One of the project's own checks was run, or a command of `run.setup` failed: then `name` is `setup`.
+
+    Without `task`, the check was run on the integration branch, when an executor began.
+    """
 
     type: Literal["check"] = "check"
     name: str
@@ -166,7 +177,9 @@ class Check(Event):
 
 
 class VerdictGiven(Event):
-    """A verifier or reviewer gave its verdict. `verdict` is None if none could be read; `fault` then says why."""
+    """A verifier or reviewer gave its verdict. `verdict` is None if none could be read; `fault` then says why, if it is
+    known.
+    """
 
     type: Literal["verdict"] = "verdict"
     agent: str = ""
@@ -253,21 +266,21 @@ class TaskPaused(Event):
 
 
 class TaskBlocked(Event):
-    """A dependency of the task failed, is paused or was skipped."""
+    """A dependency of the task failed, is paused, blocked or skipped, is missing, or is not part of the run."""
 
     type: Literal["task_blocked"] = "task_blocked"
     reason: str
 
 
 class TaskSkipped(Event):
-    """A person skipped the task."""
+    """The task is left out: a person or a fallback skipped it, or tasks.json does not have it any more."""
 
     type: Literal["task_skipped"] = "task_skipped"
     reason: str = ""
 
 
 class TaskRetried(Event):
-    """A person wants another attempt of a failed or paused task."""
+    """A person wants new attempts of the task."""
 
     type: Literal["task_retried"] = "task_retried"
     tier: Tier | None = None
@@ -300,13 +313,13 @@ class Paused(Event):
 
 
 class Resumed(Event):
-    """The run continues. With `task`: the attempt of a dead executor continues."""
+    """The run continues. With `task`: an attempt that an earlier executor left continues."""
 
     type: Literal["resumed"] = "resumed"
 
 
 class CostWarning(Event):
-    """The run has used this share of its cost limit."""
+    """The run has used at least the share `run.cost_warning` of its cost limit."""
 
     type: Literal["cost_warning"] = "cost_warning"
     spent_usd: float
@@ -314,7 +327,7 @@ class CostWarning(Event):
 
 
 class LimitReached(Event):
-    """Cost, time or the number of attempts is used up."""
+    """A limit is reached, or counts as reached by an answer or because a session reported no cost."""
 
     type: Literal["limit"] = "limit"
     name: Literal["cost", "minutes", "attempts"]
@@ -388,7 +401,9 @@ EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 
 def parse(line: bytes | str) -> AnyEvent | None:
-    """Return the event in a line of the log; None if the line is truncated or of another version."""
+    """Return the event in a line of the log; None if the line is no event that this version knows, or is
+    truncated.
+    """
     try:
         return EVENT.validate_json(line)
     except ValidationError:
@@ -396,8 +411,8 @@ def parse(line: bytes | str) -> AnyEvent | None:
 
 
 def render(event: Event) -> bytes:
-    """Return the event as one line of the log, with the newline. Raise ValueError if a text in it is
-    not Unicode; `encodable` replaces such texts.
+    """Return the event as one line of the log, with the newline. Raise ValueError if UTF-8 cannot
+    encode a text in it; `encodable` replaces such texts.
     """
     return event.model_dump_json(exclude_defaults=False, exclude_none=True).encode() + b"\n"
 

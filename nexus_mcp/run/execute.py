@@ -40,7 +40,8 @@ HEARTBEAT_S = 60.0
 @dataclass(frozen=True, slots=True)
 class Front:
     """The functions of a run that show something to people or ask them. `event` gets each event, `baseline` the results
-    of the checks before the work, `confirm` asks whether to merge and returns the answer, None without a terminal.
+    of the checks before the work. `confirm` asks whether to merge and returns the answer; it is None without a
+    terminal. `status_paths` are paths for copies of the status file.
     """
 
     event: Callable[[ev.AnyEvent], object] = lambda _: None
@@ -52,8 +53,8 @@ class Front:
 @dataclass(slots=True)
 class Result:
     """How a run ended. `is_merged`: the user's branch has all merged tasks. `merge_is_open`: the branch should have
-    them, but lacks some, and `merge` is the reason.
-    `report` is the path of the report. `removed` has the ids of old runs that were deleted.
+    them, but lacks some, and `merge` is the reason. `report` is the path of the report, "" without one.
+    `removed` has the ids of old runs that were deleted.
     """
 
     status: ev.RunStatus
@@ -102,7 +103,7 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
 
 @asynccontextmanager
 async def _beating(status: StatusWriter) -> AsyncIterator[None]:
-    """Write the status every HEARTBEAT_S within the block, so that a reader sees that the executor is alive."""
+    """Write the status every HEARTBEAT_S seconds within the block, so that a reader sees that the executor is alive."""
 
     async def beat() -> None:
         while True:
@@ -153,7 +154,9 @@ async def _drop_old_runs(run: Run, state: Folder, result: Result) -> None:
 
 
 async def _unless_stopped(run: Run, working: asyncio.Task[Any]) -> bool:
-    """Wait for a task, but cancel it when the run is stopped. Return whether the task ended by itself."""
+    """Wait for an asyncio task, but cancel it when the run is stopped. Return whether it ended by itself, or raise the
+    exception with which it ended.
+    """
     stopping = asyncio.create_task(run.stop.wait())
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -189,7 +192,7 @@ async def _moved(run: Run) -> bool:
 
 
 async def _last_checks(run: Run, commit: str) -> str:
-    """Return the reason why the checks fail on a commit, "" if they have no new failure."""
+    """Return a sentence that names the first check with a new failure on a commit, "" if there is none."""
     repository = run.repository
     path = await repository.check_out(commit)
     environ = environment(tuple(run.config.strip_env), NEXUS_RUN=run.state.run)
@@ -202,10 +205,11 @@ async def _last_checks(run: Run, commit: str) -> str:
 
 
 async def _merge(run: Run, front: Front, result: Result) -> None:
-    """Bring the merged tasks into the user's branch, as `--merge` says; if that is impossible, put the reason into the
-    result.
+    """Bring the merged tasks into the user's branch, as `--merge` says; if that does not happen, put the reason into
+    the result.
 
-    All merged tasks are verified, so a run that stalled may be merged, too, but only after a person agreed.
+    Do nothing with `--merge never`, or if no task is merged. All merged tasks are verified, so a run that stalled may
+    be merged, too, but only after a person agreed.
     """
     mode, repository, commit = run.options.merge, run.repository, run.state.integration
     if mode == "never" or not commit:
@@ -245,8 +249,8 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
 
 
 def _report(run: Run, result: Result) -> str:
-    """Write the report as an artifact and beside the log; return the path of the artifact, "" if it could not be
-    written.
+    """Write the report as an artifact and beside the log; return the path of the artifact, "" if one of
+    them could not be written.
     """
     from nexus_mcp.store import artifacts
 

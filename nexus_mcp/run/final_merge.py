@@ -72,10 +72,10 @@ async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
     """Move the current branch to the commit `new`. Return "", or a sentence that says why it was not moved.
 
     `new` is a commit, not the integration branch: a process left by an attempt may move that branch after the caller
-    compared it. git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand,
+    examined it. git itself refuses to overwrite a file of the user. Hooks of the repository run, as at a merge by hand,
     unless they are in the tree and the run changed them: changed hooks would run without the sandbox, and before a
-    person has read them. The intent is written to the run folder. If git stops within the move, the checkout is put
-    back.
+    person has read them. Before the move, a record of it is written to the run folder. If git stops
+    within the move, the checkout is put back.
     """
     git = repository.git
     try:
@@ -106,7 +106,10 @@ async def go_on(repository: Repository, folder: Folder) -> str:
 
 
 async def _stopped(repository: Repository, folder: Folder, error: GitFailed) -> str:
-    """Put the checkout back after git failed within a move, and return why it failed. Raise GitFailed, StorageError."""
+    """Put the checkout back after git failed within a move, and return why it failed.
+
+    Raise GitFailed, StorageError, PathRefused.
+    """
     left = await interrupted_merge.put_back(repository, folder)
     if error.next_step and not left:
         return str(error)
@@ -130,11 +133,9 @@ def _sentence(error: Exception) -> str:
 
 
 async def _lock(repository: Repository) -> str:
-    """Return the path of a lock of git that would stop the move of the user's branch after git has written the files.
+    """Return the path of a lock of git that would stop the move of the user's branch, "" if there is none.
 
-    Return "" if there is none.
-
-    Raise GitFailed.
+    Some of these locks would stop git only after it has written the files of the checkout. Raise GitFailed.
     """
     found = await folders(repository.root)
     branch = await repository.git.out("symbolic-ref", "--quiet", "HEAD")

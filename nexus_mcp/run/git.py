@@ -56,8 +56,8 @@ class Git:
         check: bool = True,
         is_quiet: bool = False,
     ) -> tuple[int, str]:
-        """Return (exit code, stdout) of `git WORDS`. With `check` raise GitFailed unless the code is 0; with `is_quiet`
-        also if git printed to stderr, such as a warning.
+        """Return (exit code, stdout) of `git WORDS`. With `check`, raise GitFailed unless the code is 0, and with
+        `check` and `is_quiet` also if git printed to stderr, such as a warning. Raise GitFailed as `outputs` does, too.
 
         git has a process group of its own, so that Ctrl-C in the terminal does not end it; a cancellation ends the
         group, with the hooks in it.
@@ -72,7 +72,7 @@ class Git:
     ) -> tuple[int, str, str]:
         """Return (exit code, stdout, stderr) of `git WORDS`.
 
-        Raise GitFailed after LIMIT_S, or if git waits for a pipe.
+        Raise GitFailed after LIMIT_S seconds, or if git waits for a pipe in the tree.
         """
         process = await asyncio.create_subprocess_exec(
             *self.wrap(("git", *options(hooks=self.hooks), *words)),
@@ -105,7 +105,7 @@ class Git:
         return (await self.run(*words))[1].removesuffix("\n")
 
     async def names(self, *words: str) -> list[str]:
-        """Return the paths that `git WORDS -z` prints. Raise GitFailed."""
+        """Return the paths, or other rows, that `git WORDS -z` prints. Raise GitFailed."""
         at = words.index("--") if "--" in words else len(words)
         return [name for name in (await self.run(*words[:at], "-z", *words[at:]))[1].split("\0") if name]
 
@@ -125,7 +125,7 @@ async def watch(process: asyncio.subprocess.Process, folder: str) -> str:
 
 
 def late() -> str:
-    """Return the message about a git that was ended after LIMIT_S."""
+    """Return the message about a git that was ended after LIMIT_S seconds."""
     return f"it did not end within {LIMIT_S:.0f} seconds"
 
 
@@ -169,8 +169,8 @@ def _end_reader(group: int, pipe: str) -> bool:
 def options(*, hooks: bool) -> list[str]:
     """Return the options of each call of git; without `hooks` no hook of the repository runs.
 
-    By default git leaves new objects in the disk cache, so a power cut could lose commits that our log already names.
-    A git before 2.36 ignores this setting.
+    core.fsync is set, because git by default leaves new objects in the disk cache: a power cut could lose commits that
+    our log already names. A git before 2.36 ignores this setting.
     """
     found = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]
     found += ["-c", "core.fsync=committed,reference"]

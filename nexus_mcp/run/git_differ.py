@@ -1,4 +1,7 @@
-"""Compare commits of a run by a long-lived git process; before `open` git is started for each comparison."""
+"""Compare commits of a run by a long-lived git process.
+
+Before `open` and after `close`, git is started for each comparison.
+"""
 
 from __future__ import annotations
 

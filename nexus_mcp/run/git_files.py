@@ -115,7 +115,7 @@ async def staged(root: str) -> str:
 
 
 def global_config_files() -> list[str]:
-    """Return the user's own configuration files of git: they can name programs that git starts."""
+    """Return the paths of the user's own configuration and attributes of git, by which git can start programs."""
     home = os.path.expanduser("~")
     folder = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")
     named = os.environ.get("GIT_CONFIG_GLOBAL")
@@ -174,7 +174,10 @@ def text_of(path: str, limit: int = -1) -> str:
 
 
 def text_if_there(path: str, limit: int = _SMALL) -> str:
-    """Return the text of a file, "" if there is none. Raise StorageError if it cannot be read or is no plain file."""
+    """Return the text of a file as `text_of` does, "" if there is no file or a folder in its place.
+
+    Raise StorageError if it cannot be read or is no plain file.
+    """
     try:
         return text_of(path, limit)
     except _ABSENT:

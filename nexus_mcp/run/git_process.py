@@ -45,7 +45,9 @@ class GitProcess:
         return found.removesuffix(marker).decode(errors="surrogateescape")
 
     async def _answer(self, git: Git, request: str, read: Callable[[asyncio.StreamReader], Awaitable[bytes]]) -> bytes:
-        """Send a request, and return what `read` returns; b"" means that the process ended. Raise GitFailed."""
+        """Send a request, and return what `read` returns. Raise GitFailed if that is b"": the process ended without a
+        whole answer; also if the answer takes too long, or git waits for a pipe.
+        """
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 *("git", *options(hooks=False), *self._words),
@@ -111,7 +113,7 @@ async def _last(stream: asyncio.StreamReader | None) -> str:
 
 
 async def _lines(stream: asyncio.StreamReader, number: int) -> bytes:
-    """Return the next lines of a stream, b"" if it ends before."""
+    """Return the next `number` lines of a stream, b"" if it ends before the last of them is complete."""
     found = [await stream.readline() for _ in range(number)]
     return b"".join(found) if all(line.endswith(b"\n") for line in found) else b""
 

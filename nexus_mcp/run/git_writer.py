@@ -1,7 +1,7 @@
 """Write commits and refs of a run by two long-lived git processes.
 
-To start git for each of them would cost more than the write. Before `open`, and if `open` cannot use long-lived
-processes, git is started for each commit and ref.
+To start git for each of them would cost more than the write. Before `open`, after `close`, and if `open` cannot use
+long-lived processes, git is started for each commit and ref.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Writer:
             self._file = None
 
     async def commit(self, git: Git, tree: str, parents: Sequence[str], message: str) -> str:
-        """Make a commit, and return its id; no ref moves. Raise GitFailed."""
+        """Make a commit, and return its id; no ref moves. Raise GitFailed, OSError."""
         lines = [line.rstrip() for line in message.strip().split("\n")]
         text = ("\n".join(lines) + "\n").encode("utf-8", "replace")
         if self._git is None or self._idents is None or self._file is None:

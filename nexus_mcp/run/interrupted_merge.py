@@ -44,7 +44,7 @@ async def begin(repository: Repository, folder: Folder, old: str, new: str) -> N
 
 
 def is_begun(folder: Folder) -> bool:
-    """Return whether a move began and its end is not recorded. Raise StorageError."""
+    """Return whether the folder has the intent of a move: `end` did not remove it. Raise StorageError."""
     return folder.look(INTENT) is not None
 
 
@@ -123,7 +123,7 @@ async def _check_out(git: Git, paths: list[str]) -> int:
 
 
 async def _remove(repository: Repository, new: str, change: Change) -> None:
-    """Remove a file that git added, and its folders if they are empty."""
+    """Remove a file that git added, if it is as git left it, and its folders if they are empty. Raise GitFailed."""
     path = os.path.join(repository.root, change.path)
     if not os.path.lexists(path) or not await _is_of_git(repository, new, change):
         return

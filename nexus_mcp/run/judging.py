@@ -56,12 +56,12 @@ def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | s
 
 
 def has_failed(record: AttemptRecord, facts: Facts, config: RunConfig) -> bool:
-    """Return whether the changes of the sessions already fail the attempt, so that checks and reviews are useless."""
+    """Return whether the work of the sessions already fails the attempt, so that checks and reviews are useless."""
     return _work_outcome(record, facts, config) is not None
 
 
 def _session_outcome(last: SessionRecord) -> Outcome | None:
-    """Return the failure of the last session that changed files; None if it ended well."""
+    """Return the failure of a session whose role changes files; None if it ended well."""
     outside = _outside_failure(last)
     if outside is not None:
         return outside
@@ -88,7 +88,9 @@ def _outside_failure(session: SessionRecord) -> Outcome | None:
 
 
 def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | None:
-    """Return the fault in the changes of the sessions; None if no required change is missing and none is forbidden."""
+    """Return the first fault in the work of the sessions, None without one: a refused commit, forbidden changes or
+    tools, no change, or no test file.
+    """
     chosen = record.attempt.strategy
     refused = next((session.refused for session in record.sessions if session.refused), "")
     if refused:  # some or all of the work is not committed, so no other fault is searched

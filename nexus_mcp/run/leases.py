@@ -32,12 +32,16 @@ class Leases:
         self._fault: NexusError | None = None
 
     def begin(self) -> None:
-        """Free all leases: no other executor lives, because this one has the lock. Raise StateError, StorageError."""
+        """Free all leases: no other executor lives, because this one has the lock.
+
+        Raise StateError, PathRefused, StorageError.
+        """
         tasks_extension.free(self._state)
 
     def take(self, event: ev.AnyEvent) -> None:
-        """Write the change of the event within _WAIT_S seconds. Raise the StateError or StorageError of an earlier
-        write.
+        """Write the change of the event within _WAIT_S seconds, and at once for a new worktree.
+
+        Raise the StateError, PathRefused or StorageError of the write, if it is at once, or of an earlier write.
         """
         if self._fault is not None:
             raise self._fault
@@ -59,7 +63,7 @@ class Leases:
             self._timer = asyncio.get_running_loop().call_later(_WAIT_S, self._write_later)
 
     def write(self) -> None:
-        """Write the waiting changes now. Raise StateError, StorageError."""
+        """Write the waiting changes now. Raise StateError, PathRefused, StorageError."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -74,7 +78,10 @@ class Leases:
             self._fault = error
 
     def files(self) -> dict[int, list[str]]:
-        """Return the paths that a person added to tasks. Raise StateError, StorageError."""
+        """Return task id -> the paths that a person added to the task in the file.
+
+        Raise StateError, PathRefused, StorageError.
+        """
         found = tasks_extension.read(self._state)
         return {id_: [str(one) for one in entry.get("files", ())] for id_, entry in found.items() if _has_list(entry)}
 

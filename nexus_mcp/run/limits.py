@@ -12,14 +12,16 @@ _FIELDS = {"cost": "max_cost_usd", "minutes": "max_minutes", "attempts": "max_at
 
 
 def warn(run: Run) -> None:
-    """Warn once when the configured share of the cost limit is spent."""
+    """Log a warning once, when the share `run.cost_warning` of the cost limit is spent."""
     limit, spent = run.config.max_cost_usd, run.state.cost_usd
     if limit is not None and not run.state.is_cost_warned and spent >= limit * run.config.cost_warning:
         run.emit(ev.CostWarning(spent_usd=spent, limit_usd=limit))
 
 
 def emit(run: Run, spent: Limits) -> None:
-    """Log which limit is reached."""
+    """Log the reached limit: the first of cost, minutes and attempts. If a session reported no cost, the limit of
+    cost counts as reached.
+    """
     config = run.config
     if config.max_cost_usd is not None and (spent.cost_usd >= config.max_cost_usd or not spent.is_cost_reported):
         run.emit(ev.LimitReached(name="cost", value=spent.cost_usd))

@@ -1,6 +1,6 @@
 """Show events of a run as log entries: `{timestamp, level, stage, taskId?, message, data}`, and as lines of text.
 
-The format is the LogEntry of nax, so that tools for nax work.
+The format is the LogEntry of nax, another program that runs agents, so that tools for nax work.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def work(task: int, attempt: int, *, is_resumed: bool) -> None:
 
 
 def review(task: int) -> None:
-    """Judge the work of a task: each function needs a test."""
+    """Judge the work of a task: reject task 2 as long as discounted() has no test."""
     missing = task == 2 and "discounted" not in TESTS.read_text()
     reasoning = "discounted() has no test: nothing shows that 25 % off 200 is 150." if missing else ""
     verdict: dict[str, Any] = {

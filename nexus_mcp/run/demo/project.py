@@ -86,7 +86,7 @@ def config(worktrees: str) -> RunConfig:
 
 
 def log(folder: str) -> str:
-    """Return the history of the branch as git draws it."""
+    """Return the last 30 commits of the checked-out branch as git draws them."""
     return _git(folder, "log", "--graph", "--format=%s", "--max-count=30")
 
 

@@ -19,7 +19,10 @@ GROUP = "nexus_mcp.drivers"
 
 
 def driver(name: str, config: RunConfig) -> Driver:
-    """Return the driver of a harness: a template of the config wins over ours. Raise UsageError for an unknown one."""
+    """Return the driver of a harness: a template of the config wins over ours, and ours over that of another package.
+
+    Raise UsageError for an unknown harness.
+    """
     if name in config.drivers:
         from nexus_mcp.run.drivers.template import TemplateDriver
 

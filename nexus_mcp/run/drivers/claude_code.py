@@ -32,7 +32,9 @@ _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 
 class ClaudeCode:
-    """The driver of Claude Code. A resumed session gets role and restrictions again: it does not keep them."""
+    """The driver of Claude Code. A resumed session gets the text of the agent and its restrictions again:
+    Claude Code does not keep them.
+    """
 
     id = "claude-code"
     format: Literal["jsonl", "text"] = "jsonl"

@@ -33,7 +33,7 @@ _NOT_LOGGED_IN = ("not logged in", "401 unauthorized", "run codex login", "missi
 _LIMITED = ("usage limit", "rate limit", "quota exceeded")
 _EDITS = ("file_change", "patch_apply")
 _NAMES = {"file_change": "apply_patch", "patch_apply": "apply_patch", "command_execution": "Bash"}
-"""Item of the output -> the tool's name in the capability map."""
+"""Type of an item in the output -> the tool's name in the capability map."""
 _REFUSED = ("failed", "declined")
 _FLAGS = "/<session-flags>/config.toml"
 """The name that Codex uses for the source of settings from the command line."""
@@ -43,7 +43,7 @@ _KEYWORDS = ("type", "enum", "const", "$ref", "description")
 
 
 class Codex:
-    """The driver of Codex. The role is the beginning of the prompt: Codex has no option for it."""
+    """The driver of Codex. The text of the agent begins the prompt: Codex has no option for it."""
 
     id = "codex"
     format: Literal["jsonl", "text"] = "jsonl"

@@ -24,9 +24,9 @@ class SessionRequest:
     `prompt` goes to stdin, or into a file if a template has `{prompt_file}`. `role_text` is the text of the agent,
     repeated at each resume. `resume` is the id of the session to resume, "" for a new one, whose id `session` proposes.
     `forbidden` are names of tools that the agent may not use. `folder` is the worktree, `scratch` a private folder for
-    files of this session. `schema` is the JSON Schema of the last message, None for free text. `mount` has our server
-    and hooks. `environ` has the variables that session, server and hooks get in addition to the executor's; some
-    harnesses do not pass their own environment to a server.
+    files of the attempt's sessions. `schema` is the JSON Schema of the last message, None for free text. `mount` has
+    our server and hooks. `environ` has the variables that session, server and hooks get in addition to the executor's;
+    some harnesses do not pass their own environment to a server.
     """
 
     role: Role
@@ -66,10 +66,10 @@ class Output:
     """One event in the output of a harness.
 
     `kind`: `session` (`text` is its id), `model` (its name), `text` (of the agent), `tool_start` (`text` is the tool's
-    name, `arguments` its input, `file` the file of an edit, `command` the command line of a shell, `tool` its name in
-    the capability map if that differs), `tool_end` (`text` is its result; `failed`: it was refused or failed), `usage`,
-    `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id of a tool call, equal
-    at its start and its end.
+    name, `arguments` its input, `file` the file that it edits or reads, `command` the command line of a shell, `tool`
+    its name in the capability map if that differs), `tool_end` (`text` is its result; `failed`: it was refused or
+    failed), `usage`, `error`, `done` (the session ended by itself), `result` (the last message). `call` is the id of a
+    tool call, equal at its start and its end.
     """
 
     kind: Kind
@@ -142,8 +142,9 @@ class Driver(Protocol):
         """Return the events in one line of stdout; none for a line of another format."""
 
     def failure(self, code: int | None, stderr: str) -> Failure | None:
-        """Return the reason why a session failed; None if its exit code and stderr do not show it.
+        """Return the reason why a session failed; None if its exit code and `stderr` do not show it.
 
+        `stderr` begins with the error that the harness reported in its output, if it reported one.
         `login`: no user is logged in. `limit`: a limit of the account is reached. `environment`: a program cannot be
         started.
         """
@@ -205,7 +206,9 @@ def part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def text_of(value: object) -> str:
-    """Return the text of a result of a tool or of an error: a string, or blocks with `text`; else its JSON."""
+    """Return the text of a result of a tool or of an error: a string, or blocks with `text`; else its JSON. None
+    has the text "".
+    """
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in value):
@@ -221,7 +224,7 @@ def count(value: object) -> int:
 def why_failed(
     code: int | None, stderr: str, *, not_logged_in: Sequence[str], limited: Sequence[str]
 ) -> Failure | None:
-    """Return why a session failed, recognised by phrases of the harness in its output: see Driver.failure."""
+    """Return why a session failed, by phrases of the harness in its output or exit code 127: see Driver.failure."""
     text = stderr.lower()
     if any(sign in text for sign in limited):
         return "limit"
@@ -231,7 +234,9 @@ def why_failed(
 
 
 def probe_program(program: str, words: Sequence[str] = ("--version",), *, has_cost: bool = False) -> Probe:
-    """Return the path and version of a program in PATH. It gets no stdin, and at most PROBE_TIMEOUT_S seconds."""
+    """Return the path and version of a program in PATH, or why it cannot be used. The program gets no stdin, and at
+    most PROBE_TIMEOUT_S seconds.
+    """
     path = shutil.which(program)
     if path is None:
         return Probe(problem=f"{program} is not in PATH")

@@ -17,7 +17,8 @@ _WORDS = ("session", "resume", "model", "agent", "folder")
 
 
 class TemplateDriver:
-    """A driver from a template. Without `done` in its output a session with exit code 0 is no success.
+    """A driver from a template. A session is no success, even with exit code 0, unless its output matches the pattern
+    `done` of the template or has an event `done`.
 
     In `format: jsonl` a line may be an object as in definition.Output: `{"kind": "text", "text": "…"}`.
     """
