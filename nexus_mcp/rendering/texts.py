@@ -52,7 +52,7 @@ def columns(text: str) -> int:
 
 
 def pixels(text: str) -> float:
-    """Return about how many pixels `text` takes in a proportional font of 13 pixels; rather too many than too few."""
+    """Estimate how many pixels `text` takes in a proportional font of 13 pixels: rather too many than too few."""
     return sum(_pixels(char) for char in text)
 
 

@@ -215,7 +215,7 @@ class Attempts:
             raise checkout_guard.CheckoutChanged(changed)
 
     def _priced(self, event: ev.Event) -> None:
-        """Add an event of a session to the log; if the harness reports no cost, compute it from `run.prices`."""
+        """Add an event of a session to the log; if the harness reports no cost, compute the cost from `run.prices`."""
         if isinstance(event, ev.Usage) and event.cost_usd is None:
             event = event.model_copy(update={"cost_usd": self.run.config.cost(self.record.model, event)})
         self.run.emit(event)
@@ -314,7 +314,10 @@ class Attempts:
             self._write("verdict.json", found_json)
 
     async def is_touched(self, record: AttemptRecord) -> bool:
-        """Return whether files or branch of the attempt differ from its last commit. Raise GitFailed."""
+        """Return whether the branch or the files of the attempt, except linked paths, differ from its last commit.
+
+        Raise GitFailed.
+        """
         left_out = [left_out_pathspec(link) for link in self.run.config.link]
         is_dirty = await Git(record.worktree).out("status", "--porcelain", "--", ":/", *left_out)
         head = await self.run.repository.head_of(record.worktree)
@@ -418,7 +421,7 @@ class Attempts:
 
 
 def run_bytes(run: Run, text: str) -> bytes:
-    """Return a text encoded for a file, with the secrets of the environment replaced."""
+    """Return a text encoded for a file, with secrets replaced."""
     return run.redactor.data(text.encode("utf-8", "surrogateescape"))
 
 

@@ -178,7 +178,7 @@ class RunConfig(Part):
         return self
 
     def harness_for(self, role: str) -> str:
-        """Return the harness of a role: `do` for the work, `check` for reviewers, which falls back to `do`."""
+        """Return the harness of a role: `do` for the work, `check` for reviews; `do` also for a missing role."""
         return self.harness if isinstance(self.harness, str) else self.harness.get(role, self.harness["do"])
 
     def active_checks(self) -> dict[str, str]:

@@ -93,7 +93,7 @@ async def _await_git(repository: Repository, lock: str) -> None:
 
 
 def _progress(pid: int) -> float:
-    """Return a number that changes as long as a process and its children compute, read or wait for the disk."""
+    """Return a number that changes while a process or a child of it computes, or the process waits for the disk."""
     try:
         process = psutil.Process(pid)
         if process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP):

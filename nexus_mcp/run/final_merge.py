@@ -108,7 +108,7 @@ async def go_on(repository: Repository, folder: Folder) -> str:
 async def _stopped(repository: Repository, folder: Folder, error: GitFailed) -> str:
     """Put the checkout back after git failed within a move, and return why it failed.
 
-    Raise GitFailed, StorageError, PathRefused.
+    Raise GitFailed, StorageError, PathRefused, OSError.
     """
     left = await interrupted_merge.put_back(repository, folder)
     if error.next_step and not left:

@@ -178,6 +178,8 @@ def options(*, hooks: bool) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment for git: without variables that lead to another repository, and without prompts."""
+    """Return the environment for git: ours without variables that lead to another repository; without prompts and
+    optional locks, and with messages in English.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}

@@ -36,7 +36,7 @@ class Change:
 async def begin(repository: Repository, folder: Folder, old: str, new: str) -> None:
     """Write the intent to move the current branch from `old` to `new`. Raise GitFailed, StorageError.
 
-    `there` are the existing paths that git would add: they belong to the user.
+    Its field `there` lists the existing paths that git would add: they belong to the user.
     """
     added = [one.path for one in await _changes(repository.git, old, new) if one.kind == _ADDED]
     there = [path for path in added if os.path.lexists(os.path.join(repository.root, path))]
@@ -49,7 +49,7 @@ def is_begun(folder: Folder) -> bool:
 
 
 def end(folder: Folder) -> None:
-    """Remove the intent. Raise StorageError."""
+    """Remove the intent. Raise StorageError, OSError."""
     if is_begun(folder):
         folder.unlink(INTENT)
 
@@ -58,12 +58,12 @@ async def put_back(repository: Repository, folder: Folder) -> list[str]:
     """Put back the files of an interrupted fast-forward. Return the paths that cannot be put back now.
 
     Do nothing without an intent. If the branch has moved, only remove the intent. Raise GitFailed, StorageError,
-    PathRefused.
+    PathRefused, OSError.
     """
     if not is_begun(folder):
         return []
     intent = read_json(folder, INTENT)
-    if not _is_intent(intent):  # without it, the user's own files cannot be told from those of git
+    if not _is_intent(intent):  # without a valid intent, the user's files cannot be told from those of git
         raise StorageError(
             folder.show(INTENT),
             "read",
@@ -123,7 +123,7 @@ async def _check_out(git: Git, paths: list[str]) -> int:
 
 
 async def _remove(repository: Repository, new: str, change: Change) -> None:
-    """Remove a file that git added, if it is as git left it, and its folders if they are empty. Raise GitFailed."""
+    """Remove a file that git added, if it is as git left it, and its folders if they are empty."""
     path = os.path.join(repository.root, change.path)
     if not os.path.lexists(path) or not await _is_of_git(repository, new, change):
         return

@@ -53,7 +53,7 @@ def level(event: ev.AnyEvent) -> Level:
 
 
 def line(event: ev.AnyEvent) -> str:
-    """Return the event as one line of text without control characters: time, task, message."""
+    """Return the event as one line of text without control characters: time in UTC, task, message."""
     where = f"task {event.task}: " if event.task is not None else ""
     return f"{event.at[11:19]} {where}{message(event)}"
 
