@@ -120,7 +120,7 @@ class DriverTemplate(Part):
 
 
 class Sandbox(Part):
-    """A command that wraps each session, setup command and check; the wrapped command follows it."""
+    """A command that wraps each session, setup command, check and commit with hooks; the wrapped command follows it."""
 
     command: list[CommandLine] = Field(min_length=1, max_length=200)
 

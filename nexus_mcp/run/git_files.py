@@ -124,7 +124,7 @@ def global_config_files() -> list[str]:
 
 
 def signature(path: str) -> tuple[int, ...]:
-    """Return device, inode, size and times of a file; () if there is no file.
+    """Return device, inode, size and times of a file; () if it is absent or cannot be examined.
 
     A change alters them, unless the file was changed already less than `_SETTLED_S` before.
     """
