@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,11 @@ def package(kind: str, folder: Path | str, *options: str) -> int:
 
 def plugin(folder: Path) -> Path:
     return folder / "plugins" / "nexus"
+
+
+def two_hours_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 7200)
 
 
 def unpack(folder: Path, to: Path) -> Path:
@@ -380,6 +386,92 @@ def test_a_file_saved_meanwhile_is_not_lost(
     assert package("claude", tmp_path / "p", "--gate", "off") == 1
     assert "was changed meanwhile" in capsys.readouterr().err
     assert (tmp_path / "p" / "mine").read_text() == "x"
+
+
+@pytest.mark.parametrize("is_exchanged", [True, False])
+def test_an_old_folder_that_cannot_be_put_back_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_exchanged: bool
+) -> None:
+    """The error names the folder with the user's files."""
+    assert package("claude", tmp_path / "p") == 0
+    fill, exchange = writing._fill, writing._exchange
+    calls: list[str] = []
+
+    def slow(folder: str, files_: Any) -> None:
+        fill(folder, files_)
+        (tmp_path / "p" / "mine").write_text("x")
+
+    def fails_later(folder: Any, new: str, name: str, aside: str) -> None:
+        calls.append(new)
+        if len(calls) > 1:
+            raise OSError(28, "No space left on device")
+        exchange(folder, new, name, aside)
+
+    if not is_exchanged:
+        monkeypatch.setattr(atomic, "exchange", lambda *_: False)
+    monkeypatch.setattr(writing, "_fill", slow)
+    monkeypatch.setattr(writing, "_exchange", fails_later)
+    assert package("claude", tmp_path / "p", "--gate", "off") == 1
+    (kept,) = tmp_path.glob(".*-old")
+    assert f"Its files are in {kept}" in capsys.readouterr().err
+    assert (kept / "mine").read_text() == "x"
+    monkeypatch.undo()
+    two_hours_later(monkeypatch)
+    assert package("claude", tmp_path / "q") == 0
+    assert (kept / "mine").read_text() == "x"
+
+
+def test_a_rename_that_cannot_be_taken_back_loses_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names are exchanged, then each further rename fails: the old folder stays under the temporary name."""
+    assert package("claude", tmp_path / "p") == 0
+    before, real = tree(tmp_path / "p"), atomic.exchange
+    calls: list[str] = []
+
+    def exchange(folder: Any, new: str, name: str) -> bool:
+        calls.append(new)
+        if len(calls) > 1:
+            raise OSError(5, "Input/output error")
+        return real(folder, new, name)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(atomic, "exchange", exchange)
+    monkeypatch.setattr(writing.Folder, "rename", fails)
+    assert package("claude", tmp_path / "p", "--gate", "off") == 1
+    assert tree(tmp_path / calls[0]) == before
+
+
+def test_a_folder_moved_away_by_a_killed_command_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour later the next command deletes it if it is a package without changes."""
+    same, edited = (tmp_path / f"{atomic.PREFIX}{char * 16}-old" for char in "ab")
+    for folder in (same, edited):
+        assert package("claude", tmp_path / "p") == 0
+        (tmp_path / "p").rename(folder)
+    (edited / "mine").write_text("x")
+    assert package("claude", tmp_path / "q") == 0
+    assert same.exists()
+    two_hours_later(monkeypatch)
+    assert package("claude", tmp_path / "r") == 0
+    assert not same.exists()
+    assert edited.exists()
+
+
+def test_an_unreadable_folder_in_a_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files in a folder that cannot be listed may be a user's own."""
+    assert package("claude", tmp_path / "p") == 0
+    inner = tmp_path / "p" / "inner"
+    inner.mkdir()
+    scandir = os.scandir
+
+    def refuses(path: Any) -> Any:
+        if os.fspath(path) == str(inner):
+            raise PermissionError(13, "Permission denied", str(inner))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuses)
+    assert package("claude", tmp_path / "p", "--gate", "off") == 1
+    assert inner.exists()
 
 
 def test_files_have_usual_permissions(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ VERSION = 1
 _LIMIT = 64 << 20
 _LEFT = re.compile(rf"{re.escape(atomic.PREFIX)}[0-9a-f]{{16}}(?:-old)?")
 """The names of the temporary folders that `_place` makes."""
+_OLD = "-old"
 _ABANDONED_S = 3600
 ADDED, UPDATED, SAME = "written", "updated", "unchanged"
 
@@ -122,7 +123,7 @@ def _hashes(path: str) -> dict[str, str]:
     "". Raise OSError.
     """
     found = {}
-    for place, folders, names in os.walk(path):
+    for place, folders, names in os.walk(path, onerror=_raise):
         for name in [*names, *(one for one in folders if os.path.islink(os.path.join(place, one)))]:
             full = os.path.join(place, name)
             key = os.path.relpath(full, path).replace(os.sep, "/")
@@ -134,6 +135,10 @@ def _hashes(path: str) -> dict[str, str]:
     return found
 
 
+def _raise(error: OSError) -> None:
+    raise error
+
+
 def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str, str]) -> None:
     """Write the files into a new folder, and replace the folder `path`, whose files are `known`, by it.
 
@@ -142,34 +147,74 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
     above, name = os.path.split(path)
     _sweep(above)
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
-    aside = f"{temporary}-old"
+    made = os.path.join(above, temporary)
+    filled = None
     try:
-        _fill(os.path.join(above, temporary), files)
+        _fill(made, files)
+        filled = os.lstat(made)
         with Folder.root(above) as folder:
             if not known:
                 folder.rename(temporary, name)  # the rename replaces an empty folder
             else:
-                _exchange(folder, temporary, name, aside)
-                if _hashes(os.path.join(above, aside)) != known:
-                    _exchange(folder, aside, name, temporary)
-                    raise InstallRefused([f"{shown} was changed meanwhile. Run the command again."])
+                _replace(folder, temporary, path, shown, known)
             with suppress(OSError):  # some file systems cannot sync a folder
                 folder.sync()
     except OSError as error:
         raise _unusable(shown, error) from error
     finally:
-        for left in (temporary, aside):  # the unfinished folder, and the old one
-            shutil.rmtree(os.path.join(above, left), ignore_errors=True)
+        with suppress(OSError):
+            # After failed renames the old folder may have this name.
+            if filled is None or os.path.samestat(filled, os.lstat(made)):
+                shutil.rmtree(made, ignore_errors=True)
+
+
+def _replace(folder: Folder, new: str, path: str, shown: str, known: Mapping[str, str]) -> None:
+    """Replace the folder `path`, whose files are `known`, by the folder `new` beside it, and delete the old one.
+
+    Raise InstallRefused if the old one has other files now, OSError if a rename fails. The old folder then stays in its
+    place; if it cannot be put back there, it is kept, and InstallRefused names it.
+    """
+    name, aside = os.path.basename(path), f"{new}{_OLD}"
+    _exchange(folder, new, name, aside)
+    old = os.path.join(os.path.dirname(path), aside)
+    try:
+        is_known = _hashes(old) == known
+    except OSError:
+        is_known = False
+    if is_known:
+        shutil.rmtree(old, ignore_errors=True)
+        return
+    what = f"{shown} was changed meanwhile"
+    try:
+        _exchange(folder, aside, name, new)
+    except OSError as error:
+        raise InstallRefused([f"{what}, and cannot be restored: {reason(error)}. Its files are in {old}."]) from error
+    raise InstallRefused([f"{what}. Run the command again."])
 
 
 def _sweep(folder: str) -> None:
-    """Remove the temporary folders of killed processes in `folder` whose last change is more than an hour ago."""
+    """Remove the temporary folders of killed processes in `folder` whose last change is more than an hour ago.
+
+    An old folder that was moved away stays unless it has the files of its record alone: a user may have changed it.
+    """
     with suppress(OSError):
         for entry in os.scandir(folder):
             if _LEFT.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 with suppress(OSError):
-                    if entry.stat(follow_symlinks=False).st_mtime < time.time() - _ABANDONED_S:
+                    info = entry.stat(follow_symlinks=False)
+                    is_left = max(info.st_mtime, info.st_ctime) < time.time() - _ABANDONED_S
+                    if is_left and not (entry.name.endswith(_OLD) and _is_edited(entry.path)):
                         shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _is_edited(path: str) -> bool:
+    """Return whether a folder has other files than its record says, or no usable record. Raise OSError."""
+    found = _hashes(path)
+    for kind in (PACKAGE, EXPORT):
+        if found.pop(kind.record, None) is not None:
+            with suppress(InstallRefused):
+                return bool(found != _recorded(kind, path, path)["files"])
+    return True
 
 
 def _fill(folder: str, files: Mapping[str, bytes]) -> None:
