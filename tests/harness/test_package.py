@@ -20,6 +20,9 @@ from nexus_mcp.cli import main
 from nexus_mcp.harness import marks
 from nexus_mcp.harness.packages import PACKAGES, writing
 from nexus_mcp.store import atomic
+from nexus_mcp.store.folder import Folder
+from nexus_mcp.store.history import parse
+from tests.catalog.files import AGENT
 from tests.support import NAMES
 
 PLUGINS = {"claude": ("claude-code", "claude_code"), "codex": ("codex", "codex")}
@@ -136,10 +139,21 @@ def test_skills_for_codex_have_its_notes_alone(tmp_path: Path) -> None:
 
 
 def test_the_bundle_works_a_whole_cycle_without_a_library(tmp_path: Path) -> None:
-    """The server of the bundle, on a Python without site-packages, answers the tools of a whole cycle."""
+    """The server of the bundle, on a Python without site-packages, answers the tools of a whole cycle and the prompts;
+    the project has a history that msgspec reads if it is there, and a catalog entry of its own.
+    """
     assert package("mcpb", tmp_path / "p") == 0
     bundle, project = unpack(tmp_path / "p", tmp_path / "unpacked"), tmp_path / "project"
-    project.mkdir()
+    agent = project / ".nexus/agents/gardener"
+    agent.mkdir(parents=True)
+    (agent / "meta.yml").write_text(AGENT.format(id="gardener"))
+    (agent / "body.md").write_text("Prune.\n")
+    cycles = [
+        {"completed_at": f"2026-01-01T00:{n // 60:02}:{n % 60:02}.000Z", "branch": "x" * 4000} for n in range(600)
+    ]
+    history = {"schema_version": "0.2", "cycles": cycles}
+    (project / ".nexus/history.json").write_text(json.dumps(history, indent=2) + "\n")
+    assert (project / ".nexus/history.json").stat().st_size > parse.FAST_FROM_BYTES
     manifest = json.loads((bundle / "manifest.json").read_text())
     assert [tool["name"] for tool in manifest["tools"]] == list(NAMES)
     assert all(tool["description"].endswith(".") for tool in manifest["tools"])
@@ -160,6 +174,7 @@ def test_the_bundle_works_a_whole_cycle_without_a_library(tmp_path: Path) -> Non
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     bodies: list[dict[str, Any]] = [{"method": "initialize", "params": client}]
     bodies += [{"method": "tools/call", "params": {"name": name, "arguments": values}} for name, values in calls]
+    bodies += [{"method": "prompts/list"}, {"method": "resources/list"}]
     lines = [json.dumps({"jsonrpc": "2.0", "id": number, **body}) for number, body in enumerate(bodies)]
     words = [
         word.replace("${__dirname}", str(bundle)).replace("${user_config.project}", str(project))
@@ -175,7 +190,9 @@ def test_the_bundle_works_a_whole_cycle_without_a_library(tmp_path: Path) -> Non
     )
     assert (done.returncode, done.stderr) == (0, "")
     answers = {one["id"]: one for one in map(json.loads, done.stdout.splitlines())}
-    results = {number: answers[number].get("result", {}) for number in range(1, len(bodies))}
+    results = {number: answers[number].get("result", {}) for number in range(1, len(calls) + 1)}
+    assert answers[len(calls) + 1]["result"]["prompts"]
+    assert answers[len(calls) + 2]["result"]["resources"]
     assert [result for result in results.values() if "structuredContent" not in result] == []
     assert {name for name, _ in calls} <= {*NAMES}
 
@@ -437,7 +454,7 @@ def test_a_rename_that_cannot_be_taken_back_loses_no_folder(tmp_path: Path, monk
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(atomic, "exchange", exchange)
-    monkeypatch.setattr(writing.Folder, "rename", fails)
+    monkeypatch.setattr(Folder, "rename", fails)
     assert package("claude", tmp_path / "p", "--gate", "off") == 1
     assert tree(tmp_path / calls[0]) == before
 

@@ -1,8 +1,9 @@
 """The MCP bundle (.mcpb): a zip archive with a manifest and nexus-mcp itself, for clients that install such files.
 
-The server needs no library for its tools, so the bundle holds our package alone and runs on any Python that is new
-enough. A client starts the server of a bundle outside of any project, so the manifest makes the client ask the user for
-the project's folder. A bundle has the server, but no hooks.
+The server needs no compiled library, so the bundle runs on any Python that is new enough. It holds our package and
+PyYAML, without its compiled part, because the server reads the YAML files of a project. A client starts the server of a
+bundle outside of any project, so the manifest makes the client ask the user for the project's folder. A bundle has the
+server, but no hooks.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from importlib.metadata import distribution
 from typing import TYPE_CHECKING, Any
 
 import nexus_mcp
 from nexus_mcp import __version__
+from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness.packages.definition import (
     AUTHOR,
     DESCRIPTION,
@@ -116,7 +119,27 @@ def _program() -> dict[str, bytes]:
     found = {f"{_LIB}/nexus_mcp/{name}": path for name, path in _below(package, ".py")}
     for part in _DATA:
         found |= {f"{_LIB}/nexus_mcp/_data/{part}/{name}": path for name, path in _below(data_path(part), "")}
-    return {name: _read(path) for name, path in found.items()}
+    return {name: _read(path) for name, path in found.items()} | _yaml()
+
+
+def _yaml() -> dict[str, bytes]:
+    """Return path in the bundle → bytes of the Python files of PyYAML, its licence and its version.
+
+    Raise InstallRefused if the licence is not installed with PyYAML: a copy must have it.
+    """
+    import yaml
+
+    folder = os.path.dirname(os.path.abspath(yaml.__file__))
+    files = {f"{_LIB}/yaml/{name}": _read(path) for name, path in _below(folder, ".py")}
+    found = distribution("PyYAML")
+    licence = next((file for file in found.files or () if file.name.upper().startswith("LICENSE")), None)
+    if licence is None:
+        raise InstallRefused(
+            ["The licence of PyYAML is missing. Install PyYAML from PyPI, then run the command again."]
+        )
+    files[f"{_LIB}/yaml/LICENSE"] = _read(str(licence.locate()))
+    files[f"{_LIB}/yaml/VERSION"] = f"{found.version}\n".encode()
+    return files
 
 
 def _below(folder: str, end: str) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,9 @@ from nexus_mcp.store.history.index import NO_DIGEST, Index, digest
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
     Cycle = tuple[int, int, object, int]
     """A cycle: begin, end, `completed_at`, and the id of its plan or 0."""
 
@@ -137,7 +140,8 @@ def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> I
 
 
 def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
-    quick = _FastParser(window) if window.size >= FAST_FROM_BYTES else None
+    fast = load_fast() if window.size >= FAST_FROM_BYTES else None
+    quick = None if fast is None else _FastParser(window, fast.check_cycle)
     while True:
         if window.begin + len(window.data) - window.at < atomic.CHUNK and not window.is_last:
             window.more()
@@ -150,6 +154,19 @@ def _read(window: Window, frame: Frame, index: Index, *, digests: bool) -> None:
         window.pass_to(end)
     index.closing = _leave(window, frame)
     index.version = {name: frame.members[name] for name in (_VERSION,) if name in frame.members}
+
+
+def load_fast() -> ModuleType | None:
+    """Return the module `msgspec_cycles`; None without msgspec, as on the Python that starts an MCP bundle. Then each
+    cycle is parsed strictly.
+    """
+    try:
+        from nexus_mcp.store.history import msgspec_cycles
+    except ModuleNotFoundError as error:
+        if error.name != "msgspec":
+            raise
+        return None
+    return msgspec_cycles
 
 
 def _enter(window: Window) -> Frame:
@@ -214,9 +231,7 @@ class _FastParser:
     file of which only the beginning has our layout costs no more than any other file.
     """
 
-    def __init__(self, window: Window) -> None:
-        from nexus_mcp.store.history.msgspec_cycles import check_cycle
-
+    def __init__(self, window: Window, check_cycle: Callable[[bytes], tuple[str | None, int] | None]) -> None:
         self._judged = check_cycle
         self._window = window
         self._searched = 0  # offset in the file up to which there is no other possible end

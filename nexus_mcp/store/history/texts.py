@@ -134,9 +134,10 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
             return lower(normalize(text))
         return lower(normalize_parsed(value, text, floats=bool(floats)))
 
-    if not quick:
+    fast = parse.load_fast() if quick else None
+    if fast is None:
         return line
-    from nexus_mcp.store.history.msgspec_cycles import compact
+    compact: Callable[[bytes], bytes | None] = fast.compact
 
     def quick_line(data: bytes) -> bytes:
         text = compact(data)
