@@ -52,7 +52,9 @@ _ASSET_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xm
 
 
 class Board:
-    """The data that the handlers share: the projects, the session, and the hub of changes."""
+    """The data that the handlers share: the projects, the session, the hub of changes, and the command that starts this
+    board again.
+    """
 
     def __init__(self, projects: list[Project], session: Session) -> None:
         self.projects = {project.key: project for project in projects}
@@ -103,7 +105,7 @@ async def _home(board: Board, request: Request) -> Response:
 
 
 async def _exchange(board: Board, request: Request) -> Response:
-    """Set the cookie in exchange for the token."""
+    """Set the cookie in exchange for the token; refuse a body that is not the token."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -127,7 +129,9 @@ async def _artifact(board: Board, request: Request) -> Response:
 
 
 async def _raw(board: Board, request: Request) -> Response:
-    """Send an image. Its policy forbids scripts and requests, also when a browser shows the image as a page."""
+    """Send an image. The policy of the response forbids scripts and requests, also when a browser shows the image as a
+    page.
+    """
     project = _project(board, request)
     try:
         data, kind = await to_thread.run_sync(pages.raw_artifact, project, request.path_params["name"])
@@ -138,7 +142,7 @@ async def _raw(board: Board, request: Request) -> Response:
 
 async def _show(board: Board, request: Request, project: Project, make: Callable[[], pages.Page]) -> Response:
     keys = [project.key]
-    # Take this state before the files are read: if one of them changes meanwhile, the page is updated.
+    # Take the checksum before the files are read: if one of them changes meanwhile, the page is updated.
     seen = await to_thread.run_sync(board.hub.seen, keys)
     context: dict[str, Any] = {"project": project, "links": board.links(project.key, keys), "seen": seen}
     context["command"] = board.command

@@ -26,7 +26,9 @@ _OWN = stat.S_IRWXU
 
 @contextmanager
 def cache_folder() -> Iterator[str]:
-    """Yield a new, empty folder of this user, and remove it at the end. Raise OSError."""
+    """Yield a new, empty folder of this user, and remove it at the end. On POSIX, first remove the folders of killed
+    boards. Raise OSError if the folder cannot be made.
+    """
     if os.name != "posix":  # no flock: the folder of a killed board stays until the system cleans up
         with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder:
             yield folder
@@ -43,7 +45,7 @@ def cache_folder() -> Iterator[str]:
 
 
 def _make() -> tuple[str, int]:
-    """Return (a new folder, the descriptor of its locked file). Raise OSError."""
+    """Return (a new folder, the descriptor of the locked file in it). Raise OSError."""
     for _ in range(_TRIES):
         base = tempfile.mkdtemp(prefix=PREFIX)
         held = os.open(os.path.join(base, LOCK), os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -60,7 +62,7 @@ def _make() -> tuple[str, int]:
 def remove_left_folders() -> None:
     """Remove the folders whose board was killed. Never raises OSError: a folder that cannot be removed stays.
 
-    A folder of another user, a link, and a folder without the file of the lock stay, too.
+    A folder of another user or with another mode than _OWN, a link, and a folder without the lock file stay, too.
     """
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
@@ -86,7 +88,7 @@ def _remove_if_left(path: str) -> None:
 
 
 def _take(held: int) -> bool:
-    """Lock the open file. Return False if another process holds the lock. Raise OSError."""
+    """Lock the open file, and return True; return False if another process holds the lock. Raise OSError."""
     import fcntl
 
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nexus_mcp.board.projects import Project
 
 MARK = ".nexus-board-export"
-"""The file that says that a folder is an export: only such a folder is replaced."""
+"""The file that marks a folder as an export. A folder that has files, but not this one, is never replaced."""
 _NOTE = "This folder was written by nexus-mcp board --export, which replaces it as a whole.\n"
 _RESERVED = (".nexus", ".git")
 MOST_CYCLES = 1000
@@ -35,7 +35,7 @@ def export(projects: list[Project], where: str) -> str:
     """Write the export to the folder `where`, and return a sentence about it.
 
     The folder is absent, empty or an older export, which is replaced once the new one is complete. Raise UsageError for
-    any other folder, and NexusError for what cannot be written.
+    any other folder and for one in `.nexus` or `.git` of a project, and NexusError if the files cannot be written.
     """
     target = os.path.abspath(where)
     _check(target, where)
@@ -57,7 +57,7 @@ def export(projects: list[Project], where: str) -> str:
 
 
 def _check(target: str, where: str) -> None:
-    """Raise UsageError if the export may not replace what is at `target`."""
+    """Raise UsageError if `target` exists and is neither an empty folder nor an older export, or cannot be read."""
     try:
         kind = os.lstat(target).st_mode
         names = os.listdir(target) if stat.S_ISDIR(kind) else None
@@ -71,7 +71,9 @@ def _check(target: str, where: str) -> None:
 
 
 def _check_outside(project: Project, target: str, where: str) -> None:
-    """Raise UsageError if the export would be in .nexus or .git of the project: nexus-mcp and git own all in there."""
+    """Raise UsageError if the export would be in .nexus or .git of the project, or of the folder that has its state:
+    these belong to nexus-mcp and git.
+    """
     real = os.path.realpath(target)
     for root in {project.workspace.root, project.workspace.state_root}:
         for name in _RESERVED:
@@ -81,7 +83,7 @@ def _check_outside(project: Project, target: str, where: str) -> None:
 
 
 def _put(made: str, target: str) -> None:
-    """Put the finished export in the place of an older one."""
+    """Move the finished export to `target`; remove the folder that was there, empty or an older export."""
     if os.path.isdir(target):
         old = f"{made}-old"
         os.rename(target, old)
@@ -147,7 +149,7 @@ class _Writer:
         return self._count
 
     def _write_changes(self) -> None:
-        """Write the log, with a link to each state that the export has."""
+        """Write the pages of the newest states, and the page of the log with a link to each of them."""
         template, context = pages.changes(self._project, {})
         lines = sorted(context["reachable"], reverse=True)[:MOST_STATES]
         context["reachable"] = {
@@ -160,11 +162,13 @@ class _Writer:
         self._page(self._links.changes(), lambda: (template, context))
 
     def _artifact(self, name: str) -> None:
-        """Write the page of an artifact, and an image beside it."""
+        """Write the page of an artifact. If the page shows an image, write the image beside it."""
         self._file(self._links.artifact(name), partial(pages.artifact, self._project, {"name": name}, self._image))
 
     def _file(self, name: str, make: Callable[[], pages.Page]) -> None:
-        """Write the page of a listed file; if the file cannot be read, e.g. because of its size, write the error."""
+        """Write the page of a listed file. If the file cannot be read, e.g. because of its size, the page shows the
+        error.
+        """
 
         def page() -> pages.Page:
             try:
@@ -184,7 +188,7 @@ class _Writer:
         return self._links.raw(name)
 
     def _page(self, name: str, make: Callable[[], pages.Page]) -> bool:
-        """Write one page; return False for a part that cannot be shown any more."""
+        """Write one page, and return True; write nothing and return False if `make` raises NexusError."""
         try:
             template, context = make()
         except NexusError:

@@ -28,7 +28,7 @@ class Links:
 
     @property
     def watched(self) -> str:
-        """The keys of the projects whose changes the page shows."""
+        """The keys of the projects whose changes the page shows, separated by commas."""
         return ",".join(self._keys)
 
     def now(self) -> str:
@@ -144,7 +144,9 @@ class StaticLinks(Links):
 
 
 def _short(name: str) -> str:
-    """Return a short file name, from a checksum and the length of `name`. A clash of two names is improbable."""
+    """Return a short text that stands for `name` in file names: its checksum and its length. A clash of two names is
+    improbable.
+    """
     return f"{zlib.crc32(name.encode('utf-8', 'replace')):08x}{len(name):x}"
 
 

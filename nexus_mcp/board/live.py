@@ -1,4 +1,4 @@
-"""Tell open pages that a project changed. Files are polled only while a page is open (decision 0064)."""
+"""Notify open pages when a project changed. Files are polled only while a page has a stream (decision 0064)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SETTLE_S = 0.05
 
 
 class Hub:
-    """The streams that wait for changes of each project. Used in one event loop."""
+    """Wakes the streams of pages when a file of a project changed. All streams run in one event loop."""
 
     def __init__(self, projects: Iterable[Project]) -> None:
         self._paths = {project.key: project.paths() for project in projects}
@@ -48,9 +48,11 @@ class Hub:
         return f"{zlib.crc32(repr(marks).encode()):08x}"
 
     async def changes(self, keys: list[str], seen: str) -> AsyncGenerator[dict[str, str]]:
-        """Yield an event for each change of these projects since the state `seen`, until the board ends.
+        """Yield an event at each change of these projects after the state with the checksum `seen`, until the board
+        ends. Changes within a short time give one event.
 
-        A page that slept for a while names the state that it shows, and gets one event at once if it missed anything.
+        A page that slept for a while sends the checksum of the state that it shows, and gets one event at once if it
+        missed a change.
         """
         self._loop = asyncio.get_running_loop()
         with self._watching(keys):
@@ -74,7 +76,7 @@ class Hub:
             self._poller.remove(paths)
 
     def _tell(self, changed: set[str]) -> None:
-        """Wake the streams; called on the polling thread."""
+        """Wake the streams if a path changed. The polling thread calls this."""
         if changed and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake)
 
@@ -85,5 +87,5 @@ class Hub:
 
 
 def _base(path: str) -> str:  # noqa: ARG001 - every path is absolute
-    """Return the folder that contains the absolute `path`."""
+    """Return the folder from which the poller resolves `path`."""
     return "/"

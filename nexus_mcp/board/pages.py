@@ -1,7 +1,7 @@
-"""Make the pages of one project: each function reads the project, and returns the name of a template and its context.
+"""Make the pages of one project: the function of a page reads the project, and returns a template's name and context.
 
-The functions run in threads. They raise NexusError if the page cannot be shown at all. If only one file cannot be read,
-a banner on the page shows the finding of `nexus-mcp doctor` for that file.
+These functions run in threads. They raise NexusError if the page cannot be shown at all. If only a part of it cannot be
+read, a banner on the page shows the errors and warnings of `nexus-mcp doctor`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _EMPTY = {"version": 1, "total": 0, "matching": 0, "cycles": []}
 
 
 def now(project: Project, query: Query) -> Page:  # noqa: ARG001 - every page has the same parameters
-    """Show the plan, the tasks, the agents and the files as they are now."""
+    """Show the plan, the tasks, the agents, the run, the artifacts and the notes as they are now."""
     status = project.status()
     faults = list(status["faults"])
     tasks = _or_fault(faults, lambda: project.read(lambda store, _: store.tasks()), known=True)
@@ -84,7 +84,7 @@ def graph(project: Project, query: Query) -> Page:  # noqa: ARG001
 
 
 def history(project: Project, query: Query) -> Page:
-    """Show the closed cycles that match the query."""
+    """Show the newest closed cycles that match the query."""
     faults: list[FaultRow] = []
     shown = {name: query.get(name, "").strip() for name in ("q", "branch", "since", "until")}
     problem, since, until = "", "", ""
@@ -169,7 +169,7 @@ def charts(project: Project, query: Query) -> Page:  # noqa: ARG001
 
 
 def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
-    """Show the log of changes."""
+    """Show the newest MOST_CHANGES changes of the operation log."""
     faults: list[FaultRow] = []
     empty: dict[str, Any] = {"changes": [], "total": 0, "unreadable": 0}
     log = _or_fault(faults, lambda: project.read(lambda store, _: timeline.changes(store, MOST_CHANGES)))
@@ -186,9 +186,11 @@ def changes(project: Project, query: Query) -> Page:  # noqa: ARG001
 
 
 def state(project: Project, query: Query, known: Sequence[int] | None = None) -> Page:
-    """Show plan and tasks as they were after one change. Raise UsageError if the log does not hold them.
+    """Show plan and tasks as they were after one change. Raise UsageError if the log lacks the change, or does
+    not reach back to it.
 
-    `known` are the changes to which the page may link; by default, all changes whose state the log holds.
+    `known` are the changes to which the page may link, as line numbers of the log; by default, all changes to which the
+    log reaches back.
     """
     word = query.get("line", "")
     line = int(word) if word.isascii() and word.isdigit() and len(word) < 12 else 0
@@ -239,7 +241,7 @@ _TASK_TEXTS = ("context", "approach", "acceptance", "risk")
 
 
 def _details(tasks: Mapping[str, Any] | None) -> dict[Any, dict[str, str]]:
-    """Return id -> the longer texts of each task."""
+    """Return id -> the longer texts, for each task whose id is a number."""
     found = {}
     for task in tasks["tasks"] if tasks else ():
         if isinstance(task.get("id"), int | float):
@@ -248,7 +250,7 @@ def _details(tasks: Mapping[str, Any] | None) -> dict[Any, dict[str, str]]:
 
 
 def _texts_of(issue: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an issue of an archived plan with the types that the template expects."""
+    """Return an issue of a closed cycle or of a past state, with the fields and types that the template expects."""
     agents, advice = issue.get("how_agents"), issue.get("how_summary")
     return {
         "id": issue.get("id"),
@@ -265,7 +267,9 @@ def _text(value: object) -> str:
 
 
 def _day(text: str, *, after: bool = False) -> str:
-    """Return the first moment of a date as a stamp; with `after`, that of the next day. Raise ValueError."""
+    """Return the date `text`, or with `after` the day after it, in the form with which a stamp begins; "" for "". Raise
+    ValueError for a text that is no date.
+    """
     if not text:
         return ""
     try:
@@ -275,7 +279,9 @@ def _day(text: str, *, after: bool = False) -> str:
 
 
 def _or_fault(faults: list[FaultRow], read: Callable[[], Found], *, known: bool = False) -> Found | None:
-    """Return the result of `read`. If it fails, return None, and add the fault to `faults` unless it is `known`."""
+    """Return the result of `read`. If it raises NexusError, return None, and add the fault to `faults` unless `known`:
+    then `faults` has it already.
+    """
     try:
         return read()
     except NexusError as error:
@@ -340,8 +346,9 @@ def message(error: NexusError) -> Page:
 
 
 def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
-    """Return the errors and warnings of `nexus-mcp doctor`, and each fault of a file without one of them; [] if there
-    are no faults.
+    """Return the errors and warnings of `nexus-mcp doctor`, and each of `faults` whose file is in none of them.
+
+    Return [] if `faults` is empty, and only `faults` if doctor cannot examine the project.
     """
     if not faults:
         return []
@@ -361,7 +368,7 @@ def diagnosis(project: Project, faults: list[FaultRow]) -> list[FaultRow]:
         for one in report.findings
         if one.severity != NOTE
     ]
-    # Doctor may have no finding for a file, for example because a change of it ended meanwhile: the fault itself is
-    # shown.
+    # Doctor may have no finding for a file, for example because a change of the file ended meanwhile. Then show the
+    # fault itself.
     mentioned = {one["file"] for one in found}
     return found + [fault for fault in faults if fault["file"] not in mentioned]

@@ -1,5 +1,5 @@
-"""Render the templates. Every expression is escaped, and invisible characters in stored text are made visible
-(text.py).
+"""Render the templates. The text of every expression is escaped, and its invisible characters are made visible; only
+HTML from a macro or from text.py stays as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ASSETS = os.path.join(_HERE, "assets")
 
 
 def render(template: str, context: dict[str, Any]) -> str:
-    """Return the page."""
+    """Return the HTML of a template with this context."""
     return _environment().get_template(template).render(stamp=times.stamp(time.time()), **context)
 
 

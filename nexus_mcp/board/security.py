@@ -1,8 +1,8 @@
 """The guard before every page: check each request, and set the headers of each response, refusals included.
 
-Any web page in the same browser, and any user of the machine, can send requests to a port on loopback. So a request
-needs the right Host header, and a cookie, which a browser gets only with the token. The Host is checked first: a site
-whose name resolves to loopback (DNS rebinding) is refused.
+Any web page in the same browser, and any user of the machine, can send requests to a port on loopback. So each request
+needs the right Host header, and each request except for OPEN_PATHS needs a cookie, which a browser gets only with the
+token. The Host is checked first: a site whose name resolves to loopback (DNS rebinding) is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXCHANGE = "/session"
 OPEN_PATHS = frozenset(("/", EXCHANGE, "/assets/enter.js", "/assets/board.css", "/assets/icon.svg"))
 """Paths that need no cookie. Without the cookie, `/` shows the entry page, and no path shows data of a project."""
 TOKEN_LIMIT = 200
-"""The maximum size of the body of an exchange."""
+"""The maximum size in bytes of the body of an exchange."""
 MOST_REQUESTS = 200
 """The maximum number of requests with the cookie at a time, streams included. The guard has this limit because
 uvicorn's limit would count connections, which any user of the machine can open, and its refusals lack our headers.
@@ -50,8 +50,9 @@ HEADERS = {
 
 
 def secure_headers(nonce: str) -> dict[str, str]:
-    """Return the headers of an answer, except a raw artifact, which has the policy SANDBOX. Scripts with this nonce may
-    run.
+    """Return the headers of a response. Its scripts with this nonce may run.
+
+    A response with a raw artifact has the policy SANDBOX instead.
     """
     return {**HEADERS, "content-security-policy": POLICY.format(nonce=nonce)}
 
@@ -82,12 +83,12 @@ class Session:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def set_cookie(self) -> str:
-        """Return the header Set-Cookie of a successful exchange."""
+        """Return the value of the header Set-Cookie of a successful exchange."""
         return f"{self.cookie}={self._value}; Path=/; HttpOnly; SameSite=Strict"
 
     def knows(self, cookies: list[str]) -> bool:
-        """Return whether the Cookie headers have the cookie of this run exactly once."""
-        # SimpleCookie would drop all cookies if one of them is malformed, and that may be the cookie of another port.
+        """Return whether the Cookie headers have the cookie of this run exactly once, with the right value."""
+        # SimpleCookie would drop all cookies if one is malformed, and the malformed one may belong to another port.
         pairs = (pair.partition("=") for header in cookies for pair in header.split(";"))
         found = [value.strip() for name, _, value in pairs if name.strip() == self.cookie]
         same = [hmac.compare_digest(one.encode("utf-8", "replace"), self._value.encode()) for one in found]
@@ -95,7 +96,7 @@ class Session:
 
 
 class Guard:
-    """Refuse requests that do not come from a page of ours, and set the headers of every answer.
+    """Refuse the requests that `_refusal` does not accept, and set the headers of every response.
 
     For handlers, `scope["state"]["nonce"]` is the nonce of the response, and `scope["state"]["known"]` is whether the
     cookie was right; it can be False only for OPEN_PATHS.

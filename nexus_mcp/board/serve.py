@@ -90,7 +90,7 @@ class _Server(EndingServer):
 
 
 def _warm_up(projects: list[Project]) -> None:
-    """Prepare the long histories in the background. The program can end before this is done."""
+    """Prepare all templates and the long histories in the background. The program can end before this is done."""
 
     def read() -> None:
         time.sleep(_WARM_UP_AFTER_S)

@@ -18,10 +18,10 @@ _JOINERS = "\u200c\u200d"
 """Joiners that Arabic, Indic scripts and emoji need between their characters."""
 _TAB = 4
 LONGEST = 1 << 18
-"""Maximum characters of a text to render as Markdown; a longer text, which takes seconds, is shown as plain text."""
+"""Maximum characters of a text to render as Markdown. A longer text would take seconds, and is shown as plain text."""
 DEEPEST = 40
-"""Nesting level from which a text is shown as plain text: a list has two levels, a quotation one. The parser leaves out
-deeper content.
+"""Nesting level from which a text is shown as plain text, because the parser would leave out the deeper content. Each
+list counts as two levels, each quotation as one.
 """
 _LONGEST_KEPT = 1 << 14
 """Maximum characters of a text whose HTML is cached for the next page."""
@@ -34,7 +34,10 @@ _SCHEMES = {"http", "https", "mailto"}
 
 
 def visible(text: str) -> str:
-    """Return `text` on one line, with every character that cannot be seen, or that reorders others, as an escape."""
+    """Return `text` on one line, with every character that cannot be seen, or that reorders others, as an escape.
+
+    A joiner between two characters that are not ASCII stays.
+    """
     return text if text.isprintable() and text.isascii() else "".join(_shown(text))
 
 
@@ -47,7 +50,7 @@ def _shown(text: str) -> Iterator[str]:
 
 
 def visible_lines(text: str) -> str:
-    """Return `text` with each of its lines visible, and spaces for tabs."""
+    """Return `text` with `visible` applied to each line, and spaces for tabs."""
     return "\n".join(visible(line.expandtabs(_TAB)) for line in text.replace("\r\n", "\n").split("\n"))
 
 
@@ -59,7 +62,10 @@ def _parser() -> MarkdownIt:
 
 
 def markdown(text: str) -> Markup:
-    """Return stored Markdown as HTML without scripts, styles, images, ids and classes. Links open in a new tab."""
+    """Return stored Markdown as HTML without scripts, styles, images, ids and classes. Links open in a new tab.
+
+    A text with more than LONGEST characters, or nested to the level DEEPEST, is returned as `plain` returns it.
+    """
     return _kept(text) if len(text) <= _LONGEST_KEPT else _html(text)
 
 
@@ -86,7 +92,9 @@ _kept = lru_cache(maxsize=256)(_html)
 
 
 def _with_directions(html: str) -> str:
-    """Return the HTML of nh3, with the direction of each block taken from its text."""
+    """Return the HTML of nh3, in which a browser takes the direction of each paragraph, list item, heading, table cell
+    and quotation from its text, and the keyboard can scroll a code block.
+    """
     for tag in ("p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th", "blockquote"):
         html = html.replace(f"<{tag}>", f'<{tag} dir="auto">')
     # A code block may be wider than the page. With tabindex it can get the focus, so that the keyboard scrolls it.

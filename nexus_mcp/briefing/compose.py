@@ -1,4 +1,6 @@
-"""Compose the text for the agent of a task: task, binding decisions, notes, tools, restrictions. No file is read."""
+"""Compose the text for the agent of a task: role, task, binding decisions, notes, tools, restrictions, notes of the
+harness. No file is read.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def task_text(task: Mapping[str, Any]) -> str:
     """Return `TASK:` and the title, then `CONTEXT:`, `APPROACH:`, `ACCEPTANCE:` and `RISK:` if the task has them.
 
     The title is on one line. Each line of the other sections has a mark before it, because it is data from a file.
-    quoting.py defines the escapes.
+    quoting.py defines the mark, and the escapes in these texts.
     """
     parts = [f"TASK: {line(task.get('title'), _TITLE)}"]
     for name in SECTIONS:
@@ -40,12 +42,15 @@ def task_text(task: Mapping[str, Any]) -> str:
 
 
 def block(text: str) -> str:
-    """Return a stored text with a mark in front of each line, at most LIMIT characters."""
+    """Return the first LIMIT characters of a stored text, with a mark before each line; if the text is longer, a last
+    line says so.
+    """
     return marked_lines(text, LIMIT, _CUT)
 
 
 def binding_text(task: Mapping[str, Any], tasks: Mapping[str, Any], plan: Mapping[str, Any] | None) -> str:
-    """Return `GOAL:`, `DECISION:` (the issue of the task and its decision) and `DECISIONS:`, each if present.
+    """Return `GOAL:` (of the task list), `DECISION:` (the issue of the task and its decision) and `DECISIONS:` (of the
+    task list), each if present.
 
     The agent has to follow them as it follows the text of the task. They are quoted like the sections of the task.
     """
@@ -102,7 +107,8 @@ def parts(
     """Return name → text of each non-empty part: role, task, notes, tools, limits, harness; in this order.
 
     `binding` is the `binding_text` of the task, `notes` the index of the notes, `harness_notes` the notes of the
-    harness, `role` the agent's text. If `task` or `agent_id` is None, its part is absent. Raise UnknownEntry.
+    harness, `role` the agent's text. If `task` is None, the part `task` is absent, and if `agent_id` is None, the part
+    `limits`. Raise UnknownEntry.
     """
     found = {
         "role": _headed("ROLE", role.strip()),

@@ -55,7 +55,7 @@ def decision(
 def edits(catalog: Catalog, log: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, str, str]]:
     """Yield (agent id, file, time) of each successful edit in the tool log; the id is "" for the main session.
 
-    All harnesses share the log, so a tool counts as editing if any capability map lists it as editing.
+    All harnesses share the log, so a tool counts as editing if it writes files according to any capability map.
     """
     maps, known = list(catalog.maps.values()), dict[str, bool]()
     for line in log:

@@ -1,8 +1,8 @@
 """Build the catalog as a value: the shipped one, kept in assets/catalog.json, and the additions of a project.
 
-A project's catalog is built file by file, and intermediate results are saved every SAVE_EVERY_S seconds: a hook that
-is killed leaves the next one with less work. A hook stops reading at its deadline. Unread files count as
-faulty, so that no restriction in them is lost.
+A project's catalog is built entry by entry: agents, skills and the map. The results are saved meanwhile, at most once
+in SAVE_EVERY_S seconds, so that a hook that is killed leaves less work to the next one. A hook stops reading at its
+deadline. Unread files count as faulty, so that no restriction in them is lost.
 
 `python -m nexus_mcp.catalog.building` (`make catalog`) rewrites assets/catalog.json.
 """
@@ -43,9 +43,9 @@ NO_ROOM = "was not read: the files before it reached the limit for a project's a
 
 
 def shipped_value(source: Source) -> Value:
-    """Return {"agents", "skills", "vocabulary", "maps"} of the shipped files. Raise CatalogError with every fault.
+    """Return {"agents", "skills", "vocabulary", "maps"} of the shipped files. Raise CatalogError with the faults.
 
-    The vocabulary holds our tools, too: name → capability classes.
+    The vocabulary also has the field `tools`: the name of each tool of ours → its classes.
     """
     from nexus_mcp.tools import TOOLS  # hooks read them in catalog.json, because importing all tools takes too long
 
@@ -84,7 +84,7 @@ def build_json() -> str:
 
 
 def own_value(source: Source, shipped: Value) -> Value:
-    """Return {"agents", "skills", "maps"} of a project's own files. Raise CatalogError with every fault."""
+    """Return {"agents", "skills", "maps"} of a project's own files. Raise CatalogError with the faults."""
     value, faults = usable_value(source, shipped)
     if faults.entries():
         raise CatalogError(faults.all())
@@ -128,8 +128,8 @@ class Work:
     """One pass over the files of a catalog.
 
     `rows` are the results of an earlier pass, `seen` maps the path of each entry to the current identities of its
-    files; without `seen` every file is read. `save` is called with the rows of this pass; `is_over` returns whether
-    time is over.
+    files (cache.by_entry); without `seen` every file is read. `save` is called with the rows so far, during the pass
+    also with those of the earlier pass. `is_over` returns whether time is over.
     """
 
     __slots__ = ("_before", "_is_over", "_rows", "_save", "_saved_at", "_seen", "_unsaved")
@@ -152,7 +152,8 @@ class Work:
     def row(
         self, path: str, room: Room, faults: Faults, names: str, make: Callable[[Faults], dict[str, Any] | None]
     ) -> dict[str, Any] | None:
-        """Return the result of `make` for the entry at `path`, from this or an earlier pass, and add its faults.
+        """Return the result of `make` for the entry at `path`, from this or an earlier pass, and add its faults. Return
+        None, with a fault, if no time or no room is left.
 
         The result has to depend only on the files of the entry, the shipped catalog and `names`.
         """
@@ -178,7 +179,7 @@ class Work:
         return made
 
     def end(self) -> None:
-        """Save the unsaved rows."""
+        """Save the rows of this pass, if any is unsaved."""
         if self._unsaved and self._save is not None:
             self._save(self._rows)
             self._unsaved = 0
@@ -209,7 +210,7 @@ def _digest(names: dict[str, dict[str, None] | None]) -> str:
 
 
 class _Own:
-    """Builds the entries of a project from their files. `known`: the existing names, None when unknown."""
+    """Builds the entries of a project from their files. `known`: kind → the existing names, None when unknown."""
 
     def __init__(self, source: Source, shipped: Value, known: Value, room: Room) -> None:
         self._source = source
@@ -234,7 +235,7 @@ class _Own:
 
 
 def _check(source: Source, read: dict[str, dict[str, Entry]], known: Value, faults: Faults) -> None:
-    """Report unknown names in the fields and texts of the entries."""
+    """Add to `faults` the unknown names in the fields and texts of the entries."""
     for kind in KINDS:
         for entry in read[kind].values():
             _check_entry(source, entry, known, known["vocabulary"], faults)
@@ -262,9 +263,11 @@ def _agent(entry: Entry, origin: str, below: Value | None = None) -> Value:
 
 
 def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
-    """Merge an entry over the shipped one, with the fields in the order of the schema."""
+    """Return an agent or skill merged over the shipped one, if there is one. The order of its fields is that of the
+    schema.
+    """
     merged = _merged(entry, below)
-    if entry.kind == SKILLS and merged["manual_only"]:  # drop the hints of the shipped skill
+    if entry.kind == SKILLS and merged["manual_only"]:  # drop the triggers and the hint of the shipped skill
         merged |= _NO_HINT
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else merged["body_hash"]
     members = {name: merged[name] for name in schemas.load(SCHEMAS[entry.kind])["properties"]}
@@ -275,7 +278,7 @@ _NO_HINT: Value = {"triggers": [], "hint": ""}
 
 
 def _merged(entry: Entry, below: Value | None) -> Value:
-    """Return the fields of an entry, completed with those of the shipped one; optional fields default to empty."""
+    """Return the fields of an entry, completed with those of the shipped one; triggers and hint default to empty."""
     return {**_NO_HINT, **(below or {}), **(entry.document.value if entry.document else {})}
 
 

@@ -1,13 +1,13 @@
 """Cache the catalog that a project's files produce, in `.nexus/state/cache/catalog.json`, to parse YAML once.
 
 catalog-rows.json beside it holds the result of each entry. It saves work when only some files changed, or when a hook
-was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode. It also
-records its own inode and time, so a cache that came with a repository, or was edited, is ignored. Every hook checks the
-structure of the cache, because a damaged or forged cache must never remove a canonical capability of an agent. Plain
-code does this, because a schema would be slower.
+was killed while reading (building.Work). A cache is valid only for files of the same size, times and inode, and for the
+same shipped catalog. It also records its own device, inode and time, so a cache that came with a repository, or was
+edited, is ignored. Every process that reads the cache checks its structure, because a damaged or forged cache must
+never remove a canonical capability of an agent. Plain code does this, because a schema would be slower.
 
 The cache may be deleted at any time. It is written only when `.nexus/state` exists: reading a catalog must not create
-a folder in the project.
+that folder in a project.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ _MAP = {"classes": dict, "reading": list, **dict.fromkeys(_TABLES, dict), "nexus
 
 
 def _is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
-    """Return whether `own` has the structure of a project's catalog. Raise TypeError, AttributeError.
+    """Return whether `own` has the structure of a project's catalog. Raise TypeError or AttributeError for some values
+    that have another one.
 
     `names`: the existing folders of each kind, None for too many. `has_map`: whether the project has a map.
     """
@@ -154,10 +155,11 @@ def _is_texts(value: Any) -> bool:
 
 
 def identities(nexus: Folder) -> Seen | None:
-    """Return [path, size, mtime, ctime, inode] of every catalog file of a project; [] without any.
+    """Return a row [path, size, mtime, ctime, inode] for each catalog file of a project; [] without any, None when they
+    cannot be listed.
 
-    None when they cannot be listed. A folder with too many entries has one row with its name. A missing file of an
-    entry has zeros; the folder of an entry has its mode in place of the size.
+    If `agents` or `skills` has too many entries, it gets one row with its name and zeros. A missing file of an entry
+    has zeros. The folder of an entry has its mode in place of the size, and zeros as times.
     """
     paths = [MAP]
     try:
@@ -192,7 +194,7 @@ def identities(nexus: Folder) -> Seen | None:
 
 
 def by_entry(seen: Seen) -> dict[str, Seen]:
-    """Group the rows by entry: its folder and its files; the map is an entry, too."""
+    """Return path of an entry → its rows: those of its folder and of its files. The map is an entry, too."""
     found: dict[str, Seen] = {}
     for row in seen:
         found.setdefault("/".join(str(row[0]).split("/")[:2]), []).append(row)
@@ -227,7 +229,7 @@ def read_rows(nexus: Folder) -> dict[str, Any]:
 
 
 def write_rows(nexus: Folder, rows: dict[str, Any]) -> None:
-    """Cache the result of each entry. A failure changes nothing."""
+    """Cache the result of each entry. If that fails, the old cache stays, and no error is raised."""
     write(nexus, [], rows, ROWS)
 
 
@@ -246,7 +248,7 @@ def _read(nexus: Folder, name: str, seen: Seen) -> Any:
 
 
 def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> None:
-    """Cache the catalog for these files. A failure changes nothing."""
+    """Cache the catalog for these files. If that fails, the old cache stays, and no error is raised."""
     with suppress(OSError, NexusError):
         state = nexus.child("state")
         if state is None:
@@ -274,7 +276,9 @@ def write(nexus: Folder, seen: Seen, own: dict[str, Any], name: str = NAME) -> N
 
 
 def _claim(fd: int) -> None:
-    """Lock an open file until its descriptor is closed. Raise OSError when another process holds the lock."""
+    """Lock an open file until its descriptor is closed. Raise OSError when another process holds the lock, or the file
+    system has no locks.
+    """
     if fcntl is not None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -319,7 +323,7 @@ def _key(seen: Seen, *itself: int) -> list[Any]:
 
 
 def is_rows(value: Any) -> bool:
-    """Return whether `value` has the structure of rows."""
+    """Return whether `value` has the structure of the rows of building.Work."""
     return isinstance(value, dict) and all(
         isinstance(row, dict)
         and row.keys() == {"seen", "used", "value", "faults"}

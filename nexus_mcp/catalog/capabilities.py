@@ -46,8 +46,9 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
 
 
 def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
-    """Return the tools of `tools_of` for a text that a model reads. If our server has another mount, leave out our
-    tools' names under the usual mount.
+    """Return the tools of `tools_of` for a text that a model reads. If our server has another mount than in the
+    capability map, leave out the names of our tools under the mount of the map, and the patterns that match their
+    present names.
 
     A model that reads two names of one tool takes them for two tools. Both names stay forbidden.
     """
@@ -74,9 +75,9 @@ def forbidden_tools(catalog: Catalog, agent_id: str, harness: str) -> list[str]:
 
 
 def check_tool(catalog: Catalog, agent_id: str, tool: str, harness: str) -> tuple[bool, str]:
-    """Return (True, "") or (False, the reason and the next step). Raise UnknownEntry.
+    """Return whether the agent may use the tool: (True, "") or (False, the reason and the next step).
 
-    A read-only tool is never refused, whatever its classes.
+    A tool that the map lists under `reading` is never refused, whatever its classes. Raise UnknownEntry.
     """
     agent = catalog.agent(agent_id)
     barring = _barring(catalog, tool, harness)
@@ -99,13 +100,15 @@ def restricted_agents(catalog: Catalog, tool: str, harness: str) -> list[str]:
 
 
 def alternative(catalog: Catalog, capability: str, harness: str, tool: str = "") -> str:
-    """Return the advice to a restricted agent: the alternative to the tool, and the agents that may use the tool."""
+    """Return the advice to an agent with the capability: what to do instead. If the advice names agents, these are the
+    agents of `_able`, or LEAD if there are none.
+    """
     text: str = catalog.vocabulary["capabilities"][capability]["instead"]
     return text.replace(AGENTS, _or(_able(catalog, capability, harness, tool)) or LEAD)
 
 
 def classes_of(catalog: Catalog, tool: str, harness: str) -> list[str]:
-    """Return the semantic classes of a tool in the map of a harness."""
+    """Return the classes of a tool in the map of a harness; [] without a map."""
     known = catalog.maps.get(harness)
     return [] if known is None else classes_with(known, known["classes"], tool, catalog.vocabulary)
 
@@ -127,8 +130,8 @@ def missing_map_warning(catalog: Catalog, harness: str) -> str:
 def _barring(catalog: Catalog, tool: str, harness: str) -> set[str]:
     """Return the capabilities that forbid the tool; none for a read-only tool or a harness without a map.
 
-    If the project's own map is faulty, every capability forbids the tools that are not in the shipped map, because the
-    project's map may have assigned them to any class.
+    If the project's own map is faulty, and has no usable part for the harness, every capability forbids the tools that
+    are not in the shipped map of the harness, because the project's map may have assigned them to any class.
     """
     known = catalog.maps.get(harness)
     if catalog.lost_map(harness) and not _is_known(catalog, tool, harness):
@@ -162,5 +165,5 @@ def _able(catalog: Catalog, capability: str, harness: str, tool: str) -> list[st
 
 
 def _or(names: list[str]) -> str:
-    """Return `a`, `a or b`, or `a, b or c`."""
+    """Return `a`, `a or b`, or `a, b or c`; "" for no names."""
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

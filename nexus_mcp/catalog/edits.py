@@ -34,7 +34,9 @@ _AGENT_HEAD = "What this project adds to the agent. All other fields are as ship
 
 
 def original_at(nexus: Folder, path: str) -> Original:
-    """Read the file at `path` in the folder `nexus`. Raise PathRefused, StorageError, StateError."""
+    """Return the present file at `path` in the folder `nexus`, an empty Original if it is absent. Raise PathRefused,
+    StorageError, StateError.
+    """
     *folders, name = path.split("/")
     with ExitStack() as stack:
         folder = nexus
@@ -78,8 +80,8 @@ def put_file(nexus: Folder, path: str, original: Original, data: bytes, held: He
 
 
 def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) -> bool:
-    """Remove the file at `path` in the folder `nexus`, together with its own folder, atomically. Call it under the
-    lock.
+    """Remove the file at `path` in the folder `nexus`, together with the folder of its agent, if it is in one,
+    atomically. Return True. Call it under the lock.
 
     Return False, with nothing changed, when that folder is absent or holds something else, or the file in it is no
     longer the `original`. Raise ChangedMeanwhile if a file directly in `nexus` is no longer the `original`;
@@ -109,9 +111,10 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
 
 
 def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Original]) -> bool:
-    """Remove a folder if it holds only this file. Return whether it was removed. Raise OSError, StorageError.
+    """Remove the folder `final` in `above` if it holds only this file, unchanged. Return whether it was removed. Raise
+    OSError, StorageError.
 
-    `file` is (the name of the file, its content as read before).
+    `folder` is the open folder, `file` is (the name of the file, the file as it was read).
     """
     name, original = file
     if folder.names() != [name]:
@@ -126,7 +129,7 @@ def _is_gone(above: Folder, final: str, folder: Folder, file: tuple[str, Origina
 
 
 def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: HeldLock) -> None:
-    """Write the file into a new folder, and then give the folder its name."""
+    """Write the file into a new folder with a temporary name, and then rename the folder to `final`."""
     temporary = f"{atomic.PREFIX}{os.urandom(8).hex()}"
     with above.make(temporary)[0] as folder:
         try:
@@ -157,7 +160,7 @@ def _sweep(folder: Folder) -> None:
 
 
 def _empty(above: Folder, name: str, folder: Folder) -> None:
-    """Remove a folder of nexus-mcp and the files in it, as far as possible."""
+    """Remove a temporary folder and the files in it, as far as possible."""
     try:
         for file in folder.names():
             folder.unlink(file)
@@ -167,10 +170,11 @@ def _empty(above: Folder, name: str, folder: Folder) -> None:
 
 
 class Edit(NamedTuple):
-    """A change of the file `path`, which is relative to `.nexus`. A new file has the value `start` and the comment
-    `head`.
+    """A change of the file `path`, which is relative to `.nexus`. A new file has the comment `head` and the value
+    `start`, to which `change` is made.
 
-    `tidy` removes values that only repeat the shipped catalog. `removing` is the list item that `change` removes.
+    `tidy` removes values that only repeat the shipped catalog. `removing` is the list item that `change` removes, if
+    any.
     """
 
     path: str
@@ -182,9 +186,9 @@ class Edit(NamedTuple):
 
 
 class Done(NamedTuple):
-    """`path`: the file, from the project's root.
+    """The result of an edit. `path`: the file, from the project's root.
 
-    `is_frozen`: the file keeps a copy of shipped values, because of its comments.
+    `is_frozen`: the file keeps a copy of shipped values, because a comment would be lost with them.
     """
 
     path: str
@@ -219,7 +223,7 @@ def agent_edit(agent_id: str, capability: str, canonical: Iterable[str], *, add:
 def class_edit(
     harness: str, name: str, tool: str, before: Iterable[str], *, add: bool, below: Iterable[str] = ()
 ) -> Edit:
-    """Return the edit that adds a tool to a class, or removes it.
+    """Return the edit that adds a tool to a class of the harness, or removes it.
 
     `before` lists the current tools of the class; they are used if the file has no list for the class. `below` lists
     the shipped tools of the class; it is empty for a harness without a shipped map.
@@ -255,11 +259,11 @@ def class_edit(
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     """Make the change. `shipped` is the shipped catalog as a value.
 
-    Removes the file when it has neither a value of its own nor a comment. Repeats the change if another program saved
-    the file meanwhile. Raise CatalogError if the project's files would be unusable with the change, PathRefused,
-    StorageError; then nothing is written. Raise NotConfirmed.
+    Remove the file when it has neither a value of its own nor a comment except `head`. Repeat the change if another
+    program saved the file meanwhile. Raise CatalogError if the project's files would be unusable with the change,
+    PathRefused, StorageError; then nothing is written. Raise NotConfirmed.
     """
-    with store.nexus() as nexus:  # a refused change leaves no folder
+    with store.nexus() as nexus:  # check without the lock first, so that a refused change creates no folder
         _made(None if nexus is None else Own(nexus), edit, shipped)
     with store.locked_nexus() as (nexus, held):
         return retry(lambda: _carried_out(nexus, held, edit, shipped))
@@ -278,7 +282,7 @@ def _made(
     source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
 ) -> tuple[bytes, bool, bool]:
     """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has neither a
-    value of its own nor a comment).
+    value of its own nor a comment except `head`).
 
     `original` is the file; if it is None, the file is read from `source`. Raise CatalogError if the project's files
     would be unusable with the change.
@@ -298,7 +302,9 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """Return the result of `_made` for the bytes `before`, without values that only repeat the shipped catalog."""
+    """Return the result of `_made` for the bytes `before`. If there is `edit.tidy`, the file then has
+    no values that only repeat the shipped catalog, unless a comment would be lost with them.
+    """
     data = changed_file(before, shown, edit.change, removing=edit.removing)
     if edit.tidy is None:
         return data, False, False

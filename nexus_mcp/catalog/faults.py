@@ -25,12 +25,13 @@ limit because suggestions of names take time.
 """
 _LONGEST = 500  # the maximum number of characters of a fault, which may quote the file
 _FEW = 3
-# The fields of an agent of which only the folder is known. With them it is never resumed and never suggested for work.
+# The fields of an agent of which only the folder is known. With this category it is never suggested for work, and with
+# this tier it is resumed only if the policy of a task requires that.
 _UNKNOWN = {"category": "check", "resume_tier": "ephemeral", "model_tier": "standard", "body_hash": ""}
 
 
 class Faults:
-    """Faults as texts `path:line:column: problem`, each of an entry, e.g. "agents/engineer".
+    """Faults as texts `path:line:column: problem` or `path: problem`, by entry, e.g. "agents/engineer".
 
     `may_pass`: a fault may disappear without a change of any file, e.g. a disk error.
     """
@@ -62,7 +63,7 @@ class Faults:
             self.add(entry, file, text)
 
     def add_error(self, entry: str, file: str, error: NexusError) -> None:
-        """Add the error of reading a file. Raise any error that is not about a file."""
+        """Add the error of reading a file. Raise `error` itself if it is not about a file."""
         if isinstance(error, CatalogError):
             for text in error.faults:
                 self.add(entry, file, text)
@@ -96,7 +97,9 @@ class Faults:
         return list(self._texts)
 
     def of(self, entry: str) -> list[str]:
-        """Return the faults of an entry, file by file."""
+        """Return the listed faults of an entry, file by file, and after those of a file a line with the number of its
+        other faults; [] for none.
+        """
         lines: list[str] = []
         for file, texts in self._texts.get(entry, {}).items():
             lines += [*texts, *(f"{file}: {text}" for text in rest_line(self._more.get((entry, file), 0)))]
@@ -130,8 +133,8 @@ def _shown(file: str, fault: str) -> str:
 
 
 def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
-    """Return an entry with every capability for each faulty agent; its other fields are those of the shipped agent, if
-    there is one.
+    """Return name → an entry with every capability, for each faulty agent. Its other fields are those of the shipped
+    agent with this name, if there is one.
 
     If the folder of the agents cannot be listed, every shipped agent counts as faulty.
     """
@@ -143,22 +146,24 @@ def faulty_agents(faults: Faults, shipped: Value) -> dict[str, Value]:
 
 
 def fault_fields(faults: Faults, shipped: Value) -> Value:
-    """Return the catalog's fields except agents, skills and maps: the warnings, and the parts that are unknown because
-    of faults.
+    """Return the fields of a project's catalog except agents, skills and maps: `warnings`, CLOSED and LOST_MAP
+    (sources.py).
     """
     closed, map_fault = (faults.files(entry)[0] if faults.of(entry) else "" for entry in (AGENTS, MAP))
     return {"warnings": warning_lines(faults, shipped), CLOSED: closed, LOST_MAP: map_fault}
 
 
 def folder_error(error: NexusError) -> CatalogError:
-    """Convert the error of opening `.nexus` into a CatalogError. Raise any error that is not about a file."""
+    """Return a CatalogError for the error of opening `.nexus`. Raise `error` itself if it is not about a file."""
     faults = Faults()
     faults.add_error(AGENTS, ".nexus", error)
     return CatalogError(faults.all())
 
 
 def folder_fallback(error: NexusError, shipped: Value) -> Value:
-    """Return the fallback catalog when `.nexus` cannot be opened. Raise any error that is not about a file."""
+    """Return a project's catalog for the case that `.nexus` cannot be opened. Raise `error` itself if it is not about a
+    file.
+    """
     faults = Faults()
     faults.add_error(AGENTS, ".nexus", error)
     return {
@@ -171,7 +176,7 @@ def folder_fallback(error: NexusError, shipped: Value) -> Value:
 
 
 def warning_lines(faults: Faults, shipped: Value) -> list[str]:
-    """Return one line each for the first faulty entries, with the fallback in use, and one line for the rest."""
+    """Return one line each for the first _FEW faulty entries, with the fallback in use, and one line for the rest."""
     there = faults.entries()
     lines = [_line(faults, entry, shipped) for entry in there[:_FEW]]
     rest = len(there) - _FEW
@@ -181,7 +186,9 @@ def warning_lines(faults: Faults, shipped: Value) -> list[str]:
 
 
 def restricted_agent(name: str, file: str, shipped: Value) -> Value:
-    """Return an entry with every capability, for an agent that may be one of the project."""
+    """Return an entry with every capability, for an agent whose definition in the project is unknown, because `file`
+    has a fault.
+    """
     below = shipped[AGENTS].get(name)
     own: Value = below or {"id": name, "name": name, "description": f"{file} cannot be used.", **_UNKNOWN}
     canonical = [] if below is None else below["capabilities"]
