@@ -1,4 +1,4 @@
-"""Read a nexus-core package: agents, skills, vocabulary, and the digests of its manifest.
+"""Read a package of nexus-core (upstream): agents, skills, vocabulary, and the digests of its manifest.
 
 Three layouts were published: agents/ and skills/ beside manifest.json, with meta.yml and body.md; and these two folders
 in assets/ or in spec/, with the fields in the front matter of body.md. No link in the package is followed.
@@ -27,7 +27,7 @@ _FENCE = "---\n"
 
 
 class ForeignEntry:
-    """An agent or skill of a package: its path there, its fields, its text, and `body`, the bytes of its file."""
+    """An agent or skill of a package: its path there, its fields, its text, and `body`, the bytes of its body.md."""
 
     __slots__ = ("body", "fields", "id", "kind", "path", "text")
 
@@ -41,7 +41,9 @@ class ForeignEntry:
 
 
 class Package:
-    """A package. `vocabulary` maps the name of a file to the ids in it; `left` lists (path, why it is left out)."""
+    """A package. `vocabulary` maps the name of a file, without .yml and with `-` for `_`, to the ids in it; `left`
+    lists (path, why it is left out).
+    """
 
     __slots__ = ("entries", "left", "name", "version", "vocabulary")
 
@@ -56,8 +58,9 @@ class Package:
 def read_package(path: str) -> Package:
     """Read the package in a folder, whose path has no links.
 
-    Raise CatalogError if the package is malformed, has no agents and skills, or has a text that differs from its digest
-    in the manifest. Raise PathRefused, StateError, StorageError as Folder.read.
+    Raise CatalogError if package.json or manifest.json is malformed, if there is neither an agent nor a skill, or more
+    than ENTRIES of a kind, or if a text differs from its digest in the manifest. Raise PathRefused, StateError,
+    StorageError as Folder.read.
     """
     package = Package()
     with Folder.root(path) as root:
@@ -88,7 +91,7 @@ def read_package(path: str) -> Package:
 
 
 def _read_entry(root: Folder, package: Package, path: str, kind: str) -> ForeignEntry | None:
-    """Return the entry at `path`; None, with the reason in the package, if it is left out."""
+    """Return the entry at `path`; None, with the reason in `package.left`, if it is left out."""
     name = path.rpartition("/")[2]
     try:
         body, meta = _bytes(root, f"{path}/{BODY}", TEXT_BYTES), _bytes(root, f"{path}/{META}", YAML_BYTES)
@@ -117,7 +120,9 @@ def _read_entry(root: Folder, package: Package, path: str, kind: str) -> Foreign
 def _has_digest(
     entry: ForeignEntry, digests: dict[str, dict[str, str]] | None, package: Package, wrong: list[str]
 ) -> bool:
-    """Return whether the manifest has the digest of the text; True without a manifest. Append a mismatch to `wrong`."""
+    """Return whether the entry has the digest that the manifest has for it; True without a manifest, or if the digest
+    is empty. Append a mismatch to `wrong`, and an entry that is not in the manifest to `package.left`.
+    """
     expected = "" if digests is None else digests[entry.kind].get(entry.id)
     if expected is None:
         package.left.append((entry.path, f"is not in {MANIFEST}"))
@@ -145,7 +150,7 @@ def _read_vocabulary(root: Folder, package: Package) -> None:
 
 
 def _ids(value: Any) -> list[str]:
-    """Return the ids in the lists of a vocabulary file."""
+    """Return the ids in the lists of a vocabulary file; [] if it is not a mapping."""
     lists = [part for part in value.values() if isinstance(part, list)] if isinstance(value, dict) else []
     return [str(one["id"]) for part in lists for one in part if isinstance(one, dict) and "id" in one]
 
@@ -163,7 +168,7 @@ def _digest(data: bytes) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return (the front matter without its fences, the text after it); ("", text) without one."""
+    """Return (the front matter without its fences, the text after it); ("", text) without a front matter."""
     if not text.startswith(_FENCE):
         return "", text
     head, fence, rest = text[len(_FENCE) :].partition(f"\n{_FENCE}")
@@ -171,7 +176,9 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _json(root: Folder, name: str) -> dict[str, Any] | None:
-    """Return a JSON object of the package, None if absent. Raise CatalogError, PathRefused, StateError."""
+    """Return the JSON object in a file of the package, None if the file is absent. Raise CatalogError for other
+    content, PathRefused, StateError, StorageError.
+    """
     data = root.read(name, _MANIFEST_BYTES)
     if data is None:
         return None
@@ -189,7 +196,9 @@ def _below(base: str, path: str) -> str:
 
 
 def _open(root: Folder, path: str) -> Folder | None:
-    """Open a folder of the package; None if absent. Raise PathRefused for a link, StorageError."""
+    """Return a folder of the package, opened; None if it is absent. Raise PathRefused for a link or a file,
+    StorageError.
+    """
     folder = root
     for part in path.split("/"):
         below = folder.child(part)
@@ -210,7 +219,9 @@ def _names(root: Folder, path: str) -> list[str]:
 
 
 def _folders(root: Folder, path: str) -> list[str]:
-    """Return the names of the entries in a folder of the package. Raise CatalogError for too many."""
+    """Return the names of the possible entries in a folder of the package: all names without a dot. Raise CatalogError
+    for more than ENTRIES.
+    """
     names = [name for name in _names(root, path) if "." not in name]
     if len(names) > ENTRIES:
         raise CatalogError([f"{path}: has {len(names)} entries, and the limit is {ENTRIES}"])

@@ -2,7 +2,7 @@
 
 A macro is `{{id key=value …}}`; a value is a word, a text between quotation marks, a list between brackets, an object
 between braces, or `>>NAME` for a text in another place. A macro without a counterpart becomes plain text and is
-reported. No `{{` may remain, because it would be read as one of our placeholders.
+reported. No `{{` of the old text may remain, because it would be read as one of our placeholders.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Known:
 
 
 def translate(text: str, known: Known) -> tuple[str, list[str]]:
-    """Return (the text with our placeholders, the names without a counterpart, each once)."""
+    """Return (the text with our placeholders, the names and macros without a counterpart, each once)."""
     missing: list[str] = []
     parts: list[str] = []
     done = 0
@@ -55,7 +55,9 @@ def translate(text: str, known: Known) -> tuple[str, list[str]]:
 
 
 def _find_end(text: str, start: int) -> int:
-    """Return the end of the macro that begins before `start`, with nested braces counted; -1 if it is not closed."""
+    """Return the position of the `}}` that closes the macro whose `{{` ends at `start`, with nested braces counted; -1
+    if nothing closes it.
+    """
     depth = 0
     for at in range(start, len(text)):
         if text[at] == "{":
@@ -130,7 +132,7 @@ def _behind(params: Params, name: str) -> str:
 
 
 def _with_tools(text: str, known: Known, missing: Found) -> str:
-    """Return the text with our tool names as placeholders, and without other braces that could form a placeholder."""
+    """Return the text with a placeholder for each known tool (`nx_…`), and without other braces that could form one."""
 
     def place(found: re.Match[str]) -> str:
         name, rest = found[1], found[2] if found.re is _SPAN else ""
@@ -144,7 +146,7 @@ def _with_tools(text: str, known: Known, missing: Found) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a part of a macro without runs of braces and line breaks."""
+    """Return a part of a macro on one line, with blanks between adjacent equal braces."""
     return _RUNS.sub(lambda found: " ".join(found[0]), " ".join(text.split()))
 
 

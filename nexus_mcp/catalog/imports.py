@@ -1,9 +1,9 @@
 """Make the agents and skills of a nexus-core package the project's own.
 
 The files are checked together with those of the project before any is written, and no existing file is changed. An
-entry with a fault is left out, and the others are imported. No
-restriction is lost: an agent with a restriction that has no counterpart here is left out. A change of a shipped agent
-is imported nevertheless, because the shipped restrictions stay.
+entry with a fault is left out, and the others are imported. No restriction is lost: an agent with a restriction that
+has no counterpart here is left out. If such an agent changes a shipped one, it is imported without that restriction,
+because the shipped restrictions stay.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _HEAD_LENGTH = 200
 
 
 class Import:
-    """The files that a package becomes in a project.
+    """The files that an import of a package writes into a project, and what it does not import.
 
-    `files` maps the path of a file below .nexus/ to its content; `entries` lists the entries with files; `unmapped`
-    lists (path in the package, the missing names or the reason why it is left out). `unusable` lists
-    (path, fault) of what has a fault and is left out.
+    `files` maps the path of a file below .nexus/ to its content; `entries` lists the paths of the entries with files.
+    `unmapped` lists (path in the package, what has no counterpart here or why the agent is left out). `unusable`
+    lists (path, fault) of the entries and files that are left out because of a fault.
     """
 
     __slots__ = ("entries", "files", "unmapped", "unusable")
@@ -52,14 +52,16 @@ class Import:
         self.unusable: list[tuple[str, str]] = []
 
     def leave_out(self, path: str, faults: list[str]) -> None:
-        """Leave out an entry for these faults."""
+        """Leave out an entry because of these faults."""
         self.entries.remove(path)
         self.files = {name: data for name, data in self.files.items() if not name.startswith(f"{path}/")}
         self.unusable.append((path, "; ".join(faults)))
 
 
 def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[str]]) -> Import:
-    """Return the files for a package. `own` has the ids of the project's agents and skills."""
+    """Return the import of a package. `shipped` is the shipped catalog as a value; `own` has the ids of the project's
+    agents and skills, by kind.
+    """
     found = Import()
     found.unusable += package.left
     vocabulary = shipped["vocabulary"]
@@ -89,8 +91,9 @@ def carry_out(store: Store, found: Import, shipped: dict[str, Any], *, dry_run: 
     """Write the files; return [{"path", "result"}] of the entries.
 
     `result`: CREATED (CREATES with `dry_run`), UNCHANGED, or KEPT for an entry whose existing files differ. An entry
-    with a fault is left out. Raise CatalogError with nothing written for a fault of the project; PathRefused,
-    StorageError, NotConfirmed. A later call completes an interrupted one.
+    with a fault is left out. Raise CatalogError with nothing written if the project's own files have a fault, or exceed
+    a limit together with the new ones; PathRefused, StorageError, NotConfirmed. A later call completes an interrupted
+    one.
     """
     with store.nexus() as nexus:
         results = _results(nexus, found)
@@ -103,7 +106,9 @@ def carry_out(store: Store, found: Import, shipped: dict[str, Any], *, dry_run: 
 
 
 def own_ids(nexus: Folder | None) -> dict[str, list[str]]:
-    """Return the ids of the project's own agents and skills."""
+    """Return kind → the ids of the project's own agents or skills. Raise CatalogError for too many, PathRefused,
+    StorageError.
+    """
     return {kind: [] if nexus is None else Own(nexus).folders(kind) for kind in KINDS}
 
 
@@ -127,7 +132,11 @@ def _write(nexus: Folder, held: HeldLock, found: Import, shipped: dict[str, Any]
 
 
 def _results(nexus: Folder | None, found: Import) -> dict[str, str]:
-    """Return the result of each entry before anything is written. Files of an interrupted import are completed."""
+    """Return path → result of each entry, before anything is written.
+
+    An entry gets CREATES if it lacks a file and has none that differs, so that a later call completes an interrupted
+    import.
+    """
     results = {}
     source = None if nexus is None else Own(nexus)
     for path in found.entries:
@@ -141,9 +150,9 @@ def _results(nexus: Folder | None, found: Import) -> dict[str, str]:
 
 
 def _check(source: Own | None, found: Import, results: dict[str, str], shipped: dict[str, Any]) -> None:
-    """Leave out the entries with which the project's catalog could not be used.
+    """Leave out the new entries that have a fault, also in `results`.
 
-    Raise CatalogError for a fault of another file.
+    Raise CatalogError for a fault of another file, or if all entries together exceed a limit.
     """
     while True:
         new = {name: data for name, data in found.files.items() if results[name.rpartition("/")[0]] == CREATES}
@@ -162,7 +171,7 @@ def _check(source: Own | None, found: Import, results: dict[str, str], shipped: 
 
 
 def _faults_by_entry(faults: Sequence[str], paths: set[str]) -> dict[str, list[str]]:
-    """Return path → the faults of a new entry."""
+    """Return path → the faults of each faulty entry among the new `paths`."""
     found: dict[str, list[str]] = {}
     for fault in faults:
         path = "/".join(fault.removeprefix(".nexus/").split("/")[:2])
@@ -172,7 +181,7 @@ def _faults_by_entry(faults: Sequence[str], paths: set[str]) -> dict[str, list[s
 
 
 class _Over:
-    """The files of a project with new files over them."""
+    """The files of a project, and new files, which have precedence."""
 
     def __init__(self, source: Own | None, new: dict[str, bytes]) -> None:
         self._source = source
@@ -245,13 +254,15 @@ def _skill_meta(
 
 
 def _note(entry: ForeignEntry, noun: str, names: list[str], unmapped: list[tuple[str, str]]) -> None:
-    """Add one line about names of an entry that have no counterpart."""
+    """Add one line to `unmapped` about names of an entry that have no counterpart; none without `names`."""
     if names:
         unmapped.append((entry.path, f"the {noun}{'s' * (len(names) > 1)} {', '.join(names)}"))
 
 
 def _common(entry: ForeignEntry, below: dict[str, Any] | None) -> dict[str, Any]:
-    """Return id, name and description; those of the shipped entry where the package has none."""
+    """Return id, name and description. If the package has no name or description, it is that of the shipped entry; if
+    there is none, the name is made from the id, and the description is the name.
+    """
     fields = entry.fields
     name, description = (str(fields.get(field) or "").strip() for field in ("name", "description"))
     if not name or name == entry.id:
@@ -264,7 +275,9 @@ def _common(entry: ForeignEntry, below: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _unknown_words(package: Package, vocabulary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the words of the package's vocabulary without a counterpart: a project has no vocabulary of its own."""
+    """Return (path, word) of each word of the package's vocabulary that our vocabulary lacks. Such words are not
+    imported, because a project has no vocabulary of its own.
+    """
     tags = {
         name
         for tag, spec in vocabulary["tags"].items()

@@ -28,8 +28,9 @@ class Catalog:
     agents: id → {id, name, description, category, resume_tier, model_tier, capabilities (canonical), added (by the
     project), body_hash, origin "shipped"|"project", own_body}. skills: id → {id, name, description, manual_only,
     harness_notes, triggers, hint, body_hash, origin, own_body}. vocabulary: a field for each file of assets/vocabulary,
-    with `_` for `-`. maps: harness id → its capability map. A faulty agent also has the field `mend`: the file to
-    correct. `warnings`: lines on the first faulty entries, for people and models.
+    with `_` for `-`, and `tools`: the name of each tool of ours → its classes. maps: harness id → its capability map. A
+    faulty agent also has the field `mend`: the file to correct. `warnings`: lines on the first faulty entries, for
+    people and models.
     """
 
     __slots__ = (
@@ -66,14 +67,15 @@ class Catalog:
 
     def lost_map(self, harness: str) -> str:
         """Return the path of the project's capability map if the map is faulty and has no usable part for the harness;
-        else "".
+        ".nexus" if that folder cannot be opened; else "".
         """
         return "" if harness in self._mapped else self._lost
 
     def unlisted_agent(self, name: str) -> dict[str, Any] | None:
-        """Return an entry for an agent that is not in `agents` if the project's agents cannot be listed; else None.
+        """Return the entry of the agent `name`, and add it if it is not in `agents`. Return None if the agents of the
+        project can be listed, or if the name is "".
 
-        The agent may be one of the project, so it gets every restriction.
+        An added agent gets every restriction, because it may be one of the project.
         """
         if not self._closed or not name:
             return None
@@ -96,7 +98,9 @@ class Catalog:
         return naming.replace(ANY, prefix + ANY)
 
     def mount(self, harness: str, mount: str) -> Catalog:
-        """Let the harness put `mount` before the names of our tools; "" changes nothing. Return this catalog."""
+        """Let the harness put `mount` before the names of our tools. Return this catalog, unchanged if `mount` is "" or
+        the harness has no capability map.
+        """
         if mount and harness in self.maps:
             known = self.maps[harness]
             self._unmounted = {harness: known["nexus_tools"], **self._unmounted}
@@ -104,7 +108,9 @@ class Catalog:
         return self
 
     def mount_of(self, harness: str, prefix: str = "") -> str:
-        """Return the text before the names of our tools; "" if it is unknown or the same as in the capability map."""
+        """Return the text before the names of our tools; "" if it is unknown, if it is the same as in the capability
+        map, or if there is also a text after the names.
+        """
         naming = self.naming(harness, prefix)
         is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
@@ -132,7 +138,7 @@ class Catalog:
         return resolve(text, naming, harness, self.vocabulary["invocations"], self.mount_of(harness, prefix))
 
     def body(self, kind: str, name: str) -> str:
-        """Return the text of an entry ("agents" or "skills"), with its placeholders.
+        """Return the text of an entry, with its placeholders. `kind` is "agents" or "skills".
 
         Raise UnknownEntry; CatalogError, PathRefused or StorageError if the text is missing or cannot be read.
         """
@@ -160,7 +166,10 @@ class Catalog:
 
 
 def _with_advice(lines: list[str]) -> list[str]:
-    """Append the command that lists all faults. The command is not cached, because it depends on the installation."""
+    """Return the lines, the last one followed by the command that lists all faults; [] stays [].
+
+    The command is not in the cache, because it depends on the installation.
+    """
     if not lines:
         return lines
     from nexus_mcp.program import command
@@ -169,14 +178,17 @@ def _with_advice(lines: list[str]) -> list[str]:
 
 
 def has_text(entry: dict[str, Any]) -> bool:
-    """Return whether an entry has a readable text. A faulty entry has none, unless it replaces a shipped entry."""
+    """Return whether an entry has a readable text. A faulty agent has none, unless it changes a shipped one:
+    then that text is used.
+    """
     return not (entry["own_body"] and MEND in entry)
 
 
 def load(root: str | None) -> Catalog:
     """Return the catalog of the project at `root`, or the shipped catalog if `root` is None.
 
-    Raise CatalogError with all faults of the project's own files, and StorageError without a project.
+    Raise CatalogError with the faults of the project's own files, and StorageError or PathRefused if the folder `root`
+    cannot be opened.
     """
     return _loaded(root, is_strict=True)
 
@@ -186,7 +198,8 @@ def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
     fallbacks.
 
     A fault never removes a restriction: a faulty agent gets all restrictions (building.usable_value). Files that were
-    not read before `is_over()` returned True count as faulty. Raise StorageError without a project.
+    not read before `is_over()` returned True count as faulty. Raise StorageError or PathRefused if the folder `root`
+    cannot be opened.
     """
     return _loaded(root, is_strict=False, is_over=is_over)
 
@@ -217,7 +230,9 @@ def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | 
 def _own(
     nexus: Folder, value: dict[str, Any], is_over: Callable[[], bool] | None, *, is_strict: bool
 ) -> dict[str, Any] | None:
-    """Return the project's additions to the shipped catalog; None without any."""
+    """Return the project's changes of and additions to the shipped catalog; None without any. Raise CatalogError if
+    `is_strict` is true and there are faults.
+    """
     from nexus_mcp.catalog import cache
 
     seen = cache.identities(nexus)
@@ -230,7 +245,7 @@ def _own(
 
         made, faults = building.usable_value(Own(nexus), value, _work(nexus, seen, is_over))
         own = {**made, **fault_fields(faults, value)}
-        if seen is not None and not cache.is_plausible(own, seen, value):  # another program wrote the cached rows
+        if seen is not None and not cache.is_plausible(own, seen, value):  # another program changed the cached rows
             made, faults = building.usable_value(Own(nexus), value, _work(nexus, None, is_over))
             own = {**made, **fault_fields(faults, value)}
         if seen is not None and not faults.may_pass:

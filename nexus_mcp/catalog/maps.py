@@ -1,4 +1,4 @@
-"""Read capability maps, which assign the tools of a harness to semantic classes."""
+"""Read capability maps, which assign the tools of a harness to classes, such as `shell_command_exec`."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _EMPTY: Map = {
     "nexus_tools": "*",
 }
 MOST = 200
-"""The maximum number of names in a list. There is a limit because each name of a class is compared with each read-only
-name.
+"""The maximum number of names in a list. There is a limit because each name of a class is compared with each name
+under `reading`.
 """
 PATTERNS = 50
 """The maximum number of names in a list that are patterns, with a *."""
@@ -49,7 +49,9 @@ _PARAMETERS = ("editing", "patching", "opening", "resuming")
 
 
 def shipped_maps(source: Source, vocabulary: Mapping[str, Any], faults: Faults) -> dict[str, Map]:
-    """Return harness id → map; each map has every class of the vocabulary (docs/capabilities.md)."""
+    """Return harness id → map (docs/capabilities.md), and add the faults to `faults`. Each map has every class of the
+    vocabulary.
+    """
     found: dict[str, Map] = {}
     for harness in source.folders(FOLDER):
         path = f"{FOLDER}/{harness}/{NAME}"
@@ -64,9 +66,10 @@ def _with_own_tools(known: Map, vocabulary: Mapping[str, Any]) -> Map:
     """Return the map with our own tools in their classes and under `reading`, with every name that they may have.
 
     A harness puts a prefix before the name of a tool. The prefix depends on how the server is mounted, so the patterns
-    in `nexus_prefixes` match any mount. The patterns for `reading` are stricter: they match only names of several
-    words, and allow no `--tool-prefix` before the name. Otherwise a tool of another server that writes would count as
-    reading if its name ends with `context`. Under `reading`, names of one word count only in the form of `nexus_tools`.
+    in `nexus_prefixes` match any mount. Those for `reading` are stricter: they match only tools with names of several
+    words, and in most maps no name with a `--tool-prefix`. Otherwise a tool of another server that writes would count
+    as reading if its name ends with `context`. Under `reading`, a name of one word counts only in the form of
+    `nexus_tools`, with or without a `--tool-prefix`.
     """
     known = dict(known)
     prefixes, naming = known.pop("nexus_prefixes"), known["nexus_tools"]
@@ -88,7 +91,8 @@ def own_maps(
 ) -> dict[str, Map]:
     """Return harness id → merged map, for each harness that the project's map configures without faults.
 
-    In a part that breaks the schema the valid fields are checked, too. The size of the file is subtracted from `room`.
+    If fields of a harness break the schema, but not `classes`, its valid fields are checked, too. The size of the file
+    is subtracted from `room`.
     """
     document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False, room=room)
     found: dict[str, Map] = {}
@@ -129,7 +133,7 @@ def _broken(document: Document) -> dict[str, set[str]]:
 def merge_maps(base: Map, override: Mapping[str, Any]) -> Map:
     """Return `base` with a project's overrides.
 
-    Classes and parameters are replaced one by one, `reading` and `nexus_tools` as a whole.
+    Classes, and the parameters of tools, are replaced one by one, `reading` and `nexus_tools` as a whole.
     """
     return {
         "classes": {**base["classes"], **override.get("classes", {})},
@@ -140,7 +144,7 @@ def merge_maps(base: Map, override: Mapping[str, Any]) -> Map:
 
 
 def classes_of(vocabulary: Mapping[str, Any]) -> list[str]:
-    """Return every semantic class, in the order of the vocabulary."""
+    """Return every class of tools, in the order of the vocabulary."""
     return list(dict.fromkeys(one for entry in vocabulary["capabilities"].values() for one in entry["classes"]))
 
 
@@ -169,8 +173,8 @@ def _bound_fault(tools: list[str]) -> str:
 def _clashes(
     document: Document, pointer: str, known: Map, vocabulary: Mapping[str, Any]
 ) -> Iterator[Callable[[], str]]:
-    """Yield a fault for each tool that is in a class and under `reading`. Unknown classes have a fault of their own, so
-    skip them.
+    """Yield a fault for each tool that is in a class and under `reading`. Skip unknown classes: they have a fault of
+    their own.
     """
     clashes: dict[tuple[str, str], None] = {}
     reading = {tool: place for place, tool in reversed(list(enumerate(known["reading"])))}

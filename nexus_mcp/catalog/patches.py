@@ -17,7 +17,7 @@ BEGIN, END = "*** Begin Patch", "*** End Patch"
 MAX_BYTES, MAX_LINES = 1 << 19, 20_000
 """The maximum bytes and lines of a patch, or of the script around it: a hook has to answer at once."""
 PROGRAMS = ("apply_patch", "applypatch")
-"""The names of the command to which a shell of Codex hands a patch."""
+"""The names of the command that applies a patch in a shell of Codex."""
 _FILE_HEADERS = ("*** Add File:", "*** Update File:", "*** Delete File:")
 _MOVE = "*** Move to:"
 _HEADERS = (*_FILE_HEADERS, _MOVE)
@@ -35,7 +35,7 @@ def patch_paths(text: str) -> tuple[list[str], bool]:
     """Return (the paths in the headers of a patch, each once; whether they are certainly complete).
 
     If they may be incomplete, the list also has the paths of lines that only look like headers, so that a guard can
-    check these, too.
+    check these, too. A text that is too long is not read: the result is ([], False).
     """
     if _is_too_long(text):
         return [], False
@@ -53,7 +53,8 @@ def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
 
     `command` is a script, or the list of a program and its arguments. For a script the result is certain only if the
     whole script is `apply_patch <<'EOF'`, the patch, `EOF`, with or without `cd FOLDER &&` before it. For a list it can
-    also be certain if the patch is the only argument of apply_patch.
+    also be certain if the patch is the only argument of apply_patch. After `cd FOLDER`, relative paths also count below
+    FOLDER.
     """
     if isinstance(command, str):
         return _in_script(command)
@@ -66,7 +67,9 @@ def command_patch_paths(command: object) -> tuple[list[str], bool] | None:
 
 
 def possible_paths(texts: Iterable[str]) -> tuple[list[str], bool]:
-    """Return (everything that looks like a path in a header, False): any of the texts may be the patch."""
+    """Return (the paths that `patch_paths` finds in the texts, False): any of the texts may be the patch. More than
+    MAX_LINES texts are not read.
+    """
     texts = list(texts)
     most = "\n".join(text for text in texts if "***" in text) if len(texts) <= MAX_LINES else ""
     return patch_paths(most)[0], False
@@ -89,7 +92,9 @@ def _in_script(script: str) -> tuple[list[str], bool] | None:
 
 
 def _invoked(line: str) -> tuple[str, str, bool]:
-    """Split `cd FOLDER && apply_patch <<'WORD'`: (FOLDER, WORD, whether WORD is quoted), WORD "" for other lines."""
+    """Return (FOLDER, WORD, whether WORD is quoted) of a line `cd FOLDER && apply_patch <<'WORD'`. FOLDER is ""
+    without `cd`, WORD is "" for other lines.
+    """
     folder = ""
     if line.startswith("cd ") and "&&" in line:
         before, _, line = line.partition("&&")
@@ -104,7 +109,7 @@ def _invoked(line: str) -> tuple[str, str, bool]:
 
 
 def _unquoted(text: str) -> tuple[str, bool]:
-    """Return (the word that ends a here-document, whether it is quoted); "" for anything but a plain word."""
+    """Return (the word that ends a here-document, whether it is quoted); the word is "" if it is not a plain one."""
     word = text.strip(_BLANKS)
     is_quoted = len(word) > 1 and word[0] in "'\"" and word[0] == word[-1]
     word = word[1:-1] if is_quoted else word
@@ -112,14 +117,18 @@ def _unquoted(text: str) -> tuple[str, bool]:
 
 
 def _is_too_long(text: str) -> bool:
-    """Return whether a patch is too long to be read. Every character at which some harness ends a line counts."""
+    """Return whether a patch is too long to be read. Each character at which some harness ends a line counts as
+    a line end.
+    """
     if len(text) > MAX_BYTES or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES):
         return True
     return sum(map(text.count, _ENDS if text.isascii() else _ENDS + _MORE_ENDS)) > MAX_LINES
 
 
 def _is_read(lines: list[str], found: dict[str, None]) -> bool:
-    """Add the paths of a patch to `found`, and return whether each of its lines has one meaning."""
+    """Return whether the lines are a patch in which all harnesses find the same headers. Add the paths of the headers
+    to `found`, up to the first line that the harnesses may read differently.
+    """
     number, last = 0, len(lines) - 1
     while number < last and not lines[number].strip(_BLANKS):
         number += 1
@@ -159,7 +168,11 @@ def _here_document(line: str) -> str:
 
 
 def _readings(bare: str, rest: str) -> Iterator[str]:
-    """Yield each path that a harness reads from the text after the colon of a header, also with its blanks."""
+    """Yield each path that one of the harnesses reads after the colon of a header. Some keep blanks there, and some end
+    the path at a second colon.
+
+    `rest` is the text after the colon, `bare` the same without blanks at its end.
+    """
     path = bare.strip(_BLANKS)
     if not path:
         return
@@ -173,7 +186,7 @@ def _readings(bare: str, rest: str) -> Iterator[str]:
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether all harnesses read the ends of a path alike."""
+    """Return whether all harnesses remove the same characters at the ends of a path."""
     bare = path.strip(_BLANKS)
     return bool(bare) and bare == bare.strip().strip(_INVISIBLE)
 
@@ -189,7 +202,7 @@ def _is_content(line: str, bare: str) -> bool:
 
 
 def _guessed(line: str) -> Iterator[str]:
-    """Yield possible paths in a line that may be a header."""
+    """Yield possible paths in a line that looks like a header; none in other lines."""
     lowered = line.lower()
     for mark in ("***", *_MARKS[2:6]):
         at = lowered.find(mark)

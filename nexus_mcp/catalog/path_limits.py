@@ -1,7 +1,8 @@
-"""Limit the files that a session of a run may edit: capabilities that forbid semantic classes of paths, not of tools.
+"""Limit the files that a session of a run may edit: capabilities that forbid edits of some files, by any tool.
 
-A class of paths consists of the edits of some files, by any tool, so no capability map has it. The environment of the
-session names the capability and the patterns, and hooks read them there. Pure: the caller passes the environment.
+The other capabilities forbid classes of tools. No capability map has the classes of this module, because they are not
+about tools. The environment of the session names the capability and the patterns of files, and hooks read them there.
+The functions here are pure: the caller passes the environment.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _SHOWN = 20
 
 
 class Limit:
-    """The limit of one session. `patterns` match tests; if they are None (unknown), no file may be changed."""
+    """The limit of one session. `patterns` match tests. If they are None (unknown), or if the capability is unknown, no
+    file may be changed.
+    """
 
     __slots__ = ("capability", "patterns")
 
@@ -43,7 +46,7 @@ class Limit:
         return matches(path, self.patterns) is (self.capability == NO_SOURCE_EDIT)
 
     def describe(self) -> str:
-        """Return what the session may not do, in one sentence."""
+        """Return the limit in one sentence."""
         text = _TEXTS.get(self.capability)
         if text is None or self.patterns is None:
             return "The limit of this session cannot be read, so it may change no file."

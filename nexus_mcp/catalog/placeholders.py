@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_notes(harness: str) -> str:
-    """Return the notes of a harness, by its id (workspace.check_harness_id); "" without notes."""
+    """Return the notes of a harness; "" without notes. `harness` is an id that workspace.check_harness_id accepts."""
     try:
         with open(data_path("assets", "harnesses", harness, "notes.md"), encoding="utf-8") as file:
             return file.read().strip()
@@ -66,7 +66,7 @@ def find_placeholders(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def command(name: str, harness_id: str, mount: str = "") -> str:
-    """Return the command line of a nexus-mcp command, with harness id and mount when its output depends on them."""
+    """Return the command line of a nexus-mcp command, with the harness id or the mount if its output depends on it."""
     return program.command(f"{name}{options_of(name, harness_id, mount)}")
 
 
@@ -93,7 +93,7 @@ def find_faults(
 def resolve(
     text: str, naming: str, harness_id: str, invocations: Mapping[str, Mapping[str, object]], mount: str = ""
 ) -> str:
-    """Return the text with each placeholder replaced; unknown kinds stay.
+    """Return the text with each placeholder replaced; malformed ones and unknown kinds stay.
 
     `naming` is the form of our tools' names in the text, in which `*` stands for the name; `invocations` are those of
     the vocabulary; `mount` is the value of the option --mount, "" for none.
@@ -109,8 +109,8 @@ def fill(
     command: Callable[[str], str],
     invocations: Mapping[str, Mapping[str, object]],
 ) -> str:
-    """Return the text with each placeholder replaced; unknown kinds stay. `tool` and `command` return the words for
-    the name of a tool or command of ours.
+    """Return the text with each placeholder replaced; malformed ones and unknown kinds stay. `tool` and `command`
+    return the words for the name of a tool or command of ours.
     """
     parts, done = [], 0
     for start, end, kind, name in find_placeholders(text):
@@ -134,8 +134,9 @@ def suggestion(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
 
 
 def near(name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-    """Return the nearest known names, searched among the first _SEARCHED of similar length, because a project may have
-    thousands.
+    """Return the nearest known names, at most two; [] if none is near or `name` is longer than _COMPARED.
+
+    Only the first _SEARCHED names of similar length are compared, because a project may have thousands.
     """
     if len(name) > _COMPARED:
         return []

@@ -1,6 +1,7 @@
 """Read catalog files, validate them, and check the references between them.
 
-A fault is a function that returns its text, because only the first few of thousands of faults are listed.
+Most faults are functions that return their text, because only the first few of thousands of faults are listed, and
+to find similar names takes time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _FIELDS = (("category", "categories"), ("resume_tier", "resume_tiers"))
 
 
 class Entry:
-    """An agent or a skill as read: `document` and `text` are None when unreadable or absent."""
+    """An agent or a skill as read: `document` (meta.yml), and `body` and `text` (body.md), are None when unreadable or
+    absent.
+    """
 
     __slots__ = ("body", "document", "kind", "name", "text")
 
@@ -58,9 +61,10 @@ class Entry:
 def entry_at(
     source: Source, kind: str, name: str, faults: Faults, *, is_whole: bool, room: Room | None = None
 ) -> Entry:
-    """Read the entry `name` of a kind, and add its faults to `faults` under its path.
+    """Return the entry `name` of a kind as read, and add its faults to `faults` under its path.
 
-    An entry that is not `is_whole` overrides a shipped one, and needs no field but its id. The sizes of the files are
+    An entry that is not `is_whole` overrides a shipped one, and needs only its id: no other field, and no text. The
+    sizes of the files are
     subtracted from `room`; a file that does not fit is a fault.
     """
     entry = Entry(kind, name)
@@ -92,7 +96,9 @@ def entry_at(
 
 
 def _take(room: Room, shown: str, entry: Entry, faults: Faults) -> None:
-    """Subtract the size of a text from `room`. A text that does not fit, or has too many placeholders, is a fault."""
+    """Subtract the size of a text and the number of its placeholders from `room`. A text that does not fit, or has too
+    many placeholders, is a fault.
+    """
     assert entry.body is not None
     assert entry.text is not None
     number = entry.text.count(OPEN)
@@ -118,11 +124,12 @@ def document_at(
     is_needed: bool = True,
     room: Room | None = None,
 ) -> Document | None:
-    """Read the file at `path`; None when it is absent (a fault when `is_needed`) or unreadable (always a fault).
+    """Return the file at `path` as read; None when it is absent (a fault when `is_needed`), unreadable, empty, or
+    broken as a whole, such as a list in place of a mapping (always a fault).
 
-    `faults` gets the faults under `entry`, by default the path. Fields that break the schema stay in the document;
-    `Document.keeps` tells them apart. The sizes of the files are subtracted from `room`; a file that does not fit is a
-    fault.
+    `faults` gets the faults under `entry`, by default the path. `required` replaces the required fields of the schema.
+    Fields that break the schema stay in the document; `Document.keeps` tells them apart. The size of the file is
+    subtracted from `room`; a file that does not fit is a fault.
     """
     from nexus_mcp.catalog import yaml_file
 
@@ -207,7 +214,7 @@ def agent_faults(entry: Entry, vocabulary: Mapping[str, Any]) -> Iterator[FaultT
 
 
 def canonical_faults(entry: Entry, canonical: list[str]) -> Iterator[FaultText]:
-    """Yield canonical capabilities that a project removes from a shipped agent; adding is allowed."""
+    """Yield a fault for each canonical capability that a project removes from a shipped agent; adding is allowed."""
     document = entry.document
     if document is None or "capabilities" not in document.value or not document.keeps("/capabilities"):
         return
@@ -270,7 +277,7 @@ def tag_faults(document: Document, skills: Mapping[str, object]) -> Iterator[Fau
 
 
 def capability_faults(document: Document) -> Iterator[FaultText]:
-    """Yield classes that a capability lists twice."""
+    """Yield a fault for each class that a capability lists twice."""
     for name, capability in document.value.items():
         classes = capability["classes"]
         for place, one in enumerate(classes):
@@ -285,7 +292,9 @@ def body_faults(
     skills: Mapping[str, object] | None,
     vocabulary: Mapping[str, Mapping[str, object]],
 ) -> Iterator[FaultText]:
-    """Yield unknown placeholders of a text. `agents` and `skills` are None when the names are unknown."""
+    """Yield a fault for each malformed or unknown placeholder of a text. `agents` or `skills` is None if the names are
+    unknown; then each name counts as known.
+    """
     known: dict[str, Mapping[str, object] | tuple[str, ...]] = {
         "tool": vocabulary["tools"],
         "agent": _named(text, "agent") if agents is None else agents,

@@ -1,6 +1,6 @@
 """Decide whether the owner of a task starts fresh or is resumed (docs/resume.md).
 
-It reads no file: the task, the tracker's entries and the agent are arguments.
+This module reads no file: the task, the tracker's entries, the agent and the edits are arguments.
 """
 
 from __future__ import annotations
@@ -79,9 +79,10 @@ def decide(
 def _resume_owner(
     task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool
 ) -> dict[str, Any]:
-    """Resume the agent whose id the task names, else the newest agent in the tracker with the name of the task's owner.
+    """Resume the agent whose id the task names, else the newest agent in the tracker with the name of the task's owner;
+    without either, start a fresh one. `explicit`: whether the policy of the task is `resume`.
 
-    An agent that is not in the tracker is resumed only if the policy of the task says so.
+    Only if it is `explicit`, the named agent is also resumed if it is not in the tracker, or is another owner's.
     """
     if named and explicit:
         return _resumed(named, why)
@@ -144,7 +145,9 @@ def _edited_files(
 
 
 def _ran_between(other: Entry, entry: Entry) -> bool:
-    """Return whether the other agent may have had a later run whose files are not in the tracker."""
+    """Return whether the other agent may have had a run since `entry` ended whose files the tracker no longer has: it
+    was resumed since then, and has ended again.
+    """
     resumed, since = other["last_resumed_at"], _since(entry)
     return bool(resumed) and other["status"] != "running" and (not _stamp(resumed) or not since or resumed > since)
 
@@ -179,8 +182,8 @@ def _is_after(other: Entry, entry: Entry) -> bool:
 
 
 def _since(entry: Entry) -> str:
-    """Return the end of the run whose files the tracker has; for an agent that was resumed and is running, that is the
-    previous run.
+    """Return the end of the agent's last run that ended, whose files the tracker has; if none has ended, the time of
+    its last start; "" if that is no time in the form of the contract.
     """
     return _stamp(entry["stopped_at"] or entry["last_resumed_at"] or entry["started_at"])
 
@@ -195,7 +198,9 @@ def _stamp(value: str) -> str:
 
 
 def _checked(entry: Mapping[str, Any], root: str) -> Entry:
-    """Return the fields as texts, "" for absent or invalid ones: a tracker may have been edited by hand."""
+    """Return the fields _TEXTS, "" for absent or invalid ones, and the texts in `files_touched`, [] without any: a
+    tracker may have been edited by hand.
+    """
     files = entry.get("files_touched")
     paths = [path for path in files if isinstance(path, str)] if isinstance(files, list) else []
     touched = [target_files.normal(path, root) or path for path in paths]
@@ -208,7 +213,9 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 
 
 def _edited(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
-    """Return the reason that a file may have been edited since; `unnamed` is shown for an agent without id and name."""
+    """Return the reason that another editor may have edited files since `entry` did. For an editor without id and name
+    it has the text `unnamed`.
+    """
     editor, since = quoted_name(editor_id) if editor_id else unnamed, quoted_name(entry["agent_id"])
     return f"{editor} may have edited {join_first(files, _NAMED, quoted_name)} since {since} did"
 

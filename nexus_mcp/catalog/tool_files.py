@@ -53,8 +53,8 @@ def matches_any(patterns: Iterable[str], name: str) -> bool:
 def meant_names(known: Mapping[str, Any], tool: str) -> list[str]:
     """Return the names and patterns of restricted and editing tools of which `tool` is an odd spelling.
 
-    An odd spelling differs by case, white space, control or invisible characters. The result is [] if the map has
-    exactly this name.
+    An odd spelling differs by case, white space, control or invisible characters, or Unicode compatibility forms. The
+    result is [] if one of these names or patterns matches `tool` as it is.
     """
     names = [one for names in known["classes"].values() for one in names]
     names = list(dict.fromkeys([*names, *known["editing"], *known["patching"]]))
@@ -125,10 +125,10 @@ def written_paths(
 ) -> tuple[list[str], bool] | None:
     """Return (the paths that a call writes, whether these are certainly all); None for a call that writes no files.
 
-    The list may be incomplete if the map lacks the parameter for the paths, if the call lacks it, or if a patch can be
-    parsed in two ways. The paths are those in the call; a relative path also counts below the working folder of the
-    call. `file` comes from the adapter. It counts in addition, and it is the only source if the map has no parameter or
-    the call has no input.
+    The list may be incomplete, for example, if the map lacks the parameter for the paths, if the call lacks it, if a
+    patch can be parsed in two ways, or if a path may be read as a pattern. The paths are those in the call; a relative
+    path also counts below the working folder of the call. `file` comes from the adapter. It counts in addition, and it
+    is the only source if the map has no parameter or the call has no input.
     """
     is_known = is_edit(known, tool)
     found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
@@ -170,7 +170,7 @@ def _member(tool_input: object, name: str) -> object:
 
 
 def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
-    """Return the paths of the patch in a call, and whether they are certain; None if there is no patch.
+    """Return (the paths of the patch in a call, whether they are certainly complete); None if there is no patch.
 
     A shell call has a patch if its command passes one to apply_patch; a call of any other tool under patching always
     has one. If the parameter that the map names is not a text, the map describes another release of the tool, so any
@@ -204,10 +204,11 @@ def _texts(value: object) -> list[str]:
 
 
 def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:
-    """Return (the paths in the `parameters` of an input, whether each parameter is present); `parameters` are separated
-    by blanks.
+    """Return (the paths in an input, whether they are complete). They are complete if each of the `parameters` has a
+    path, and the input is not too large. `parameters` are separated by blanks.
 
-    A field with the name of a path parameter counts anywhere in the input, because a tool may take several files.
+    A field with the name of a path parameter of any tool counts anywhere in the input, because a tool may take several
+    files.
     """
     names = {_bare(one) for table in ("editing", "opening") for text in known[table].values() for one in text.split()}
     found: dict[str, None] = {}
@@ -235,7 +236,7 @@ def _collect(value: object, names: set[str], found: dict[str, None]) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return the name of a tool in small letters, without white space and invisible characters."""
+    """Return the name of a tool in small letters and NFKC, without white space, control and invisible characters."""
     if not name.isascii():
         from unicodedata import normalize
 
