@@ -175,7 +175,7 @@ def _watched(board: Board, request: Request) -> list[str]:
 
 
 async def _changed(board: Board, request: Request) -> Response:
-    """Send the checksum of the projects' files (Hub.seen); a window without a stream asks for it regularly."""
+    """Send the checksum of the projects' files (Hub.seen); a visible window without a stream requests it regularly."""
     return JSONResponse({"seen": await to_thread.run_sync(board.hub.seen, _watched(board, request))})
 
 
@@ -208,8 +208,8 @@ def _project(board: Board, request: Request) -> Project:
 
 
 def _status(error: NexusError) -> int:
-    """Return the HTTP status of an error: 404 if the page does not exist, 503 if the system refuses to read it, else
-    500.
+    """Return the HTTP status of an error: 404 if the page does not exist, 503 if the system refuses to read a file,
+    else 500.
     """
     if isinstance(error, (UsageError, PathRefused)):
         return HTTPStatus.NOT_FOUND

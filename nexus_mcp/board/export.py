@@ -25,9 +25,11 @@ MARK = ".nexus-board-export"
 _NOTE = "This folder was written by nexus-mcp board --export, which replaces it as a whole.\n"
 _RESERVED = (".nexus", ".git")
 MOST_CYCLES = 1000
-"""Maximum number of cycles of a project that get a page: the newest."""
+"""Maximum number of cycles of a project that get a page. If there are more, the newest get one."""
 MOST_STATES = 300
-"""Maximum number of changes that get a page with the state after them: the newest."""
+"""Maximum number of changes of a project for which there is a page with the state after the change. If there are more,
+the newest have one.
+"""
 _LIVE_ASSETS = ("enter.js", "live.js", "htmx.min.js", "hx-csp.min.js", "htmx.LICENSE")
 
 

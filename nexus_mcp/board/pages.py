@@ -155,7 +155,7 @@ def decisions(project: Project, query: Query, most: int = MOST_DECISIONS) -> Pag
 
 
 def charts(project: Project, query: Query) -> Page:  # noqa: ARG001
-    """Show the work of each week."""
+    """Show the work of the closed cycles, week by week."""
     faults: list[FaultRow] = []
     log = _or_fault(faults, lambda: project.read(lambda store, _: timeline.changes(store)))
     tool, words = REOPENED
@@ -302,7 +302,7 @@ _IMAGES = {
 
 
 def image_type(name: str) -> str:
-    """Return the type of an image that pages show, by its suffix; "" for any other file."""
+    """Return the media type of an image that pages show, by the suffix of its name; "" for any other file."""
     return _IMAGES.get(name.rpartition(".")[2].lower(), "")
 
 

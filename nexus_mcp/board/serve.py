@@ -1,4 +1,6 @@
-"""Run the board on a port of loopback until Ctrl-C, SIGTERM or SIGHUP. Open requests then get _END_S seconds."""
+"""Run the board on a port of loopback until Ctrl-C or another signal of web/listening.py. Open requests then get _END_S
+seconds.
+"""
 
 from __future__ import annotations
 

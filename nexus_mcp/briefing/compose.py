@@ -59,7 +59,7 @@ def binding_text(task: Mapping[str, Any], tasks: Mapping[str, Any], plan: Mappin
 
 
 def limits_text(catalog: Catalog, agent_id: str, harness: str) -> str:
-    """Return the effective restrictions of an agent, each with its tools and the alternative; "" if it has none.
+    """Return the restrictions of an agent, each with the tools that it forbids and the alternative; "" without any.
 
     Raise UnknownEntry.
     """

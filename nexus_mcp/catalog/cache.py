@@ -77,8 +77,8 @@ _MAP = {"classes": dict, "reading": list, **dict.fromkeys(_TABLES, dict), "nexus
 
 
 def _is_sound(own: Any, shipped: Value, names: Mapping[str, Collection[str] | None], *, has_map: bool) -> bool:
-    """Return whether `own` has the structure of a project's catalog. Raise TypeError or AttributeError for some values
-    that have another one.
+    """Return whether `own` has the structure of a project's catalog. Raise TypeError or AttributeError for some
+    values that have another structure.
 
     `names`: the existing folders of each kind, None for too many. `has_map`: whether the project has a map.
     """
@@ -155,8 +155,8 @@ def _is_texts(value: Any) -> bool:
 
 
 def identities(nexus: Folder) -> Seen | None:
-    """Return a row [path, size, mtime, ctime, inode] for each catalog file of a project; [] without any, None when they
-    cannot be listed.
+    """Return a row [path, size, mtime, ctime, inode] for each file and each entry's folder of a project's catalog; []
+    without any, None when they cannot be listed.
 
     If `agents` or `skills` has too many entries, it gets one row with its name and zeros. A missing file of an entry
     has zeros. The folder of an entry has its mode in place of the size, and zeros as times.

@@ -257,7 +257,7 @@ def class_edit(
 
 
 def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
-    """Make the change. `shipped` is the shipped catalog as a value.
+    """Make the change of `edit`, and return its result. `shipped` is the shipped catalog as a value.
 
     Remove the file when it has neither a value of its own nor a comment except `head`. Repeat the change if another
     program saved the file meanwhile. Raise CatalogError if the project's files would be unusable with the change,

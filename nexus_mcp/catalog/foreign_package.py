@@ -56,7 +56,7 @@ class Package:
 
 
 def read_package(path: str) -> Package:
-    """Read the package in a folder, whose path has no links.
+    """Return the package in the folder `path`, a path without links.
 
     Raise CatalogError if package.json or manifest.json is malformed, if there is neither an agent nor a skill, or more
     than ENTRIES of a kind, or if a text differs from its digest in the manifest. Raise PathRefused, StateError,

@@ -1,4 +1,4 @@
-"""Translate the text of a nexus-core agent or skill: macros and tool names become our placeholders.
+"""Translate the text of an agent or skill of nexus-core (upstream): macros and tool names become our placeholders.
 
 A macro is `{{id key=value …}}`; a value is a word, a text between quotation marks, a list between brackets, an object
 between braces, or `>>NAME` for a text in another place. A macro without a counterpart becomes plain text and is

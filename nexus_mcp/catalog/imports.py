@@ -1,4 +1,4 @@
-"""Make the agents and skills of a nexus-core package the project's own.
+"""Make the agents and skills of a package of nexus-core (upstream) the project's own.
 
 The files are checked together with those of the project before any is written, and no existing file is changed. An
 entry with a fault is left out, and the others are imported. No restriction is lost: an agent with a restriction that
@@ -260,8 +260,10 @@ def _note(entry: ForeignEntry, noun: str, names: list[str], unmapped: list[tuple
 
 
 def _common(entry: ForeignEntry, below: dict[str, Any] | None) -> dict[str, Any]:
-    """Return id, name and description. If the package has no name or description, it is that of the shipped entry; if
-    there is none, the name is made from the id, and the description is the name.
+    """Return id, name and description. A name or description that the package lacks is that of the shipped entry.
+    Without a shipped entry, the name is made from the id, and the description is the name.
+
+    A name that equals the id counts as lacking.
     """
     fields = entry.fields
     name, description = (str(fields.get(field) or "").strip() for field in ("name", "description"))

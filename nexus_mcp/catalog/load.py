@@ -194,8 +194,8 @@ def load(root: str | None) -> Catalog:
 
 
 def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
-    """Return the usable part of the project's catalog; its `warnings` name the faults of the other entries, and the
-    fallbacks.
+    """Return the usable part of the project's catalog; its `warnings` name the first of the other entries, their faults
+    and the fallbacks.
 
     A fault never removes a restriction: a faulty agent gets all restrictions (building.usable_value). Files that were
     not read before `is_over()` returned True count as faulty. Raise StorageError or PathRefused if the folder `root`

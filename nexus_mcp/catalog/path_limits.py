@@ -19,7 +19,7 @@ PATTERNS = "NEXUS_PATHS"
 NO_TEST_EDIT = "no_test_edit"
 NO_SOURCE_EDIT = "no_source_edit"
 CLASSES = {NO_TEST_EDIT: "test_file_edit", NO_SOURCE_EDIT: "source_file_edit"}
-"""Capability -> the class that it forbids: edits of tests, or edits of any other file."""
+"""Capability -> the class that it forbids: edits of files that match a pattern, or edits of files that match none."""
 REASONS = {NO_TEST_EDIT: "test_write_denial", NO_SOURCE_EDIT: "source_write_denial"}
 _TEXTS = {
     NO_TEST_EDIT: "This session must not change tests: files that match {}.",
@@ -29,8 +29,9 @@ _SHOWN = 20
 
 
 class Limit:
-    """The limit of one session. `patterns` match tests. If they are None (unknown), or if the capability is unknown, no
-    file may be changed.
+    """The limit of one session. With NO_TEST_EDIT, `patterns` match the files that the session may not change, and with
+    NO_SOURCE_EDIT those that it may change. If they are None (unknown), or the capability is unknown, the session may
+    change no file.
     """
 
     __slots__ = ("capability", "patterns")

@@ -38,10 +38,10 @@ def worker_notes(notes: str) -> str:
 
 
 OF_A_HARNESS = ("brief", "resume")
-"""Commands whose output depends on the harness."""
+"""The commands in COMMANDS whose output depends on the harness id."""
 
 OF_A_MOUNT = ("brief",)
-"""Commands whose output contains the harness's names of our tools."""
+"""The commands in COMMANDS whose output contains the harness's names of our tools."""
 
 COMMANDS = (*OF_A_HARNESS, "act", "doctor", "init", "verdict")
 """Commands that a text may name; a test compares them with nexus_mcp/cli/, which this package must not import."""

@@ -64,8 +64,7 @@ def entry_at(
     """Return the entry `name` of a kind as read, and add its faults to `faults` under its path.
 
     An entry that is not `is_whole` overrides a shipped one, and needs only its id: no other field, and no text. The
-    sizes of the files are
-    subtracted from `room`; a file that does not fit is a fault.
+    sizes of the files are subtracted from `room`; a file that does not fit is a fault.
     """
     entry = Entry(kind, name)
     path = entry.path

@@ -40,7 +40,8 @@ def decide(
     readers: Collection[str] = (),
     edits: Iterable[Edit] = (),
 ) -> dict[str, Any]:
-    """Return {"mode": "fresh"|"resume", "agent_id"? (of "resume"), "reason", "reread": [files to read again first]}.
+    """Return {"mode": "fresh"|"resume", "agent_id", "reason", "reread": [files to read again first]}; "agent_id" only
+    with "resume".
 
     `agent` is the catalog's entry of the task's owner, None for an owner that is no agent. `mechanism`: whether the
     `harness` can resume. `targets` are the task's files; with None they are found in the task's texts. `root`, the
@@ -153,7 +154,7 @@ def _ran_between(other: Entry, entry: Entry) -> bool:
 
 
 def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return the same as `_later_edit`, but from the tool log. Edits of a running agent always count."""
+    """Return the same as `_later_edit`, but from the tool log. Edits of another running agent count at any time."""
     running = {other["agent_id"] for other in entries if other["status"] == "running"}
     since = _since(entry)
     for editor, path, time in edits:
@@ -164,7 +165,7 @@ def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, 
 
 
 def _own(entries: Sequence[Entry], task: Mapping[str, Any]) -> list[Entry]:
-    """Return the agents that ran for the task's owner, the newest first, each once."""
+    """Return the tracker's entries with the name of the task's owner, the newest first, one for each agent id."""
     owner = _text(task, "owner")
     found: dict[str, Entry] = {}
     for entry in reversed(entries):

@@ -87,7 +87,7 @@ def covers(target: str, path: str) -> bool:
 
 
 def may_cover(target: str, path: str) -> bool:
-    """Return whether a target may mean this path: it `covers` the path, is the end of it, or is a folder in it."""
+    """Return whether a target may mean this path: the target is the path, its end, or a folder anywhere in it."""
     if target.endswith("/"):
         return f"/{target}" in f"/{path}"
     return path == target or path.endswith(f"/{target}")
