@@ -267,7 +267,7 @@ def _text(value: object) -> str:
 
 
 def _day(text: str, *, after: bool = False) -> str:
-    """Return the date `text`, or with `after` the day after it, in the form with which a stamp begins; "" for "". Raise
+    """Return the date `text`, or with `after` the day after it, as the beginning of a timestamp; "" for "". Raise
     ValueError for a text that is no date.
     """
     if not text:

@@ -117,8 +117,8 @@ def _unquoted(text: str) -> tuple[str, bool]:
 
 
 def _is_too_long(text: str) -> bool:
-    """Return whether a patch is too long to be read. Each character at which some harness ends a line counts as
-    a line end.
+    """Return whether a patch or a script is too long to be read. Each character at which some harness ends a line
+    counts as a line end.
     """
     if len(text) > MAX_BYTES or (not text.isascii() and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES):
         return True

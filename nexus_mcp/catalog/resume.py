@@ -119,7 +119,9 @@ def _same_artifact(
 
 
 def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> str:
-    """Return the reason if another agent may have edited one of the files after the agent; else ""."""
+    """Return the reason if another agent may have edited one of the files after the last run of the agent of `entry`;
+    else "".
+    """
     for other in entries:
         if other["agent_id"] == entry["agent_id"]:
             continue

@@ -29,7 +29,7 @@ _MAX_VALUES = 10_000
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Return whether `pattern` matches the tool `name`. Each part matches at its first occurrence."""
+    """Return whether `pattern` matches the tool `name`. A part between two `*` is matched at its first occurrence."""
     first, *rest = pattern.split(ANY)
     if not rest:
         return pattern == name
