@@ -1,8 +1,8 @@
 """Make the temporary folder of a board, and remove those that killed boards left.
 
-A board holds a lock in its folder for as long as it runs. The system releases the lock when the process ends, also
-after SIGKILL. So a folder whose lock is free belongs to no running board. A process id in a file would not show this,
-because a later process may get the same id.
+On POSIX, a board locks a file in its folder for as long as it runs. The system releases the lock when the process
+ends, also after SIGKILL. So a folder whose lock is free belongs to no running board. A process id in a file would not
+show this, because a later process may get the same id.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notify open pages when a project changed. Files are polled only while a page has a stream (decision 0064)."""
+"""Notify open pages when a project changed. The poller runs only while a page has a stream (decision 0064)."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _names(source: Source, kind: str, faults: Faults) -> dict[str, None] | None:
 
 
 def _digest(names: dict[str, dict[str, None] | None]) -> str:
-    """Return a hash of the names that a text may refer to."""
+    """Return a hash of the names of the project's entries: a text may refer to any of them."""
     text = "\n".join("\0" if found is None else "/".join(found) for found in names.values())
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -47,8 +47,8 @@ def tools_of(catalog: Catalog, capability: str, harness: str) -> list[str]:
 
 def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
     """Return the tools of `tools_of` for a text that a model reads. If our server has another mount than in the
-    capability map, leave out the names of our tools under the mount of the map, and the patterns that match their
-    present names.
+    capability map, leave out the names of our tools under the mount of the map, and the patterns that match names of
+    our tools under the present mount.
 
     A model that reads two names of one tool takes them for two tools. Both names stay forbidden.
     """

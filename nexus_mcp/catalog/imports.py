@@ -1,9 +1,9 @@
 """Make the agents and skills of a package of nexus-core (upstream) the project's own.
 
 The files are checked together with those of the project before any is written, and no existing file is changed. An
-entry with a fault is left out, and the others are imported. No restriction is lost: an agent with a restriction that
-has no counterpart here is left out. If such an agent changes a shipped one, it is imported without that restriction,
-because the shipped restrictions stay.
+entry with a fault is left out, and the others are imported. A new agent with a restriction that has no
+counterpart here is left out, because the restriction would be lost. A change of a shipped agent is imported without
+such a restriction, because the shipped restrictions stay.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _results(nexus: Folder | None, found: Import) -> dict[str, str]:
 
 
 def _check(source: Own | None, found: Import, results: dict[str, str], shipped: dict[str, Any]) -> None:
-    """Leave out the new entries that have a fault, also in `results`.
+    """Remove the new entries that have a fault from `found` and `results`.
 
     Raise CatalogError for a fault of another file, or if all entries together exceed a limit.
     """

@@ -67,7 +67,7 @@ class Catalog:
 
     def lost_map(self, harness: str) -> str:
         """Return the path of the project's capability map if the map is faulty and has no usable part for the harness;
-        ".nexus" if that folder cannot be opened; else "".
+        ".nexus" if the folder `.nexus` cannot be opened; else "".
         """
         return "" if harness in self._mapped else self._lost
 

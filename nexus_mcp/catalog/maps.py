@@ -91,8 +91,8 @@ def own_maps(
 ) -> dict[str, Map]:
     """Return harness id → merged map, for each harness that the project's map configures without faults.
 
-    If fields of a harness break the schema, but not `classes`, its valid fields are checked, too. The size of the file
-    is subtracted from `room`.
+    If the part of a harness breaks the schema, but not in `classes`, the valid fields of the part are checked, too. The
+    size of the file is subtracted from `room`.
     """
     document = document_at(source, NAME, "catalog/own-capability-map", faults, is_needed=False, room=room)
     found: dict[str, Map] = {}

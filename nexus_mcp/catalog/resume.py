@@ -80,10 +80,11 @@ def decide(
 def _resume_owner(
     task: Mapping[str, Any], named: str, entries: Sequence[Entry], why: str, *, explicit: bool
 ) -> dict[str, Any]:
-    """Resume the agent whose id the task names, else the newest agent in the tracker with the name of the task's owner;
-    without either, start a fresh one. `explicit`: whether the policy of the task is `resume`.
+    """Return the decision: resume the agent whose id the task names, else the newest agent in the tracker with the name
+    of the task's owner; without either, start a fresh one.
 
-    Only if it is `explicit`, the named agent is also resumed if it is not in the tracker, or is another owner's.
+    `explicit`: whether the policy of the task is `resume`. Then the agent whose id the task names is resumed even if it
+    is not in the tracker, or has the name of another owner.
     """
     if named and explicit:
         return _resumed(named, why)
