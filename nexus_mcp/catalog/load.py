@@ -187,8 +187,8 @@ def has_text(entry: dict[str, Any]) -> bool:
 def load(root: str | None) -> Catalog:
     """Return the catalog of the project at `root`, or the shipped catalog if `root` is None.
 
-    Raise CatalogError with the faults of the project's own files, and StorageError or PathRefused if the folder `root`
-    cannot be opened.
+    Raise CatalogError with the faults of the project's own files, and StorageError if the folder `root` cannot be
+    opened.
     """
     return _loaded(root, is_strict=True)
 
@@ -198,8 +198,7 @@ def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
     and the fallbacks.
 
     A fault never removes a restriction: a faulty agent gets all restrictions (building.usable_value). Files that were
-    not read before `is_over()` returned True count as faulty. Raise StorageError or PathRefused if the folder `root`
-    cannot be opened.
+    not read before `is_over()` returned True count as faulty. Raise StorageError if the folder `root` cannot be opened.
     """
     return _loaded(root, is_strict=False, is_over=is_over)
 
