@@ -23,7 +23,7 @@ NexusError
 ├── UndoRefused           undo cannot or must not take back a change; the call changed nothing itself
 ├── CatalogError          files of the catalog, or config.yml, do not validate
 ├── UnknownEntry          an id that no agent or skill in the catalog has
-├── InstallRefused        a configuration file of a harness cannot be changed; nothing changed
+├── InstallRefused        a configuration file of a harness cannot be changed; nothing changed, unless it says so
 │   └── EditedByHand      a user edited an installed file or entry; nothing changed
 └── HarnessFault          a conformance run without a verdict: bad options or fixtures, or an unusable server
 """
@@ -227,12 +227,21 @@ class UnknownEntry(NexusError):
 class InstallRefused(NexusError):
     """nexus-mcp cannot change the present files of a harness. `faults`: a line for each fault, with its next step.
 
-    `lines` maps a path to the lines that the user can put into it by hand.
+    `lines` maps a path to the lines that the user can put into it by hand. `is_unchanged` is False if a file could not
+    be restored after an error.
     """
 
-    def __init__(self, faults: list[str], *, lines: dict[str, str] | None = None, next_step: str = "") -> None:
-        super().__init__("\n".join(faults), effect=UNCHANGED, next_step=next_step)
+    def __init__(
+        self,
+        faults: list[str],
+        *,
+        lines: dict[str, str] | None = None,
+        next_step: str = "",
+        is_unchanged: bool = True,
+    ) -> None:
+        super().__init__("\n".join(faults), effect=UNCHANGED if is_unchanged else "", next_step=next_step)
         self.faults = faults
+        self.is_unchanged = is_unchanged
         self.lines = lines or {}
 
 

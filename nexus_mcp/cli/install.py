@@ -149,7 +149,7 @@ def report_edits(action: Callable[[], int]) -> int:
             print(f"nexus-mcp: {printable(fault)}", file=sys.stderr)
         return exits.EDITED
     except InstallRefused as error:
-        for fault in [*error.faults, "Nothing was changed."]:
+        for fault in [*error.faults, *(("Nothing was changed.",) if error.is_unchanged else ())]:
             print(f"nexus-mcp: {printable(fault)}", file=sys.stderr)
         for path, lines in error.lines.items():
             print(f"\nThe lines for {path}:\n\n{lines}\n", file=sys.stderr)

@@ -21,8 +21,8 @@ def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) ->
     """Write the files, then call `finish` with the folders that were made. Take everything back after an error.
 
     Raise Interference, InstallRefused, the errors of `finish`, and KeyboardInterrupt if Ctrl-C or SIGTERM came while
-    files were written: this counts as an error, too. The signals themselves wait until the files are all written or
-    all restored.
+    files were written: this counts as an error, too. If a file cannot be restored, raise InstallRefused in place of the
+    error. The signals themselves wait until the files are all written or all restored.
     """
     written: list[Change] = []
     folders: list[str] = []
@@ -35,14 +35,17 @@ def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) ->
                 written.append(change)
                 _check_signals()
             finish(folders)
-        except BaseException:
-            _take_back(written)
+        except BaseException as error:
+            failed = _take_back(written)
             files.remove_folders(folders)
-            raise
+            if not failed:
+                raise
+            faults = error.faults if isinstance(error, InstallRefused) else [str(error)] if str(error) else []
+            raise InstallRefused([*faults, *failed], is_unchanged=False) from error
 
 
-def _take_back(written: Sequence[Change]) -> None:
-    """Restore the files in reverse order. Raise InstallRefused, which names those that could not be restored."""
+def _take_back(written: Sequence[Change]) -> list[str]:
+    """Restore the files in reverse order; return a line about each file that could not be restored."""
     failed = []
     for change in reversed(written):
         found = change.found
@@ -51,8 +54,7 @@ def _take_back(written: Sequence[Change]) -> None:
             files.write(now, found.data)
         except (Interference, InstallRefused):
             failed.append(f"{found.path} could not be restored after an error: look at it.")
-    if failed:
-        raise InstallRefused(failed)
+    return failed
 
 
 @contextmanager

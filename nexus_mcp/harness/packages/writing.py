@@ -188,7 +188,8 @@ def _replace(folder: Folder, new: str, path: str, shown: str, known: Mapping[str
     try:
         _exchange(folder, aside, name, new)
     except OSError as error:
-        raise InstallRefused([f"{what}, and cannot be restored: {reason(error)}. Its files are in {old}."]) from error
+        fault = f"{what}, and cannot be restored: {reason(error)}. Its files are in {printable(old)}."
+        raise InstallRefused([fault], is_unchanged=False) from error
     raise InstallRefused([f"{what}. Run the command again."])
 
 
