@@ -6,6 +6,7 @@ Each harness has its own log, `.nexus/state/<harness id>/memory-access.jsonl`; t
 
 from __future__ import annotations
 
+from nexus_mcp.errors import StateError
 from nexus_mcp.store import jsonl
 from nexus_mcp.store.harness_files import ACCESS
 from nexus_mcp.store.journal import SESSION_LIMIT
@@ -41,14 +42,19 @@ class Reads:
 
 
 def read_access_logs(state: Folder | None) -> Reads:
-    """Return the reads in the logs of the first MOST_HARNESSES harnesses, by id, below `.nexus/state`.
+    """Return the reads in the logs of all harnesses, below `.nexus/state`.
 
-    Raise StateError, PathRefused, StorageError for an unreadable log, because its reads are unknown.
+    Raise StateError, PathRefused, StorageError for an unreadable log, because its reads are unknown; StateError also for
+    more than MOST_HARNESSES folders that could be those of a harness.
     """
     found = Reads()
     if state is None:
         return found
-    for name in sorted(filter(is_harness_id, state.names()))[:MOST_HARNESSES]:
+    names = sorted(filter(is_harness_id, state.names()))
+    if len(names) > MOST_HARNESSES:
+        problem = f"has {len(names)} folders, so the reads of the notes are not all counted"
+        raise StateError(".nexus/state", problem, next_step="Move away the folders that no harness uses.")
+    for name in names:
         own = state.child(name)
         if own is not None:
             with own:

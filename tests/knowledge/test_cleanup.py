@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.errors import PathRefused
+from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.knowledge import cleanup
 from nexus_mcp.store.store import Store
 from nexus_mcp.workspace import Workspace
@@ -121,3 +121,14 @@ def test_no_state_no_reads() -> None:
     """Where there is no state there is no record."""
     found = cleanup.read_access_logs(None)
     assert (found.count, found.last, found.since, found.unreadable) == ({}, {}, None, 0)
+
+
+@pytest.mark.requirement("memory.automatic")
+def test_more_harnesses_than_are_read_stop_the_cleanup(project: Project) -> None:
+    """A log that is not read may have the read of a note."""
+    for number in range(cleanup.MOST_HARNESSES):
+        (project.root / f".nexus/state/h{number}").mkdir(parents=True)
+    assert gathered(project).count == {}
+    (project.root / ".nexus/state/one-more").mkdir()
+    with pytest.raises(StateError, match="has 101 folders, so the reads of the notes are not all counted"):
+        gathered(project)
