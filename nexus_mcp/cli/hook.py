@@ -53,7 +53,8 @@ def run(values: Values) -> int:
 
     Raise UsageError for a wrong command line, OSError when the answer cannot be written.
     """
-    gc.disable()  # a process for one event ends before there is garbage to collect
+    if SERVE.name not in values:
+        gc.disable()  # a process for one event ends before there is garbage to collect
     event: Event
     if NATIVE.name in values:
         if EVENT.name in values:
@@ -108,13 +109,11 @@ def _answer_in_time(event: Event, values: Values) -> dict[str, Any]:
     )
     deadline.begin()
     try:
-        answer = _answer(event, values)
+        return _answer(event, values)
     finally:
-        is_in_time = deadline.end()
-    if not is_in_time:
-        while True:  # the deadline's thread ends the process once its answer is written
-            time.sleep(1)
-    return answer
+        if not deadline.end():  # also after an error: it must not give a second answer
+            while True:  # the deadline's thread ends the process once its answer is written
+                time.sleep(1)
 
 
 def _answer(event: Event, values: Values) -> dict[str, Any]:

@@ -44,8 +44,8 @@ class Reads:
 def read_access_logs(state: Folder | None) -> Reads:
     """Return the reads in the logs of all harnesses, below `.nexus/state`.
 
-    Raise StateError, PathRefused, StorageError for an unreadable log, because its reads are unknown; StateError also for
-    more than MOST_HARNESSES folders that could be those of a harness.
+    Raise StateError, PathRefused, StorageError for an unreadable log, because its reads are unknown; StateError also
+    for more than MOST_HARNESSES folders that could be those of a harness.
     """
     found = Reads()
     if state is None:

@@ -102,7 +102,29 @@ def test_context_collected_before_the_deadline_is_answered(project: Project) -> 
     ends = "import nexus_mcp.lifecycle.session_memory as one"
     hangs = "one.SessionMemory.end_skill = lambda *_, **__: (setattr(deadline._begun, '_wall', 0.0), time.sleep(600))"
     answer = hook(project, "user_message", compact({"prompt": "[m] Locks are slow."}).encode(), PATIENT, ends, hangs)
-    assert "began" in answer["context"]
+    assert "created" in answer["context"]
+    assert NOT_IN_TIME in answer["warnings"][0]
+
+
+def test_an_error_after_the_deadline_gives_no_second_answer(project: Project) -> None:
+    """The event raises while the deadline writes its answer: stdout has that answer alone."""
+    raises = """
+import nexus_mcp.cli.hook as one
+print_answer = one.Event.print
+def slowly(event, answer):
+    if not hasattr(one.Event, "is_writing"):
+        one.Event.is_writing = True
+        time.sleep(0.2)
+    print_answer(event, answer)
+def late(*_):
+    deadline._begun._wall = 0.0
+    while not getattr(one.Event, "is_writing", False):
+        time.sleep(0.01)
+    raise RuntimeError("late")
+one.Event.print = slowly
+one._answer = late
+"""
+    answer = hook(project, "pre_tool_use", told("Read"), PATIENT, raises)
     assert NOT_IN_TIME in answer["warnings"][0]
 
 
