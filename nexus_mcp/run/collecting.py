@@ -153,22 +153,22 @@ async def kept_inside(path: str, *, is_staged: bool = False) -> str:
 
     The entry of a submodule names a commit. A commit without a remote branch, and changes that are not committed, would
     be lost with the worktree. Untracked files do not count: builds leave them. But files in the folder of a submodule
-    that is not initialised count, because no repository has them. With `is_staged`, and without such files, the index
-    entries of the submodules with such commits or changes are reset to HEAD. Raise GitFailed.
+    that is not initialised count, because no repository has them. With `is_staged` the index entries of the submodules
+    with such commits or changes are reset to HEAD. Raise GitFailed.
     """
     names = await _repositories(Git(path))
     found = [name for name in names if os.path.lexists(os.path.join(path, name, ".git"))]
     bare = [name for name in names if name not in found and _has_files(os.path.join(path, name))]
+    kept = [name for name in found if await _has_work(Git(os.path.join(path, name)))]
+    if kept and is_staged:
+        await Git(path).run("reset", "--quiet", "HEAD", "--", *kept)
     if bare:
         return (
             f"{join_first(bare, 20)}: the folder of a submodule without its repository has files, and they would be "
             "lost. Move them to another folder, or initialise the submodule first."
         )
-    kept = [name for name in found if await _has_work(Git(os.path.join(path, name)))]
     if not kept:
         return ""
-    if is_staged:
-        await Git(path).run("reset", "--quiet", "HEAD", "--", *kept)
     return (
         f"{join_first(kept, 20)}: a submodule has changes or commits that are nowhere else, and they would be lost. "
         "Push its commits to a branch of its remote, or undo its changes."

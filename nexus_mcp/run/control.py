@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from nexus_mcp.errors import PathRefused, StateError
 from nexus_mcp.run.config import TIERS
 from nexus_mcp.run.run_folder import write_json
 from nexus_mcp.store.folder import Folder
@@ -35,9 +37,11 @@ def has_requests(run: Folder) -> bool:
 
 
 def take(run: Folder) -> Iterator[dict[str, Any]]:
-    """Yield each request, oldest first, and remove it before the next one. Raise StorageError.
+    """Yield each request, oldest first, and remove it before the next one. Raise StorageError; raise OSError if a
+    request cannot be removed.
 
-    Remove a file that is no request, too: another program wrote it, and it would stop each later executor.
+    Remove a file that is no request, too: another program wrote it, and it would stop each later executor. A folder in
+    place of a file stays.
     """
     folder = run.child(CONTROL)
     if folder is None:
@@ -46,11 +50,14 @@ def take(run: Folder) -> Iterator[dict[str, Any]]:
         for name in _names(folder):
             try:
                 value = json.loads(folder.read(name, _LIMIT) or b"")
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError, StateError, PathRefused):
                 value = None
             if isinstance(value, dict) and _is_request(value):
                 yield value
-            folder.unlink(name)
+                folder.unlink(name)
+            else:
+                with suppress(OSError):
+                    folder.unlink(name)
 
 
 def _names(folder: Folder) -> list[str]:

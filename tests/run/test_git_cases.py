@@ -46,6 +46,19 @@ def test_a_hook_that_an_attempt_changed_does_not_run(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+def test_hooks_beside_the_worktree_do_not_run(tmp_path: Path) -> None:
+    """A relative core.hooksPath that leads out of the tree names another folder in each worktree."""
+    mark = tmp_path / "ran"
+    beside = (
+        f"mkdir -p ../hooks; printf '#!/bin/sh\\ntouch {mark}\\n' > ../hooks/pre-commit; chmod +x ../hooks/pre-commit"
+    )
+    ground = Ground(tmp_path, ONE, {"1": [[{"run": beside}, *WORK]]})
+    git(ground.root, "config", "core.hooksPath", "../hooks")
+    assert ground.run().task(1).state == "completed"
+    assert ground.tree()["f1"] == "1"
+    assert not mark.exists()
+
+
 def test_hooks_of_another_global_configuration_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cached place of the hooks is read anew when the file that GIT_CONFIG_GLOBAL names changes."""
     config, hooks, root = tmp_path / "gitconfig", tmp_path / "hooks", tmp_path / "project"

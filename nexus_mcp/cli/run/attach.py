@@ -28,12 +28,15 @@ def run(values: Values) -> int:
 
     _, store = opened_store(values)
     task, run_name, seen = task_of(values), "", 0
+    shown = 0  # the attempt whose lines were printed
     while True:
         with open_view(store, run_name) as view:
             run_name = view.id
             record = view.state.task(task)
             if record.last is None:
                 raise UsageError(f"Task {task} has no attempt in {view.id}.")
+            if record.last.attempt.number != shown:
+                shown, seen = record.last.attempt.number, 0
             place = ("attempts", f"{task}-{record.last.attempt.number}", "transcript.jsonl")
             lines = (read_file(view.folder, place, _LIMIT) or b"").split(b"\n")[:-1]  # a truncated line is left out
             for line in lines[seen:]:
