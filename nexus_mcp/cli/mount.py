@@ -34,7 +34,7 @@ def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[st
     If `harness_id` is neither "" nor one of these ids, all snippets use it. If `options` name the project, the place
     warns about files that all projects share.
     """
-    from nexus_mcp.cli.text_output import json_array, json_string
+    from nexus_mcp.cli.text_output import json_array, json_string, toml_array, toml_string
 
     claude_code, codex, opencode = (
         _command(own if harness_id in ("", *CLIENTS) else harness_id, options) for own in CLIENTS
@@ -52,8 +52,8 @@ def snippets(options: Sequence[str] = (), harness_id: str = "") -> list[tuple[st
             "\n".join(
                 (
                     f"[mcp_servers.{SERVER_NAME}]",
-                    f"command = {json_string(codex[0])}",
-                    f"args = {json_array(codex[1:])}",
+                    f"command = {toml_string(codex[0])}",
+                    f"args = {toml_array(codex[1:])}",
                     "required = true",
                     "startup_timeout_sec = 20",
                     'default_tools_approval_mode = "approve"',

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns of a line where stdout is no terminal."""
 _NARROWEST, _WIDEST = 40, 120  # columns
+_LAST_OF_FOUR = 0xFFFF
+"""The last character that an escape of four hexadecimal digits can name."""
 
 
 def ensure_utf8(*, is_program: bool) -> None:
@@ -39,12 +41,22 @@ def ensure_utf8(*, is_program: bool) -> None:
 
 
 def json_string(text: str) -> str:
-    """Return `text` as a string that JSON and TOML read alike, with every unprintable character escaped."""
+    """Return `text` as a string of JSON, with every unprintable character escaped."""
     import json
 
     written = json.dumps(text, ensure_ascii=False)
     # json.dumps leaves DEL as it is, with and without ensure_ascii.
     return "".join(c if c.isprintable() else "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1] for c in written)
+
+
+def toml_string(text: str) -> str:
+    """Return `text` as a basic string of TOML, with every unprintable character escaped."""
+    import json
+
+    written = json.dumps(text, ensure_ascii=False)  # TOML has the escapes of JSON, but no surrogate pairs
+    return "".join(
+        c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) <= _LAST_OF_FOUR else f"\\U{ord(c):08x}" for c in written
+    )
 
 
 def escape_invisible(written: str) -> str:
@@ -67,8 +79,13 @@ def escape_invisible(written: str) -> str:
 
 
 def json_array(texts: Iterable[str]) -> str:
-    """Return `texts` as an array that JSON and TOML read alike."""
+    """Return `texts` as an array of JSON."""
     return f"[{', '.join(map(json_string, texts))}]"
+
+
+def toml_array(texts: Iterable[str]) -> str:
+    """Return `texts` as an array of TOML."""
+    return f"[{', '.join(map(toml_string, texts))}]"
 
 
 def width() -> int:

@@ -153,7 +153,7 @@ class SessionMemory:
 
     def note_skill(self, skill: str, mode: str) -> None:
         """Note the active skill, and the size of the history at its start."""
-        self.note({**_OVER, "skill": skill, "mode": mode or None, "history": _history(self._ctx)})
+        self.note({**_OVER, "skill": skill, "mode": mode or None, "history": _history(self._ctx) or None})
 
     def carry(self, warnings: list[str]) -> None:
         """Note warnings for the next event of the session that reaches the model."""
@@ -186,7 +186,7 @@ class SessionMemory:
         if has_work or _has_work(self._ctx):
             if "work" not in known:
                 self.note({"work": SEEN})
-        elif "work" in known or known.get("history", "") not in ("", _history(self._ctx)):
+        elif "work" in known or _differ(known.get("history", ""), _history(self._ctx)):
             self.note(_OVER)
 
 
@@ -216,11 +216,21 @@ def _has_work(ctx: EventContext) -> bool:
 
 
 def _history(ctx: EventContext) -> str:
-    """Return the size of history.json in bytes as text, "0" without the file. It grows with each closed cycle."""
+    """Return the size of history.json in bytes as text, "0" without the file, "" if it is unknown.
+
+    The file grows with each closed cycle.
+    """
     try:
         return str(os.lstat(os.path.join(ctx.workspace.state_root, ".nexus", "history.json")).st_size)
-    except OSError:  # the file is absent; the next read reports other errors
+    except FileNotFoundError:
         return "0"
+    except OSError:  # the next read reports it
+        return ""
+
+
+def _differ(size: str, now: str) -> bool:
+    """Return whether two sizes are known and differ."""
+    return "" not in (size, now) and size != now
 
 
 def _change(ctx: EventContext, make: Callable[[list[Entry]], list[Entry]]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -196,6 +197,25 @@ def test_cycle_closed_between_messages_ends_the_skill(tell: Teller, project: Pro
     assert _gives_a_skill(tell)
     put(project, HISTORY, {"cycles": [cycle()]})
     assert not _gives_a_skill(tell)
+
+
+def test_history_of_unknown_size_does_not_end_the_skill(
+    tell: Teller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failed look at history.json is no closed cycle."""
+    put(project, HISTORY, {"schema_version": "0.2", "cycles": [cycle()]})
+    tell("user_message", prompt="[plan]", session_id="s")
+    lstat = os.lstat
+
+    def fails(path: Any, **more: Any) -> os.stat_result:
+        if str(path).endswith("history.json"):
+            raise OSError(5, "Input/output error")
+        return lstat(path, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "lstat", fails)
+        assert _gives_a_skill(tell)
+    assert _gives_a_skill(tell)
 
 
 @pytest.mark.requirement("context_compact.gives")
