@@ -89,7 +89,11 @@ def _put(made: str, target: str) -> None:
     if os.path.isdir(target):
         old = f"{made}-old"
         os.rename(target, old)
-        os.rename(made, target)
+        try:
+            os.rename(made, target)
+        except BaseException:
+            os.rename(old, target)
+            raise
         shutil.rmtree(old)
     else:
         os.rename(made, target)

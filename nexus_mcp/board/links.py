@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
+
+_DIGITS = 24  # 96 bits: two names with the same digits cannot be found
 
 
 class Links:
@@ -144,10 +146,8 @@ class StaticLinks(Links):
 
 
 def _short(name: str) -> str:
-    """Return a short text that stands for `name` in file names: its checksum and its length. A clash of two names is
-    improbable.
-    """
-    return f"{zlib.crc32(name.encode('utf-8', 'replace')):08x}{len(name):x}"
+    """Return a short text that stands for `name` in file names: the beginning of its SHA-256."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def _suffix(name: str) -> str:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
-MOST = 100
-"""The maximum number of projects on one board."""
 _CHANGE_S = 1.0
 """Seconds to wait for an unfinished change of several files before it counts as interrupted."""
 _PAUSE_S = 0.02
