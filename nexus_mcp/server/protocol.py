@@ -1,4 +1,4 @@
-"""Check the requests of one connection in both protocol eras and shape their results.
+"""Check the requests of one connection, of the handshake revisions or of 2026-07-28, and shape their results.
 
 This module handles neither bytes nor threads. Order of checks, codes, messages and data follow the official SDK's
 server (docs/wire.md lists the differences).
@@ -40,7 +40,7 @@ _LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": Tru
 # Extensions are new in 2026-07-28, too. The empty object means: only the required methods of the skills extension.
 _EXTENSIONS: dict[str, Any] = {"extensions": {f"{methods.META}skills": {}}}
 CAPABILITIES = {False: _CAPABILITIES, True: {**_CAPABILITIES, **_LISTENING, **_EXTENSIONS}}
-"""Server capabilities, by whether the era is 2026-07-28."""
+"""Server capabilities, by whether the revision is 2026-07-28."""
 
 # Stable results never change while a server runs, and contain no data of a user or project. Volatile results may change
 # at any time.
@@ -60,8 +60,8 @@ _SUPPORTED = [methods.MODERN_VERSION]
 
 
 class Call:
-    """An accepted tools/call, to be run in turn; `result` shapes its result. If it has a `progress_token`, the client
-    wants progress notifications.
+    """An accepted tools/call, to be run in turn; `result` shapes its result. If `progress_token` is not None, the
+    client wants progress notifications.
     """
 
     __slots__ = ("arguments", "client_name", "id", "meta", "name", "progress_token", "result")
@@ -90,7 +90,7 @@ class Call:
 
 
 class ReadRequest:
-    """A request that reads files, run in turn with the calls so that it sees the changes of earlier ones."""
+    """A request of READ_METHODS, run in turn with the calls so that it sees the changes of earlier calls."""
 
     __slots__ = ("_is_modern", "client_name", "id", "name", "params", "progress_token", "result")
 
@@ -141,9 +141,10 @@ class Connection:
         return self._modern_request(message) if self._modern else self._legacy_request(message)
 
     def large_hook(self, fault: Fault) -> Call | None:
-        """Return the call of our hook in a line that was too long to be read, None for any other line.
+        """Return a call of our hook that denies the tool, in place of a `pre_tool_use` call whose line was too long.
 
-        After an error instead of an answer, the harness would run the tool that the hook has to judge.
+        Return None for any other line, for one without a readable id, and on a connection that is not open yet. If the
+        response were an error, the harness would run the tool that the hook has to judge.
         """
         if fault.id is None or not (self._open or self._modern):
             return None
@@ -241,14 +242,14 @@ def _progress_token(meta: dict[str, Any] | None) -> Id | None:
 
 
 def cache_hints(method: str) -> dict[str, Any]:
-    """Return the fields about caching for a result of the method; {} if it has none."""
+    """Return the fields about caching for a result of the method; {} if the method has none."""
     hint = CACHE.get(method)
     return {} if hint is None else {"ttlMs": hint[0], "cacheScope": hint[1]}
 
 
 def _is_enveloped(params: dict[str, Any] | None) -> bool:
-    """Return whether the version key is present: an incomplete envelope then gets an error that
-    names the missing keys.
+    """Return whether `_meta` has the version key of 2026-07-28. A request that lacks other keys of this envelope then
+    gets an error that names them.
     """
     meta = params.get("_meta") if params else None
     return isinstance(meta, dict) and _VERSION_KEY in meta

@@ -1,7 +1,8 @@
-"""Recover the id of a request that is not valid JSON, so that its caller gets an error response.
+"""Recover the id of a request from a refused line (malformed or too long), so that the error response has this id.
 
-A wrong id would fail another request, so in doubt the result is None. An id counts only if all text before it is the
-fields of one object, if the readable rest has no other field `id`, and if the line was not truncated within the id.
+A wrong id would make another request fail, so in doubt the result is None. An id in the beginning of a line counts only
+if all text before it is the fields of one object, if the readable rest has no other field `id`, and if the line does
+not end within the id. `id_in_tail` also finds an id at the end of a line that is too long.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nexus_mcp.server.faults import Id
 
-TAIL = 4096  # bytes of an over-long line that are kept for `id_in_tail`
+TAIL = 4096  # number of last bytes of an over-long line that are kept for `id_in_tail`
 
 # Possessive quantifiers prevent backtracking in a malformed line of several megabytes.
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -35,8 +36,8 @@ _LAST_ID = re.compile(
 
 
 class Head:
-    """The result of reading the beginning of a line. `cut`: the line was valid JSON up to its end, where the
-    outermost object is still open.
+    """The result of reading the beginning of a line. `cut`: no fault was found up to the end, where the outermost
+    object is still open. (The values within its fields are not checked.)
     """
 
     __slots__ = ("cut", "id")
@@ -47,7 +48,7 @@ class Head:
 
 
 def id_in_line(line: bytes) -> Id:
-    """Return the id of a line that is not valid JSON, or None."""
+    """Return the id in a refused line; None if the id is missing or uncertain."""
     return id_in_head(line).id
 
 
@@ -78,8 +79,8 @@ def id_in_head(line: bytes) -> Head:
 
 
 def id_in_tail(head: Head, tail: bytes, *, whole: bool) -> Id:
-    """Return the id of a line that is too long, of which only the beginning and the end were stored. `whole`: see
-    Nesting.is_whole.
+    """Return the id of a line that is too long, of which only the beginning and the end were stored; None if the id is
+    missing or uncertain. `whole` is Nesting.is_whole of the line.
     """
     match = _LAST_ID.search(tail) if head.cut else None
     if match is None:
@@ -93,7 +94,7 @@ class Nesting:
 
     def __init__(self) -> None:
         self._open: list[bytes] = []  # the closing marks of open containers
-        self._string = b""  # if a part ended in a string: its quote, and half an escape
+        self._string = b""  # if the last part ended in a string: its quote, and a backslash that begins an escape
         self._begun = False
         self._broken = False
 
@@ -113,7 +114,7 @@ class Nesting:
                 return
 
     def is_whole(self) -> bool:
-        """Return whether the bytes so far are one object or array with every opened container closed, in order."""
+        """Return whether the brackets outside strings so far are those of one object or array, all closed in order."""
         return self._begun and not (self._broken or self._open or self._string)
 
     def _take(self, mark: bytes) -> bool:
@@ -127,12 +128,14 @@ class Nesting:
 
 
 def _is_cut(line: bytes, position: int) -> bool:
-    """Return whether the line ends within the string, array or object that begins here, or has ended already."""
+    """Return whether the line has ended here, or probably ends within the string, array or object that begins here."""
     return line[position : position + 64].strip()[:1] in (b"", b'"', b"{", b"[")
 
 
 def _end_of_value(line: bytes, start: int) -> int | None:
-    """Return the position after the value that starts here; None if no value begins here or the line ends inside it."""
+    """Return the position after the value that begins here; None if no value begins here, or if the line ends inside a
+    string, array or object.
+    """
     if line[start : start + 1] not in (b"{", b"["):
         value = _VALUE.match(line, start)
         return value.end() if value else None
@@ -155,7 +158,7 @@ def _only(found: list[bytes]) -> Id:
 
 
 def _value(text: bytes) -> Id:
-    """Return a string or integer from its JSON text; None for any other value."""
+    """Return a string or integer from its JSON text; None for any other text, and for a value that is no valid id."""
     try:
         if _INTEGER.match(text):
             return int(text)  # raises ValueError if the interpreter's digit limit is lower

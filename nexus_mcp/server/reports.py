@@ -1,7 +1,7 @@
 """Send progress notifications of a long call over stdio, from the thread that runs the call.
 
-So a call that waits for earlier calls sends none. A notification that cannot be written at once is dropped: the call
-may hold the lock of the project, and must not wait for a client that does not read.
+So no notification is sent while a call waits for earlier calls. A notification that cannot be written at once is
+dropped: the call may hold the lock of the project, and must not wait for a client that does not read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.pipes import Sink
 
 INTERVAL_S = 1.0
-"""Seconds before the first notification, and between two notifications."""
+"""Minimum number of seconds before the first notification, and between two notifications."""
 
 
 class Reports:
@@ -33,7 +33,7 @@ class Reports:
         self._last = 0.0
 
     def __call__(self, stage: str) -> None:
-        """Send the stage to the client if a notification is due."""
+        """Send the stage to the client if a notification is due and the client has not cancelled the call."""
         now = time.monotonic()
         if now < self._next or self._is_over():
             return

@@ -59,7 +59,7 @@ def values(block: Rendered, structured: Rendered) -> tuple[Any, Any]:
 
 
 def message(envelope: dict[str, Any]) -> bytes:
-    """Return a JSON-RPC message as compact JSON; fields of its result may be Rendered. Raise as json.dumps does."""
+    """Return a JSON-RPC response as compact JSON; fields of its `result` may be Rendered. Raise as json.dumps does."""
     parts: list[bytes] = []
     text = "".join(f"{encode_basestring(n)}:{compact(member)}," for n, member in envelope.items() if n != "result")
     text, mark = f'{{{text}"result":', "{"

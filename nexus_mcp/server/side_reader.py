@@ -36,9 +36,9 @@ _READABLE = getattr(select, "EPOLLIN", 0) | _ONESHOT
 class SideReader:
     """A context manager in which a separate thread reads the input with `read_on`.
 
-    If the system cannot wake a thread (`is_constant`), the thread reads constantly, up to the end of the input. The
-    thread calls `over` when the server has to stop, or when its constant reading has ended. The constructor raises
-    OSError or RuntimeError when the system has no descriptor or no thread left, and then leaves nothing behind.
+    If the system cannot wake a thread for this input (`is_constant`), the thread reads constantly, up to the end of the
+    input. The thread calls `over` when the server has to stop, and when its constant reading has ended. The constructor
+    raises OSError or RuntimeError when the system has no descriptor or no thread left, and then leaves nothing behind.
     """
 
     def __init__(self, source: Source, stop: Stop, read_on: ReadOn, over: Callable[[], None]) -> None:
@@ -72,7 +72,7 @@ class SideReader:
             self._watch(_READABLE)
 
     def rest(self) -> None:
-        """Let the caller read from now on; if the thread is reading, it completes that read first."""
+        """Let the caller read from now on. A read that the thread has begun is still completed."""
         if self._epoll is not None and self._lasts:
             self._lasts = False
             self._watch(_ONESHOT)

@@ -1,8 +1,8 @@
 """Serve MCP on standard input and output without the SDK, whose imports would delay every start.
 
 One thread reads, answers requests that need no file, and runs tool calls and read requests in arrival order. A second
-thread, started by the first call or after tools/list, reads while a call runs. A third polls files while there are
-subscriptions. docs/wire.md describes the handling of every kind of line.
+thread, started by the first call or read request or after tools/list, reads while a call or read request runs. A third
+polls files while there are subscriptions. docs/wire.md describes the handling of every kind of line.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Session:
                 self._subscriptions.finish()
 
     def _begin(self) -> bool:
-        """Read until a call has begun. Return False when no further call will come."""
+        """Read until a call or read request has begun. Return False when no further one will begin."""
         while not self._stop.requested:
             calls = self._calls
             if calls is not None and calls.has_constant_reader:
@@ -105,11 +105,13 @@ class _Session:
         if self._calls is not None and not (self._calls.warm_up() or self._calls.has_constant_reader):
             self._preparation = self._warm_up  # resumed after the pending input is answered
             return
-        with suppress(Exception):  # a later import may fail for lack of descriptors
+        with suppress(Exception):  # import it now: a later import may fail for lack of descriptors
             from nexus_mcp.server import call_queue  # noqa: F401
 
     def _read_on(self, *, constantly: bool) -> bool:
-        """Read while a call runs; called on the side thread. Return False when that thread must stop reading."""
+        """Read on the side reader's thread: while a call runs, or always if `constantly`. Return False when that thread
+        must stop reading.
+        """
         if constantly:
             with self._reading:
                 self._take_lines(wait=True)

@@ -42,16 +42,17 @@ def serve_between(run: Callable[[Source, Sink, Stop], None], stdin_fd: int, stdo
         os.close(source)
         os.close(sink)
         if stdout_fd == 1:
-            # Text that a stray print left in its buffer must not turn the exit code into a failure.
+            # Text that a stray print left in the buffer of sys.stdout must not turn the exit code into a failure.
             _point(1, os.open(os.devnull, os.O_WRONLY))
     return 0
 
 
 def claim(stdin_fd: int, stdout_fd: int) -> tuple[int, int, bool]:
-    """Return private duplicates of both descriptors, to be closed, and whether writes to the second may wait.
+    """Return (a private descriptor for the input, one for the output, whether a write to the output may block).
 
-    Standard input then leads to the null device, and standard output to stderr: a stray print or a child process can
-    neither write to the client nor read its messages. Raise OSError if one of them is closed.
+    The caller closes both. If `stdin_fd` is 0, standard input then leads to the null device. If `stdout_fd` is 1,
+    standard output then leads to stderr or the null device. So a stray print or a child process can neither write to
+    the client nor read its messages. Raise OSError if `stdin_fd` or `stdout_fd` is closed.
     """
     source = _above_standard(stdin_fd)
     try:
@@ -81,7 +82,7 @@ def _stray_output_fd() -> int:
 
 
 def _reopen(fd: int) -> int | None:
-    """Reopen a terminal or pipe for non-blocking writes; None where that is impossible.
+    """Reopen a terminal or pipe for non-blocking writes and return the descriptor; return None if that is impossible.
 
     Polling is not enough: a terminal with one free byte counts as writable, and a longer write to it blocks. O_NONBLOCK
     on the descriptor itself would affect every process that shares it. Pipes can be reopened on Linux only.

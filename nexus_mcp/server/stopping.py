@@ -1,4 +1,4 @@
-"""Stop requests that every blocking place of the server can wait for.
+"""Request a stop of the server, by a signal or from a thread, and wait for input or output until such a request.
 
 A signal may arrive while the main thread waits for input, for the client to read, or for a tool call. So a signal only
 writes a byte into a pipe that is never drained: every wait polls that pipe beside its own descriptor.
@@ -22,7 +22,10 @@ _HAS_POLL = hasattr(select, "poll")
 
 
 class Stop:
-    """A context manager that turns SIGTERM, SIGINT and SIGHUP into `requested`, and restores the old handlers."""
+    """A context manager in which SIGTERM, SIGINT and SIGHUP set `requested`.
+
+    At the end it restores the old handlers; if one of these signals came, it ignores them instead.
+    """
 
     def __init__(self) -> None:
         self.requested = False
@@ -79,7 +82,7 @@ class Stop:
         self, fd: int, *, writing: bool = False, seconds: float | None = None, ignore_stop: bool = False
     ) -> bool:
         """Wait until `fd` can be read (or written) or has failed, and return True; return False if the time is over, or
-        the server is to stop and `ignore_stop` is false.
+        the server is to stop and `ignore_stop` is false. On a system without poll, return True at once.
         """
         if not _HAS_POLL:
             return True
@@ -111,14 +114,14 @@ class Stop:
 
 
 class Watch:
-    """A thread that carries out `act` once the server is to stop, whatever the other threads wait for.
+    """A thread that calls `act` once the server is to stop, whatever the other threads wait for.
 
     The constructor raises OSError or RuntimeError when the system has no descriptor or no thread left, and then leaves
     nothing behind.
     """
 
     def __init__(self, stop: Stop, act: Callable[[], None]) -> None:
-        import threading  # this module is imported first, and only this class needs threads
+        import threading  # imported late: every start loads this module, but only this class needs threads
 
         self._stop = stop
         self._act = act
@@ -132,7 +135,7 @@ class Watch:
             raise
 
     def end(self) -> None:
-        """Watch no longer."""
+        """End the thread; a call of `act` under way is completed first."""
         os.close(self._writer)
         self._thread.join()
         os.close(self._reader)

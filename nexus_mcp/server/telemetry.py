@@ -1,4 +1,7 @@
-"""Start OpenTelemetry if its variable is set. Without the variable, it is not imported."""
+"""Start OpenTelemetry if OTEL_EXPORTER_OTLP_ENDPOINT is set and OTEL_SDK_DISABLED is not `true`.
+
+Otherwise no module of it is imported.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ _HTTP = "http/protobuf"
 
 
 def start(*, is_http: bool) -> Telemetry | None:
-    """Return the Telemetry of the process; None if it is disabled or cannot start. Never raise."""
+    """Return the Telemetry of the process; None if its variable is not set, or it is disabled or cannot start.
+
+    Never raise.
+    """
     if not os.environ.get(VARIABLE) or os.environ.get(DISABLED, "").strip().lower() == "true":
         return None
     if (protocol := os.environ.get(PROTOCOL) or _HTTP) != _HTTP:

@@ -1,14 +1,16 @@
 """Compute the agents of all sessions of a harness: the entries of the tracker, and data for which it has no field.
 
-The tracker has no field for an agent's session, nor for names that its schema refuses. store/agents.py stores both in
-agents.extension.jsonl, under the agent's id and started_at: no two entries share this pair.
+The tracker has no field for an agent's session, for its further names, or for a name that the schema of the tracker
+refuses. store/agents.py stores these in agents.extension.jsonl, under the agent's id and started_at: nexus-mcp makes no
+two entries with the same pair.
 
 Each line of agents.extension.jsonl is an object with a kind. A hook that cannot get the lock in time appends an event
-(`spawn`, `resume`, `complete`). The next lock holder applies the event to the tracker. It first appends a `fold` line:
-the checksum of the tracker that it is about to write, the ids of all events in that tracker, and the data for which the
-tracker has no field. If a fold line has the checksum of the present tracker, no other fold line counts. So if a lock
-holder dies between the two writes, nothing has changed, and no event is counted twice. If another program replaced the
-tracker, the last fold line counts as far as it fits. A `seen` line has the time of an event that changed no agent.
+(`spawn`, `resume`, `complete`). The next hook that changes the tracker, as the lock holder, applies the event to it.
+This hook first appends a `fold` line: the checksum of the tracker that it is about to write, the ids of such events in
+that tracker (of old ones only the newest), and the data for which the tracker has no field. If a fold line has the
+checksum of the present tracker, no other fold line counts. So if the hook dies between the two writes, nothing has
+changed, and no event is counted twice. If another program replaced the tracker, the last fold line counts as far as it
+fits. A `seen` line has the time of an event that changed no agent.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ _SHORTEST_TIME = len("2026-01-01T00:00:00Z")
 class Records:
     """The agents of a harness. Never changed in place.
 
-    `entries` are those of the tracker. `extras` maps agent_id and started_at to `session_id` and `names`; each is
-    absent if unknown. `seen` has the time of the last known event of each session that has begun.
+    `entries` are those of the tracker. `extras` maps (agent_id, started_at) to the fields `session_id` and `names`;
+    each is absent if unknown. `seen` has the time of the last known event of each session that has begun.
     """
 
     __slots__ = ("entries", "extras", "seen")
@@ -59,7 +61,7 @@ class Records:
         return session
 
     def names_of(self, entry: Entry) -> list[str]:
-        """Return all names that events used for the agent, the name in the tracker first; [] if it has none."""
+        """Return all stored names of the agent, the name in the tracker first; [] if it has none."""
         name = entry.get("agent_name")
         return [*([name] if isinstance(name, str) and name else []), *self._extra(entry).get("names", ())]
 
@@ -121,7 +123,7 @@ class Records:
         return {session for session, at in last.items() if at and not before <= at <= after}
 
     def apply(self, event: Event, harness_id: str) -> Records | None:
-        """Return the records after an event of an agent; None if it resumes or completes an agent that they lack."""
+        """Return the records after an event of an agent; None if it resumes or completes an unknown agent."""
         working = _Working(self, harness_id)
         return working.records() if working.apply(event) else None
 
@@ -188,7 +190,7 @@ class _Working:
         return len(self._entries) - 1
 
     def _name(self, entry: Entry, name: str) -> None:
-        """Add a name that the entry does not have: the agent has the restrictions of all its names."""
+        """Add a name that the entry lacks, up to MOST_NAMES: the agent has the restrictions of all its names."""
         key = key_of(entry)
         if key is None or not name or name == entry.get("agent_name"):
             return
@@ -199,25 +201,25 @@ class _Working:
 
 
 def key_of(entry: Entry) -> Key | None:
-    """Return the key that identifies an entry of the tracker; None for an entry without an id."""
+    """Return the key that identifies an entry of the tracker; None if its id or started_at is missing or no text."""
     agent_id, started_at = entry.get("agent_id"), entry.get("started_at")
     return (agent_id, started_at) if isinstance(agent_id, str) and isinstance(started_at, str) else None
 
 
 def _times(entry: Entry) -> list[str]:
-    """Return the times of the entry's events; [""] when it has none."""
+    """Return the readable times of the entry's events; [""] when it has none."""
     return [str(entry[name]) for name in _TIMES if is_time(entry.get(name))] or [""]
 
 
 def is_time(value: object) -> bool:
-    """Return whether the value is a time in UTC that sorts as a text."""
+    """Return whether the value looks like a time in UTC, in the form that sorts as a text."""
     return isinstance(value, str) and len(value) >= _SHORTEST_TIME and value[10] == "T" and value.endswith("Z")
 
 
 FOLD, SEEN = "fold", "seen"
 EVENTS = (SPAWN, RESUME, COMPLETE)
 _REMEMBERED = 200
-"""The number of event ids that a fold line keeps after the lines of these events were removed."""
+"""The maximum number of event ids that a fold line keeps after the lines of these events were removed."""
 _EVENT_TEXTS = ("session_id", "agent_name", "last_message")
 
 
@@ -250,10 +252,10 @@ def is_event(line: Line) -> bool:
 
 
 def _find_base(entries: list[Entry], checksum: str, lines: list[Line]) -> tuple[Line, int]:
-    """Return (the fold line of this tracker, its number in `lines`).
+    """Return (the fold line of this tracker, its index in `lines`).
 
     A tracker has no fold line if another program wrote it, or if no data was stored beside it. Then the returned line
-    is derived from the last fold line.
+    is derived from the last fold line, whose index is returned; without any fold line it is empty, and the index is -1.
     """
     folds = [number for number, line in enumerate(lines) if line["kind"] == FOLD]
     exact = [number for number in folds if lines[number]["tracker"] == checksum]
@@ -292,7 +294,8 @@ def merge(
 def _known_events(lines: Iterable[Line]) -> list[str]:
     """Return the ids of the events in the lines, and the newest ids of events that are already in the tracker.
 
-    A hook that was stopped during an append may append its line again when it continues.
+    The latter are needed because a hook that was stopped during an append may append its line again when it continues:
+    the event must not count twice.
     """
     before: list[str] = []
     now: list[str] = []

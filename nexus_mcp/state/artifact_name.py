@@ -12,9 +12,9 @@ from nexus_mcp.log import UNSEEN
 
 MAX_SEGMENT_BYTES = 200
 MAX_SEGMENTS = 16
-# Formatting characters that make a name invisible, or make it look like another name.
+# Unicode categories of characters that are invisible, or make a name look like another one.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-# Characters of other Unicode categories that are invisible too.
+# Characters of other categories that are invisible, too.
 _UNSEEN = UNSEEN | {"\ufe0f"}
 _TAGS = (0xE0000, 0xE0FFF)
 _DEVICES = frozenset(
@@ -26,8 +26,8 @@ _DEVICES = frozenset(
 
 
 def segments(filename: str, temporary_prefix: str) -> list[str]:
-    """Return `filename` split at `/`. Raise PathRefused, naming the rule, if the name could leave its folder or
-    mislead.
+    """Return `filename` split at `/`. Raise PathRefused, which names the broken rule: a name must not leave its
+    folder, mislead, or have a form that a system or the store treats in a special way.
 
     `temporary_prefix` is the prefix of the store's temporary files. A file with this prefix would be deleted as a
     leftover.

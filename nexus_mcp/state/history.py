@@ -23,14 +23,14 @@ def cycle(completed_at: str, branch: str, plan: dict[str, Any] | None, tasks: li
 
 
 def plan_id(archived: dict[str, Any]) -> int:
-    """Return the id of the plan in a cycle, 0 if it has no plan."""
+    """Return the id of the plan in a cycle; 0 if the cycle has no plan, or the plan no valid id."""
     plan = archived.get("plan")
     number = plan.get("id") if isinstance(plan, dict) else None
     return max(0, int(number)) if number is not None and is_integer(number) else 0
 
 
 def summary(archived: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a cycle that history_search shows. Fields that an old cycle does not have are left out."""
+    """Return the part of a cycle that history_search shows. Fields that an old cycle lacks are left out."""
     shown = {name: archived[name] for name in ("completed_at", "branch") if isinstance(archived.get(name), str)}
     plan = archived.get("plan")
     if isinstance(plan, dict):

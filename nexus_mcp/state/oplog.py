@@ -3,7 +3,8 @@
 A delta turns the new bytes of a file back into the old ones: it is small for a small change.
 
 schemas/oplog/entry.schema.json defines an entry. Checksums protect only against accidents: a program that could forge
-one could also write the file, and a stronger checksum would cost every server 4 MB for hashlib (docs/decisions/0041).
+one could also write the file, and a stronger checksum would cost every server 4 MB of memory for hashlib
+(docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LOG_ADVICE = "See nexus-mcp log."
 PAST_ADVICE = "Undo goes no further back; it still takes back later changes."
 _CLIENT_LENGTH = 100
 _CONTINUES = range(0x80, 0xC0)  # the bytes after the first byte of a UTF-8 character
-_SLICE_BYTES = 1 << 16  # bytes that are compared at a time
+_SLICE_BYTES = 1 << 16  # maximum number of bytes that are compared at a time
 
 
 class By:
@@ -101,7 +102,7 @@ def entry_of(
 
 
 def file_change(name: str, before: bytes | None, after: bytes | None, marks: Marks | None = None) -> dict[str, Any]:
-    """Return a file of an entry with the data to restore it; None as bytes means no file. Old content that is no text
+    """Return a file of an entry with the data to restore it; None as bytes means no file. Old content that is not UTF-8
     is not stored.
 
     Only session files have `marks`: they were parsed, so their bytes are known to be UTF-8.
@@ -126,14 +127,14 @@ def without_text(full: Entry) -> Entry:
 
 
 def mark(data: bytes | None) -> Mark | None:
-    """Return a checksum of the bytes of a file, which protects only against accidents; None if `data` is None."""
+    """Return the size and the CRC-32 of a file's bytes, a check only against accidents; None if `data` is None."""
     import zlib  # imported late: it loads a shared library
 
     return None if data is None else {"size": len(data), "crc32": zlib.crc32(data)}
 
 
 def with_copies(full: Entry, copies: Sequence[str]) -> Entry:
-    """Return the entry with the names of the copies of files that another program saved."""
+    """Return the entry with the names of conflict copies added to `what`; the entry itself if there are no copies."""
     if not copies:
         return full
     note = f"another program's save is kept as {', '.join(copies)}"
@@ -189,14 +190,17 @@ def check_completed(line: Entry | None) -> None:
 
 
 def is_permanent(line: Entry) -> bool:
-    """Return whether undo can never take the change back, because it added a cycle or the log lacks the old content."""
+    """Return whether undo can never take the change back, because it added a cycle or the log lacks the old content;
+    False for an undo.
+    """
     return "undoes" not in line and ("cycle" in line or any("before" not in file for file in line["files"]))
 
 
 def restore(file: dict[str, Any], now: bytes | None, by: Entry) -> bytes | None:
     """Return the content of the file before the change `by`, from its content `now`.
 
-    Raise UndoRefused if `now` is not the content that the change wrote, or if the recorded old content is damaged.
+    Raise UndoRefused if `now` is not the content that the change wrote, or if the recorded old content is damaged or
+    not UTF-8.
     """
     before = file["before"]
     if not _matches(file["after"], now):
@@ -261,8 +265,8 @@ def make_delta(before: bytes, after: bytes, *, is_known_text: bool = False) -> d
     """Return {prefix, suffix, text}, with which `apply_delta` turns `after` into `before`; None if `before` is not
     UTF-8.
 
-    `prefix` and `suffix` count the bytes that both have at their beginning and at their end.
-    With `is_known_text` the caller has decoded `before`.
+    `prefix` and `suffix` count the bytes that both have in common at their beginning and at their end, rounded down to
+    whole characters. With `is_known_text` the caller has decoded `before`.
     """
     if not (is_known_text or is_text(before)):
         return None  # None for the whole file, even if only the equal part is not UTF-8
@@ -298,7 +302,7 @@ def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]
 
     It compares slices, each twice as long as the one before up to _SLICE_BYTES, because it is slow to compare single
     bytes. The first pair of different slices is read as two numbers in this `order`: their highest different bit lies
-    in the first different byte.
+    in the different byte that is nearest to that beginning or end.
     """
     low, step = 0, 256
     while low < most:

@@ -1,6 +1,6 @@
-"""The table of prompts, one for each skill and one for each tag, and the handlers of prompts/list and prompts/get.
+"""The table of prompts, which are made of skills and tags, and the handlers of prompts/list and prompts/get.
 
-The handlers are the one place where errors of prompts become a Fault.
+Only this module turns the errors of prompts into Faults.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def prompts(ctx: ReadContext) -> dict[str, Prompt]:
-    """Return all prompts by name: the skills in order, then the tags. A project skill hides a tag of the same name.
+    """Return all prompts by name: the skills by id, then the tags. A project skill hides a tag of the same name.
 
     Raise StorageError.
     """
@@ -46,7 +46,7 @@ def prompts(ctx: ReadContext) -> dict[str, Prompt]:
 
 
 def list_prompts(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
-    """Return MCP's ListPromptsResult. Raise Fault."""
+    """Return one page of MCP's ListPromptsResult. Raise Fault."""
     shown, following = page(cursor, [partial(_after, _all(ctx))])
     return {"prompts": shown, **({"nextCursor": following} if following else {})}
 
@@ -68,7 +68,7 @@ def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
 
 
 def _text(name: str, write: Callable[[], str]) -> str:
-    """Return the result of `write`. Raise Fault for its errors."""
+    """Return the result of `write`. Raise Fault if `write` raises Wrong or NexusError."""
     try:
         return write()
     except Wrong as error:
@@ -83,7 +83,7 @@ def _result(prompt: Prompt, text: str) -> dict[str, Any]:
 
 
 def find_prompt(ctx: ReadContext, name: str) -> Prompt:
-    """Return the prompt `name`. Raise Fault with the nearest names for an unknown one."""
+    """Return the prompt `name`. Raise Fault for an unknown one, with similar names, and for an unreadable catalog."""
     there = _all(ctx)
     if name not in there:
         raise Fault(INVALID_PARAMS, f"Unknown prompt: {quoted_name(name, 100)}{suggestion(name, there)}")
@@ -103,7 +103,10 @@ def _internal(error: NexusError) -> Fault:
 
 
 def _after(there: dict[str, Prompt], after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the prompts after the name `after`, in table order; none when that prompt no longer exists."""
+    """Yield (name, definition) of each prompt after the one named `after`, in table order.
+
+    If `after` is None, yield all. If there is no prompt of this name any more, yield none.
+    """
     names = list(there)
     start = 0 if after is None else names.index(after) + 1 if after in there else len(names)
     for name in names[start:]:

@@ -1,8 +1,8 @@
 """Write the prompts of the tags that run an action: instructions for the model and the user's text.
 
 The outcome is computed as for a tag in a message (nexus_mcp/tags/). Nothing is stored: a client may fetch a prompt and
-not use it. A prompt announces the effect of `nexus-mcp act` on the message that it quotes. If the text may be cut, it
-announces nothing that the missing words could change.
+not use it. A prompt that quotes a message for `nexus-mcp act` says what `act` would do with that message. If the user's
+text may be cut, the prompt says nothing that the missing words could change.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ def outcome(ctx: ReadContext, tag: str, variant: str = "", text: str = "") -> di
 
 
 def bullet_list(lines: list[str], rest: int = 0) -> str:
-    """Return the first MOST lines as a Markdown list. A last item counts the other lines, and `rest` more."""
+    """Return the first MOST lines as a Markdown list. If lines are left out, or `rest` is above 0, a last item has the
+    number of the lines left out plus `rest`.
+    """
     return "\n".join(f"- {line}" for line in [*lines[:MOST], *rest_line(len(lines[MOST:]) + rest)])
 
 
 def user_words(arguments: Arguments, before: str = "") -> str:
-    """Return the section with the user's text; `before` is its first word, if that was parsed as another argument."""
+    """Return the section with the user's text; `before` is the first word of the text if it became another argument."""
     return own_words(_WORDS, f"{before} {arguments['text']}".strip())
 
 
@@ -87,7 +89,7 @@ _WORDS_BEHIND = (
 
 
 def memory(ctx: ReadContext, arguments: Arguments) -> str:
-    """Write the prompt of [m]. Raise Wrong, NexusError."""
+    """Return the prompt of [m]. Raise Wrong, NexusError."""
     name, text = arguments.get("name", ""), arguments.get("text", "")
     if name == GC:
         proposal = _clean_up(outcome(ctx, "m", GC)["would"])
@@ -102,14 +104,14 @@ def memory(ctx: ReadContext, arguments: Arguments) -> str:
 
 
 def rule(ctx: ReadContext, arguments: Arguments) -> str:
-    """Write the prompt of [rule:…]. Raise Wrong, NexusError."""
+    """Return the prompt of [rule:…]. Raise Wrong, NexusError."""
     name = arguments["name"]
     _check_word(name, ctx.catalog().vocabulary["memory_policy"]["name_pattern"])
     return f"{_keep_instruction(ctx, arguments, ('rule', name, arguments['text']), _RULE)}\n\n{user_words(arguments)}"
 
 
 def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
-    """Write the prompt of [m] as a template for words that the client inserts later."""
+    """Return the prompt of [m] as a template for words that the client inserts later."""
     act, gc = (without_expansions(command(name)) for name in ("act", "memory gc"))
     reading = (
         f"Keep the user's text below in this project's notes. `{act}` does it safely: give it this message, without "
@@ -123,7 +125,7 @@ def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
 
 
 def rule_template(ctx: ReadContext, values: dict[str, str]) -> str:
-    """Write the prompt of [rule:…] as a template for words that the client inserts later.
+    """Return the prompt of [rule:…] as a template for words that the client inserts later.
 
     A client may put all words in place of the first placeholder, so the model separates the name from the rule.
     """
@@ -143,7 +145,7 @@ def _line(values: dict[str, str]) -> str:
 
 
 def _keep_instruction(ctx: ReadContext, arguments: Arguments, wanted: tuple[str, str, str], form: str) -> str:
-    """Return the instruction for keeping a text; `wanted` is (tag, variant, text)."""
+    """Return the instruction to keep a text; `wanted` is (tag, variant, text), `form` says how to write the file."""
     tag, variant, text = wanted
     would = outcome(ctx, tag, variant, text)["would"]
     place = quoted(f".nexus/{would['path']}", LONGEST)
@@ -165,7 +167,7 @@ def _keep_instruction(ctx: ReadContext, arguments: Arguments, wanted: tuple[str,
 
 
 def _method(ctx: ReadContext, arguments: Arguments, wanted: tuple[str, str, str]) -> str:
-    """Return the advice to use `nexus-mcp act`, or to edit the file if `act` would find other tags in the text."""
+    """Return the advice to use `nexus-mcp act`, or to edit the file if `act` would not read the message as `wanted`."""
     tag, variant, text = wanted
     message = f"[{tag}:{variant}] {text}" if variant else f"[{tag}] {text}"
     read = [(one["tag"], one["variant"], one["text"]) for one in parse(message, ctx.catalog().vocabulary["tags"])]
@@ -252,7 +254,7 @@ def _record(ctx: ReadContext, which: str, found: dict[str, Any]) -> str:
 
 
 def _which(ctx: ReadContext, issue: str, pending: list[dict[str, Any]]) -> str:
-    """Return the sentence that names the issue with this id. Raise NexusError."""
+    """Return the sentence that names the pending issue with this id, or says why it is none. Raise NexusError."""
     shown = quoted(issue, 40)
     if issue in [str(row["id"]) for row in pending]:
         return f"It is the decision on issue {shown}."
@@ -307,7 +309,7 @@ ACTIONS: dict[str, tuple[str, tuple[Argument, ...], Write, Template]] = {
     "memory_store": ("Keep a note", (_NAME, _NOTE_TEXT), memory, memory_template),
     "rule_store": ("Keep a rule", (_FILE, _RULE_TEXT), rule, rule_template),
 }
-"""Title, arguments, text and template of each action that a tag of the vocabulary can have."""
+"""Title, arguments, text and template for each `action` of a tag in the vocabulary, variants not included."""
 
 
 def of_tag(name: str, tag: dict[str, Any]) -> Prompt:

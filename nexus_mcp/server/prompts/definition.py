@@ -1,4 +1,4 @@
-"""The classes Prompt and Argument: plain data, and the functions that write the text and complete arguments."""
+"""The classes Prompt and Argument: plain data, with functions that return a prompt's text and an argument's values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Arguments(dict[str, str]):
 
 
 class Argument:
-    """One argument of a prompt. `words` lists its possible values, most likely ones first; `fits` tests a value."""
+    """One argument of a prompt. `words(ctx)` returns values to suggest, in order; `fits(value)` tests a value."""
 
     __slots__ = ("description", "fits", "name", "required", "title", "words")
 
@@ -88,9 +88,10 @@ class Prompt:
     def assign_arguments(self, values: dict[str, str]) -> Arguments:
         """Return the arguments that have a value. A value that does not fit becomes the start of the user's text.
 
-        Claude Code splits the text behind a command at blanks and passes one word per argument:
-        `/mcp__nexus__plan add a login` has the mode "add". So when each argument has one word, `is_cut` is set.
-        Other clients pass the whole line as one argument. `_split_line` then splits off its first word if that fits.
+        Claude Code splits the text behind a command at blanks, passes one word per argument and drops the other words:
+        for `/mcp__nexus__plan add a login` it passes the mode "add" and the text "a". So `is_cut` is set if the prompt
+        has several arguments and the value of each is one word. Other clients pass the whole line as one argument.
+        `_split_line` then splits off the first word if it fits.
         """
         *chosen, own = self.arguments
         values = _split_line({name: value.strip() for name, value in values.items() if value.strip()}, chosen, own)
@@ -103,10 +104,11 @@ class Prompt:
 
 
 def _split_line(values: dict[str, str], chosen: list[Argument], own: Argument) -> dict[str, str]:
-    """Return the values. Split a single value of several words if its first word fits its argument: the other words
-    become the free text.
+    """Return the values. If there is only one, of several words, it may be split: one of the `chosen` arguments gets
+    the first word, and `own`, the argument for free text, gets the other words.
 
-    A value of the argument for free text, `own`, stays whole, unless its first word fits a required argument.
+    A value of a chosen argument is split if the first word fits this argument. A value of `own` is split if the first
+    word fits a required argument.
     """
     if len(values) != 1:
         return values
@@ -117,13 +119,13 @@ def _split_line(values: dict[str, str], chosen: list[Argument], own: Argument) -
 
 
 class Wrong(Exception):
-    """An invalid argument; the text names it and the valid values."""
+    """An invalid or missing argument; the text names the argument and its fault."""
 
 
 def own_words(title: str, text: str) -> str:
-    """Return the user's text verbatim, fenced, below a title.
+    """Return the user's text verbatim, in a fenced block below a title, with a note about the typed command.
 
-    Claude Code also shows the typed command, which has the full text.
+    Claude Code also shows the typed command to the model; the command has the full text.
     """
     note = "The typed command, if it is shown, has all words of the user; the text above may have only the first ones."
     return f"{title}\n\n{fenced(text)}\n\n({note})"

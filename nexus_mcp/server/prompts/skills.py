@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 RUN = "nx-run"
 MAX_ROWS = 50
-"""Largest number of task ids in a text; task_list has all of them."""
+"""Largest number of task ids in one list of a text; task_list has all tasks."""
 _REQUEST = Argument("request", "What it is about", "What it is about, in your own words.")
 
 
 def prompts(ctx: ReadContext) -> list[Prompt]:
-    """Return one prompt per skill. Raise StorageError."""
+    """Return one prompt per skill, sorted by id. Raise StorageError."""
     skills = ctx.catalog().skills
     return [of_skill(ctx, name, skills[name], name) for name in sorted(skills)]
 
@@ -57,7 +57,7 @@ def of_skill(ctx: ReadContext, name: str, skill: dict[str, Any], called: str) ->
 
 
 def _modes(ctx: ReadContext, name: str) -> dict[str, str]:
-    """Return the variants of the skill's tags with their descriptions."""
+    """Return {variant: description} of all variants of the skill's tags."""
     tags = ctx.catalog().vocabulary["tags"].values()
     return {
         variant: entry["description"]
@@ -85,7 +85,7 @@ def _text(ctx: ReadContext, arguments: Arguments, *, name: str, skill: dict[str,
 def _template(
     ctx: ReadContext, values: dict[str, str], *, name: str, skill: dict[str, Any], modes: dict[str, str]
 ) -> str:
-    """Return the text, the placeholders for the user's words, and how to tell a mode or a task id in these words."""
+    """Return the text, the placeholders for the user's words, and how to recognize a mode or task id in these words."""
     text = without_expansions(_text(ctx, Arguments({}), name=name, skill=skill, modes=modes))
     known = ", ".join(f"`{mode}` ({meaning})" for mode, meaning in modes.items())
     hints = [f"If the first word is {known}, it is the mode."] if modes else []
@@ -96,7 +96,7 @@ def _template(
 
 
 def _only(ctx: ReadContext, task: str) -> str:
-    """Return the instruction that names the one task to carry out."""
+    """Return the instruction to carry out only this task; if there is no such task, the instruction to wait."""
     shown = quoted(task, 40)
     only = f"Carry out only the task with the id {shown}"
     try:
@@ -114,7 +114,7 @@ def _only(ctx: ReadContext, task: str) -> str:
 
 
 def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
-    """Return the unmet dependencies of a pending task as a sentence; "" when there are none."""
+    """Return the unmet dependencies of the task as a sentence; "" if it has none or is not pending."""
     states = {one["id"]: one["status"] for one in current["tasks"]}
     if task["status"] != lists.PENDING:
         return ""
@@ -133,7 +133,7 @@ def _waits(current: dict[str, Any], task: dict[str, Any]) -> str:
 
 
 def _hint(ctx: ReadContext, name: str) -> str:
-    """Return the advice that the skill's tag would get in a message; "" when no step has to come first."""
+    """Return the instruction to give the user the advice of the skill's tag (Outcomes.of); "" without such advice."""
     tags = ctx.catalog().vocabulary["tags"]
     tag = next((tag for tag in tags if tags[tag].get("skill") == name), None)
     try:
@@ -144,7 +144,7 @@ def _hint(ctx: ReadContext, name: str) -> str:
 
 
 def _tasks(ctx: ReadContext) -> Iterable[str]:
-    """Return the ids of open tasks, ready ones first."""
+    """Return the ids of the tasks that are not completed, ready ones first."""
     current = ctx.store.tasks()
     if current is None:
         return ()

@@ -1,8 +1,8 @@
 """Write prompts as templates, for clients that insert the user's words later.
 
-OpenCode 1.18 asks for a prompt with `$1`, `$2` … as the values of its arguments. In the result it replaces each
-placeholder by one word that the user typed, and the last placeholder by all further words. So the result cannot depend
-on the words, but it explains to the model how to read them.
+OpenCode 1.18 asks for a prompt with `$1`, `$2` … as the values of its arguments. In the result OpenCode replaces
+the last placeholder by all remaining words that the user typed, and each other placeholder by one word. So the result
+cannot depend on the words, but it explains to the model how to read them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FENCE = "`" * 8
-"""The fence is longer than any run of backticks that people type."""
+"""A fence that is longer than any run of backticks that people usually type."""
 _NOTHING = "If this block is empty, the user typed nothing after the command."
 _EXPANDED = r"\$(?=\d|ARGUMENTS)|!(?=`)|(?<![\w`])@"
 _HARMLESS = {"$": "$ ", "!": "! ", "@": "\uff20"}
@@ -24,7 +24,7 @@ def is_template(names: Sequence[str], values: dict[str, str]) -> bool:
 
 
 def typed_words(title: str, values: dict[str, str]) -> str:
-    """Return a section with a title and the placeholders for the words of the user."""
+    """Return a section with a title, the placeholders for the words of the user, and a note about an empty block."""
     return f"{title}\n\n{typed(' '.join(values.values()))}\n\n({_NOTHING})"
 
 
@@ -34,7 +34,7 @@ def typed(text: str) -> str:
 
 
 def without_expansions(text: str) -> str:
-    """Return a text in which OpenCode expands nothing.
+    """Return `text`, changed so that OpenCode expands nothing in it.
 
     OpenCode replaces $1 and $ARGUMENTS, runs each !`command`, and attaches each file named after an @. It does so
     everywhere in the text, for example in the title of an issue.

@@ -80,7 +80,7 @@ MOST_WORDS = 10_000
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:
     """Return the artifact as text, or as bytes if its suffix or content is binary. Raise Missing, and the errors of
-    reading a file.
+    `read_file`.
     """
     path = values["path"]
     with ctx.store.state() as state:
@@ -92,7 +92,10 @@ def read(ctx: ReadContext, values: Values) -> list[Content]:
 
 
 def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    """Yield the artifacts after the path `after`, opening folders lazily. Raise PathRefused, StorageError."""
+    """Yield the artifacts after the path `after`, all if it is None. Each folder is opened only when its turn comes.
+
+    Raise PathRefused, StorageError.
+    """
     with ctx.store.state() as state:
         folder = None if state is None else state.child(FOLDER)
         if folder is not None:
@@ -101,7 +104,10 @@ def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
 
 
 def _walk(folder: Folder, above: str, after: list[str], depth: int) -> Iterator[Entry]:
-    """Yield the entries below `folder` after the segments `after`; `above` is its path with a final slash, or "".
+    """Yield the entries below `folder` that come after the path with the segments `after`, all if `after` is empty.
+
+    `above` is the path of `folder` with a final slash, or "". `depth` is the number of segments in the path of a file
+    of `folder`.
 
     Unsafe names and special files are left out: they cannot be read either.
     """

@@ -1,4 +1,4 @@
-"""Resources nexus://agents/{id} and nexus://skills/{id}: catalog prompts with their placeholders resolved."""
+"""Resources nexus://agents/{id} and nexus://skills/{id}: texts of the catalog with their placeholders resolved."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _UNKNOWN_HARNESS = (
 
 
 def body(ctx: ReadContext, kind: str, name: str) -> str:
-    """Return the rendered body of one of the "agents" or "skills".
+    """Return the text of an entry of `kind`, "agents" or "skills", with its placeholders resolved.
 
-    An agent gets exactly this text, so the text has the harness's names of the tools. Raise UnknownEntry,
-    CatalogError, PathRefused, StorageError.
+    An agent gets exactly this text, so the text of an agent has the harness's names of the tools. The text of a skill
+    has the server's names. Raise UnknownEntry, CatalogError, PathRefused, StorageError.
     """
     if kind == "agents":
         return ctx.catalog().resolved_body(kind, name, ctx.workspace.harness_id, ctx.prefix)

@@ -115,8 +115,9 @@ class Refused(Exception):
 class ReadContext:
     """The context of a request that reads: the workspace, its store and the client.
 
-    `prefix` precedes the names of tools; `is_modern` is true for protocol version 2026-07-28. `noting` is the same
-    store with a short lock timeout, for access counts. The catalog is read once per request.
+    `prefix` precedes the names of tools; `is_modern` is true for protocol version 2026-07-28. `noting`, by
+    default `store`, is a Store of the same workspace with a short lock timeout, for access counts. The catalog is read
+    at most once per request.
     """
 
     __slots__ = ("_catalog", "client_name", "is_modern", "noting", "prefix", "store", "workspace")
@@ -140,7 +141,7 @@ class ReadContext:
         self._catalog: Catalog | None = None
 
     def catalog(self) -> Catalog:
-        """Return the usable part of the catalog, and log the faults of the rest. Raise StorageError."""
+        """Return the usable part of the catalog; the first call logs its warnings. Raise StorageError."""
         if self._catalog is None:
             from nexus_mcp.catalog.load import usable
 
@@ -166,7 +167,7 @@ class Content:
 
 
 class Entry:
-    """A listed resource. `key` is unique in its kind and gives the order; `size` is in bytes.
+    """A listed resource. `key` is unique in its kind: a page of a list can begin after it. `size` is in bytes.
 
     `modified` is in seconds since 1970. Unknown values are None. An empty title or description is replaced by that of
     the kind, an empty name by the name of the kind and the key.
@@ -201,10 +202,11 @@ class Resource:
 
     `uri` is a URI or the text of a Template. `mime_type` is the type of all its resources, None if their types differ.
     `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for values that are never valid.
-    `read(ctx, values)` runs after `check`, returns the contents, and raises Missing and NexusError.
-    `entries(ctx, after)` yields the listed resources in key order, starting after the key `after`.
+    `read(ctx, values)` runs after `check`, returns the contents, and raises Missing, NexusError, and UnicodeEncodeError
+    for a name that no file can have. `entries(ctx, after)` yields the listed resources in a fixed order: those after
+    the key `after`, or all if it is None.
     `watched(values)` returns the paths below .nexus on which the content depends, as Poller.add takes them.
-    `words(ctx, variable)` returns the possible values of a variable.
+    `words(ctx, variable)` returns the known values of a variable, for completion.
     """
 
     def __init__(
@@ -268,7 +270,8 @@ def is_safe(name: str) -> bool:
 
 
 def read_file(folder: Folder | None, path: str) -> bytes | None:
-    """Return the bytes of the file at a checked path below `folder`; None if the file does not exist.
+    """Return the bytes of the file at a checked path below `folder`; None if the file does not exist or `folder` is
+    None.
 
     Raise PathRefused, StorageError, and StateError if the file is too large.
     """
@@ -286,7 +289,7 @@ def read_file(folder: Folder | None, path: str) -> bytes | None:
 
 
 def info(folder: str, name: str) -> os.stat_result | None:
-    """Return the stat of the regular file `name` in `folder`; None if it is no regular file."""
+    """Return the stat of the regular file `name` in `folder`; None if there is no regular file of this name."""
     with suppress(OSError, ValueError):
         seen = os.lstat(os.path.join(folder, name))
         if stat.S_ISREG(seen.st_mode):

@@ -1,6 +1,6 @@
 """Resources nexus://memory/{name}, nexus://context/{name} and nexus://rules/{name}, and the index nexus://knowledge.
 
-Each read of a memory note is counted in the access record, which decides about clean-up.
+Each read of a memory note is counted in the access log, which the clean-up of notes uses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 def make_resource(
     kind: str, title: str, description: str, priority: float, was_read: Callable[[ReadContext, str], None] | None = None
 ) -> Resource:
-    """Return the resource kind for the notes in `kind`. `was_read` gets the path (from .nexus) of each note read."""
+    """Return the resource kind for the notes in the folder `kind`. `was_read(ctx, path)`, unless None, is called after
+    each read of a note; `path` is the path of the note below .nexus.
+    """
 
     def read(ctx: ReadContext, values: Values) -> list[Content]:
         name = values["name"]
@@ -94,7 +96,7 @@ def _names(folder: Folder) -> list[str]:
 
 
 def _size(folder: Folder, name: str) -> int | None:
-    """Return the size of a note in bytes; None for an unreadable one."""
+    """Return the size of a note in bytes; None if the note is gone or unreadable."""
     try:
         seen = read_head(folder, name)
     except NexusError:
@@ -113,7 +115,7 @@ def _text(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        where = place_of_byte(error.object, error.start)  # the bytes after the byte order mark
+        where = place_of_byte(error.object, error.start)  # `error.object` has no byte order mark
         raise StateError(file, "is not UTF-8", where=where) from None
 
 
@@ -145,9 +147,10 @@ RULES = make_resource("rules", "Rules of the project", "Rules for all work in th
 
 
 def read_index(ctx: ReadContext, _: Values) -> list[Content]:
-    """Return {"notes": [{"uri", "path" from .nexus, "kind", "tags", "size" in bytes}], "faults": unreadable notes}.
+    """Return {"notes": [{"uri", "path" from .nexus, "kind", "tags", "size" in bytes}], "faults": [error text]}.
 
-    Notes that cannot be read as a resource have no uri; `faults` is left out when empty.
+    Notes that cannot be read as a resource have no uri. `faults` reports unreadable notes and folders; it is left out
+    when empty.
     """
     faults: list[str] = []
     with ctx.store.nexus() as nexus:

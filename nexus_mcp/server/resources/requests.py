@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from nexus_mcp.server.resources.definition import Content, Entry, ReadContext, Resource, Values
 
 _YEAR_10000 = 253_402_300_800
-"""In seconds since 1970. A file may have any time; a time from this one on, or before 1970, is left out."""
+"""In seconds since 1970. A file may have any modification time; one before 1970, or from this one on, is not shown."""
 
 
 def resources(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
     """Return one page of MCP's ListResourcesResult. Raise Fault for an invalid cursor.
 
-    A kind that cannot be listed is left out and logged: the rest is useful without it.
+    An error in listing a kind is logged and ends the list of this kind: the other kinds are useful without it.
     """
     shown, following = page(cursor, [partial(_entries, resource, ctx) for resource in RESOURCES])
     return {"resources": shown, **({"nextCursor": following} if following else {})}

@@ -30,7 +30,10 @@ def _check(values: Values) -> None:
 
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:
-    """Return the status of the run `id`, or of the newest run without an id. Raise Missing, and errors of reading."""
+    """Return the status of the run `id`, or of the newest run without an id.
+
+    Raise Missing, and the errors of `read_status`.
+    """
     with ctx.store.state() as state:
         ids = [] if state is None else run_ids(state)
         if state is None or not ids:
@@ -45,14 +48,14 @@ def read(ctx: ReadContext, values: Values) -> list[Content]:
 
 
 def newest(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    """Yield the entry of the newest run, if that run has a status."""
+    """Yield the entry of the newest run, if that run has a status file and `after` is None."""
     ids = _ids(ctx) if after is None else []
     for entry in _entry(ctx, ids[-1]) if ids else ():
         yield Entry("", {}, size=entry.size, modified=entry.modified)
 
 
 def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    """Yield an entry for each run that has a status, oldest first."""
+    """Yield an entry for each run after the id `after` that has a status file, oldest first."""
     for name in _ids(ctx):
         if after is None or name > after:
             yield from _entry(ctx, name)

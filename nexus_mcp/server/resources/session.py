@@ -1,4 +1,4 @@
-"""Resources nexus://plan, nexus://tasks and nexus://tasks/ready: the open plan and the task list."""
+"""Resources nexus://plan, nexus://tasks and nexus://tasks/ready: the open plan, the task list and its ready tasks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def file_entries(path: str, read: Read | None = None) -> Callable[[ReadContext, str | None], Iterator[Entry]]:
-    """Return the function `entries` of a resource kind with one resource, the file `path` below .nexus.
+    """Return the function `entries` of a resource kind with one resource, which is made from the file `path` below
+    .nexus.
 
-    The listed size is that of the result of `read`. A large file is not read just to list its size, because clients
-    list resources often.
+    The listed size is that of the result of `read`. No size is listed without `read`, and for a file of more than SIZED
+    bytes, because clients list resources often.
     """
 
     def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:

@@ -1,6 +1,7 @@
 """Resource skill://{id}/SKILL.md: the skills of the catalog as files in the Agent Skills format.
 
-The file is made from the catalog. The same catalog gives the same bytes, so the listed digest stays right.
+The file is made from the catalog. The same catalog gives the same bytes, so the digest in skills/list stays right
+until the catalog changes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _LONGEST_DESCRIPTION = 1024
 
 
 def known(ctx: ReadContext) -> Iterator[str]:
-    """Yield the ids of the skills in order. Leave out skills that the Agent Skills format does not allow."""
+    """Yield the ids of the skills, sorted. Leave out skills without a readable text, and skills that the Agent Skills
+    format does not allow.
+    """
     for name, skill in sorted(ctx.catalog().skills.items()):
         if has_text(skill):
             if fault := _fault(name, skill):
@@ -47,7 +50,7 @@ def _fault(name: str, skill: dict[str, Any]) -> str:
 
 
 def _description(skill: dict[str, Any]) -> str:
-    """Return the description on one line, with its tags made inert: clients show it to a model."""
+    """Return the description on one line, made inert (quoting.py), because clients show it to a model."""
     return inert(" ".join(skill["description"].split()))
 
 
@@ -73,7 +76,7 @@ def text(ctx: ReadContext, name: str) -> str:
 
 
 def _yaml(value: object) -> str:
-    """Return a value as JSON, which is also YAML: `inert` has removed the characters that YAML refuses."""
+    """Return a value as JSON, which is also YAML: `inert` has escaped the characters that YAML refuses."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,6 +1,6 @@
-"""Serve the tools through the official SDK's low-level server: `serve --sdk`, the differential test's reference.
+"""Serve a connection through the official SDK's low-level server: `serve --sdk`, the differential test's reference.
 
-The transport is our own (bounded lines, errors for unreadable input, signals); the rest is the SDK's.
+The transport is our own (bounded lines, errors for unreadable input, signals); the rest of the protocol is the SDK's.
 """
 
 from __future__ import annotations

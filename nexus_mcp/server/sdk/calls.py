@@ -2,7 +2,7 @@
 
 A thread takes longer to start and to end than a short read takes. So a tool that only reads runs in the loop while its
 calls are short and need no lock (docs/decisions/0170). A tool with parameters always runs in a thread: how long a
-call takes depends on its arguments, so the last one says nothing about the next.
+call takes depends on its arguments, so the last call says nothing about the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nexus_mcp.server.app import Answer, App
 
 SHORT_S = 0.002
-"""A call in the event loop was short if it took less: all other requests wait for it."""
+"""A call in the event loop was short if it took less than this: all other requests wait for the call."""
 _BUSY_S = 0.001
 _LATE_S = 0.02
 """A call in a thread was short if it took less than _BUSY_S of processor time and ended within _LATE_S. _LATE_S is
@@ -34,8 +34,7 @@ class Calls:
     """The calls of one app: try `run_here`, then `run_in_thread`. `short` has the tools without parameters that only
     read and whose last call was short.
 
-    Both methods append the answer of the call to `answers`, and raise UnknownTool. `caller` has the other arguments of
-    `App.call`.
+    A call that runs appends its answer to `answers`. `caller` has the other arguments of `App.call`.
     """
 
     def __init__(self, app: App) -> None:
@@ -52,7 +51,9 @@ class Calls:
         caller: dict[str, Any],
         enter: Callable[[str], None] | None,
     ) -> Awaitable[None]:
-        """Run the call in a thread; `enter` is called with each stage of the call."""
+        """Return an awaitable that runs the call in a thread and raises UnknownTool. `enter`, unless None, is called
+        with each stage of the call.
+        """
 
         def run() -> None:
             begun, used = time.perf_counter(), time.thread_time()
@@ -69,8 +70,8 @@ class Calls:
     def run_here(
         self, answers: list[Answer], tool: str, arguments: dict[str, Any] | None, caller: dict[str, Any]
     ) -> bool:
-        """Run the call in the event loop if its tool is in `short`; return whether it ran. A call that needs a lock or
-        has arguments does not run here.
+        """Run the call in the event loop if its tool is in `short`; return whether it ran. A call that needs the lock
+        or has arguments does not run here.
         """
         if tool not in self.short or arguments:
             return False

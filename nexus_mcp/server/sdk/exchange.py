@@ -14,10 +14,11 @@ KEY = "nexus_mcp.exchange"
 
 
 class Exchange:
-    """One HTTP request and its response. `actor` is the name of the token, `holder` the holder of its idempotency keys;
-    `session` is None without a session; `method` is that of the client's message, "" without a message.
+    """One HTTP request and its response. `actor` is the name of the token, `holder` the holder of the token's
+    idempotency keys; `session` is None without a session; `method` is the method of the client's message, "" without a
+    message.
 
-    `answers` has the answers whose response was not written yet. After `close` no answer can be written.
+    `answers` has the answers with a receipt whose response was not written yet. After `close` no answer may be added.
     """
 
     def __init__(self, actor: str, session: str | None, *, holder: str = "", method: str = "") -> None:
@@ -29,7 +30,7 @@ class Exchange:
         self.is_closed = False
 
     def close(self) -> list[Answer]:
-        """Accept no more answers, and return the unwritten ones."""
+        """Mark the exchange as closed, and return the unwritten answers."""
         self.is_closed = True
         waiting, self.answers = self.answers, []
         return waiting

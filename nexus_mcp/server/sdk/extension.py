@@ -33,8 +33,9 @@ def add_skills(server: Server[Any], read: Read) -> None:
 
 
 def _check(ctx: Context, call_next: CallNext) -> Any:
-    """Check a request as the SDK checks its own methods: first the revision, then the params. Return the awaitable of
-    the next step, because the answer does not concern this step.
+    """Check a request of the extension as the SDK checks its own methods: first the revision, then the params.
+
+    Raise MCPError. Return the awaitable of the next step without awaiting it, because nothing is to be done afterwards.
     """
     if ctx.method in SKILL_METHODS and ctx.request_id is not None:
         if ctx.protocol_version != MODERN_VERSION:

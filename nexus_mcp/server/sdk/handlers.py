@@ -1,4 +1,4 @@
-"""Register tools and read requests as handlers of the SDK's server, run one at a time in arrival order.
+"""Register the handlers of the SDK's server. Tool calls and read requests run one at a time, in arrival order.
 
 On stdio the turn of a call ends when its response was written or dropped. All other turns end when the result exists.
 """
@@ -76,7 +76,7 @@ class Turns:
         self._turn.release()
 
     def answer(self, context: Context, answer: Answer) -> None:
-        """Record that the SDK writes this answer now."""
+        """Record that the SDK writes this answer next; with `at_once`, end its turn."""
         id = context.request_id
         assert id is not None
         self._unwritten[id].append(answer)
@@ -84,7 +84,10 @@ class Turns:
             self.settle(id, delivered=True)
 
     def settle(self, id: Id, *, delivered: bool) -> None:
-        """End the turn of a response that was written or cannot be written. Ids of other requests are ignored."""
+        """Report to the answer of a response whether the response was written (`delivered`), and end its turn.
+
+        Ids of other requests are ignored.
+        """
         answers = self._unwritten.get(id)
         if not answers:
             return
@@ -147,9 +150,10 @@ def build_server(
 ) -> NexusServer:
     """Return the SDK's server for the app.
 
-    The transport calls `turns.settle` for each answer, and the next call waits for that. Without `turns` every answer
-    counts as written. No call begins once `stop` is due. The transport calls `subscribing.end` before it closes the
-    SDK's input, to answer the open requests. The `observers` see every request.
+    If `turns` is a plain Turns, the transport calls `settle` for each response, and the next call waits for that.
+    Without `turns` every answer counts as written at once. No call or read request begins once `stop` is due. The
+    transport calls `subscribing.end` before it closes the SDK's input, to answer the open listen requests. The
+    `observers` see every request.
     """
     server = NexusServer(app, has_sessions=has_sessions)
     turns = turns or Turns(at_once=True)

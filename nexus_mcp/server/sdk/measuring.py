@@ -114,7 +114,7 @@ class Measuring:
 
 
 def _parent(params: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return the trace context of a request: the texts traceparent and tracestate of its `_meta`."""
+    """Return the texts traceparent and, if usable, tracestate of a request's `_meta`; None without a traceparent."""
     meta = params.get("_meta")
     if not isinstance(meta, dict) or not isinstance(parent := meta.get("traceparent"), str):
         return None
@@ -127,7 +127,7 @@ def _parent(params: Mapping[str, Any]) -> dict[str, str] | None:
 def observe(server: Server[Any], app: App, turns: Observed, observers: tuple[Observer, ...]) -> None:
     """Report the requests and waits of a server to the observers.
 
-    The middleware replaces that of the SDK, which makes spans for a global tracer that the server does not set.
+    The SDK's own middleware is removed in any case: it makes spans for a global tracer, which the server does not set.
     """
     server.middleware[:] = [Measuring(observers, app.prefix)] if observers else []
     turns.observers = observers

@@ -1,4 +1,4 @@
-"""Carry messages between the wire and the SDK's server, and its log records to our log."""
+"""Carry messages between the wire and the SDK's server, and records of Python's logging to our log."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Handler(logging.Handler):
 
 @contextmanager
 def logging_to_our_log() -> Iterator[None]:
-    """Within the block, send records of the root logger and warnings to our log: one line each, never blocking."""
+    """Within the block, send log records and Python warnings to our log: one line each, never blocking."""
     root = logging.getLogger()
     before = root.handlers[:]
     root.handlers[:] = [_Handler()]
@@ -74,7 +74,7 @@ class Pump:
         self._changed: anyio.Event | None = None
         self._turns = Turns()
         self._server = build_server(app, self._turns, stop, observers=observers)
-        self._listens = self._server.subscribing.listens  # requests that stay open until the client ends them
+        self._listens = self._server.subscribing.listens  # ids of open listen requests
 
     async def run(self) -> None:
         to_sdk, sdk_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -146,7 +146,7 @@ class Pump:
             self._has_changed()
 
     def _admit(self, message: Message) -> tuple[types.JSONRPCMessage, ...]:
-        """Return the messages for the SDK. Raise Fault for a listen request whose id is in use."""
+        """Return the messages for the SDK. Raise Fault for a listen request with the id of another open one."""
         if message.is_request:
             if message.method == LISTEN:
                 ours = self._listens.begin(message.id)

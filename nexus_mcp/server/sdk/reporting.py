@@ -30,7 +30,8 @@ INTERVAL_S = 1.0
 async def reporting(context: Context) -> AsyncIterator[Callable[[str], None] | None]:
     """Report the request's progress within the block, never after it.
 
-    Yield a function for the current stage, to be called from any thread; None if the client wants no notifications.
+    Yield a function that takes the current stage; any thread may call it. Yield None if the client wants no
+    notifications.
     """
     if not _wants_progress(context):
         yield None

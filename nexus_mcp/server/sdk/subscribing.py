@@ -1,6 +1,6 @@
-"""Serve subscriptions through the SDK, over the same poller as our own loop.
+"""Serve subscriptions through the SDK, with the same class Streams as our own loop (server/stdio.py).
 
-On stdio the SDK gets an id of ours for each open subscriptions/listen request. It tracks one request per id: if a later
+On stdio the SDK gets an id of ours for each subscriptions/listen request. The SDK tracks one request per id: if a later
 request reused the id of an open listen, neither could be cancelled.
 """
 
@@ -45,7 +45,7 @@ class Listens:
         return bool(self._client_ids)
 
     def begin(self, id: Id) -> str:
-        """Return our id for a new listen request. Raise Fault for an id that is in use."""
+        """Return our id for a new listen request. Raise Fault if an open listen request has the client's `id`."""
         if self._of(id) is not None:
             raise id_in_use(id)
         self._count += 1
@@ -57,14 +57,14 @@ class Listens:
         return isinstance(id, str) and id.startswith(self._prefix)
 
     def client_id(self, id: Id) -> Id:
-        """Return the client's id for our `id`; any other id is returned as it is."""
+        """Return the client's id of the open listen request with our `id`; return any other id as it is."""
         return self._client_ids.get(id, id) if isinstance(id, str) else id
 
     def end(self, ours: str) -> None:
         self._client_ids.pop(ours, None)
 
     def cancel(self, id: Id) -> str | None:
-        """End the listen request with this client id. Return our id of it, or None."""
+        """End the listen request with this client id, and return our id of it; return None if there is none."""
         ours = self._of(id)
         if ours is not None:
             self.end(ours)
@@ -77,7 +77,7 @@ class Listens:
 
 Context = ServerRequestContext[Any]
 _CALLER = "caller "
-"""The prefix of the owner of listen requests: the name of a session never begins with it."""
+"""The prefix of the owner of listen requests over HTTP: the name of a session never begins with it."""
 
 
 class _Outbox:
@@ -138,11 +138,11 @@ class Subscribing:
 
     @property
     def is_used(self) -> bool:
-        """Return whether a client ever requested a subscription."""
+        """Return whether the poller may be in use: a request about subscriptions came."""
         return self._streams is not None
 
     async def end(self) -> None:
-        """Deliver the changes up to now, and end the open requests with their results."""
+        """Deliver the changes up to now, and end the open listen requests with their results."""
         await self._poll_last()
         for outbox in [*self._open, *self._outboxes.values()]:
             outbox.close()

@@ -1,1 +1,1 @@
-"""Serve subscriptions to resources: find the files on which they depend, and poll those files four times a second."""
+"""Serve subscriptions to resources and lists: poll, four times a second, the files on which they depend."""

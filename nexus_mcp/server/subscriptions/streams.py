@@ -1,4 +1,4 @@
-"""Manage the open subscriptions to a project: Streams for all transports, Subscriptions for our own loop.
+"""Manage the open subscriptions to a project: Streams for all transports, Subscriptions for our own loop (stdio.py).
 
 A subscription names URIs and lists; the files below .nexus on which they depend are polled.
 """
@@ -36,8 +36,8 @@ LISTS = {
     "resourcesListChanged": "notifications/resources/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
 }
-"""Lists that can change while a server runs, by their name in a filter of 2026-07-28. The list of tools cannot
-change.
+"""The notifications about lists that can change while a server runs, by the list's name in a filter of 2026-07-28. The
+list of tools cannot change.
 """
 _LISTED = ("memory", "context", "rules", "agents", "skills", "state/artifacts")
 _PATHS = {
@@ -48,7 +48,9 @@ _TRUE = frozenset({"1", "t", "y", "yes", "on", "true"})
 
 
 def of_uri(uri: str) -> tuple[str, ...]:
-    """Return the paths of a resource, existing or not. Raise Fault, as resources/read does before 2026-07-28."""
+    """Return the paths to poll for a resource, whether they exist or not. Raise Fault, as resources/read does before
+    2026-07-28.
+    """
     resource, values = requests.resolve(uri, modern=False)
     paths = resource.watched(values)
     try:
@@ -85,7 +87,7 @@ MOST_STREAMS = 64
 
 
 class Stream:
-    """One subscriber. `wanted` has its notifications by path; `deliver` gets (method, params) of each notification.
+    """One subscription. `wanted` has its notifications by path; `deliver` gets (method, params) of each notification.
 
     `uris` counts the resources; `listens` is true for a request that stays open. Delivery starts with `begin`, after
     the acknowledgement; changes before that are kept in `late`. The limits apply to the `owner`: the connection,
@@ -115,8 +117,8 @@ def _places_of(workspace: Workspace) -> Callable[[str], str]:
 
 
 class Streams:
-    """The subscriptions to the project, of one or several owners. One thread calls the methods, but any thread may call
-    `end`; the poller's thread delivers.
+    """The subscriptions to a project, of one or several owners. One thread at a time calls the methods; any thread may
+    call `end` at any time. The poller's thread delivers.
     """
 
     def __init__(self, workspace: Workspace, pause: float = PAUSE) -> None:
@@ -143,7 +145,7 @@ class Streams:
             self.close(stream)
 
     def unsubscribe_all(self, owner: str) -> None:
-        """End the owner's subscriptions to resources."""
+        """End all subscriptions that the owner made with `subscribe`."""
         for uri in [uri for name, uri in self._by_uri if name == owner]:
             self.unsubscribe(uri, owner)
 
@@ -168,7 +170,7 @@ class Streams:
         return stream, granted
 
     def begin(self, stream: Stream) -> None:
-        """Deliver from now on."""
+        """Deliver from now on, also the changes in `late`."""
         with self._lock:
             stream.begun = True
             late = bool(stream.late)
@@ -188,7 +190,7 @@ class Streams:
         self._poller.end()
 
     def _admit(self, stream: Stream) -> None:
-        """Add a stream and poll its paths. Raise Fault beyond the limits."""
+        """Add a stream and poll its paths. Raise Fault beyond the limits, or if the poller cannot start."""
         with self._lock:
             same = [one for one in self._open if one.owner == stream.owner]
             uris = stream.uris + sum(one.uris for one in same)
@@ -242,7 +244,9 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Subscriptions:
-    """Subscription requests of our own loop. Called by the reading thread; notifications come from the poller's."""
+    """Subscription requests of our own loop. The thread that reads calls the methods; the poller's thread sends the
+    notifications of changes.
+    """
 
     def __init__(self, workspace: Workspace, sink: Sink) -> None:
         self._sink = sink
