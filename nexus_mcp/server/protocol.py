@@ -35,7 +35,7 @@ _CAPABILITIES: dict[str, Any] = {
     "resources": {"listChanged": False, "subscribe": True},
     "tools": {"listChanged": False},
 }
-# List changes go to open listen requests only, which 2026-07-28 introduced. The list of tools never changes.
+# Changes of lists are reported only to open listen requests, new in 2026-07-28. The list of tools never changes.
 _LISTENING = {"prompts": {"listChanged": True}, "resources": {"listChanged": True, "subscribe": True}}
 # Extensions are new in 2026-07-28, too. The empty object means: only the required methods of the skills extension.
 _EXTENSIONS: dict[str, Any] = {"extensions": {f"{methods.META}skills": {}}}

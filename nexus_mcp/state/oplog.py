@@ -64,7 +64,7 @@ def entry(
     cycle: str | None = None,
     undoes: Sequence[str] | None = None,
 ) -> Entry:
-    """Return an entry. `files` come from `file_change` and `file_after`. `cycle` is the completed_at of a cycle that
+    """Return an entry. `files` come from `file_change` or `file_after`. `cycle` is the completed_at of a cycle that
     the change added to the history, `undoes` the ids of the changes that it took back.
     """
     made: Entry = {"version": VERSION, "id": id_, "at": at, "tool": by.tool, "harness_id": by.harness_id}

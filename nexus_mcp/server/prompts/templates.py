@@ -29,7 +29,7 @@ def typed_words(title: str, values: dict[str, str]) -> str:
 
 
 def typed(text: str) -> str:
-    """Return a text with placeholders in a fenced block."""
+    """Return `text`, which has placeholders, in a fenced block."""
     return f"{FENCE}\n{text}\n{FENCE}"
 
 

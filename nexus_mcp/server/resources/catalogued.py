@@ -33,12 +33,12 @@ def body(ctx: ReadContext, kind: str, name: str) -> str:
 
 
 def render_text(ctx: ReadContext, text: str) -> str:
-    """Return a catalog text with its placeholders resolved; harness actions become plain instructions."""
+    """Return `text` with its placeholders resolved; tools get the names that they have in this server."""
     return ctx.catalog().resolve(text, ctx.workspace.harness_id, f"{ctx.prefix}*", ctx.prefix)
 
 
 def harness_chapter(ctx: ReadContext) -> str:
-    """Return the chapter about the harness for skills that need it."""
+    """Return the chapter about the harness for skills that need it; general advice if the harness has no notes."""
     return f"## The harness\n\n{ctx.catalog().notes(ctx.workspace.harness_id) or _UNKNOWN_HARNESS}"
 
 

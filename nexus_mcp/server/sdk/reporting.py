@@ -1,7 +1,7 @@
 """Send progress notifications of a long request to a client that wants them.
 
-A short call sends none and costs only a timer. Progress is in seconds since the request came, without a total: how
-long another process keeps the lock is unknown.
+A short request costs only a timer and causes no notification. Progress is in seconds since the request came, without a
+total: how long another process keeps the lock is unknown.
 """
 
 from __future__ import annotations
