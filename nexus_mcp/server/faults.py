@@ -26,7 +26,7 @@ class Fault(Exception):
     """One JSON-RPC error. `id` is the request's, or None if unknown.
 
     Clients show `message` to the model, so it is made inert (quoting.py); `data` is for the client. `head` is the
-    beginning of a line that was too long to be read.
+    beginning of a line that was too long to be read, b"" for other errors.
     """
 
     def __init__(self, code: int, message: str, id: Id = None, data: Any = _NO_DATA) -> None:
@@ -59,7 +59,7 @@ def method_not_found(id: Id, method: str) -> Fault:
 
 
 def id_in_use(id: Id) -> Fault:
-    """Return the error for a second open request with one id: their responses would be ambiguous."""
+    """Return the error for a subscriptions/listen request whose id an open one has: responses would be ambiguous."""
     return Fault(INVALID_REQUEST, "Invalid request: a subscription with this id is open; use another id", id)
 
 

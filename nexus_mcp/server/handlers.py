@@ -1,4 +1,4 @@
-"""Handle requests for resources, prompts, skills and completion: they only read, but reads of notes are counted."""
+"""Handle requests for resources, prompts, skills and completion: they only read, but reads of memory/ are counted."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST = 100
 
 
 def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
-    """Return the result of a request for one of METHODS, without the fields that exist in only one protocol era. Raise
-    Fault, without an id.
+    """Return the result of a request for one of METHODS, without the fields that only 2026-07-28 has. Raise Fault,
+    without an id.
     """
     return METHODS[method](ctx, params)
 
@@ -33,7 +33,8 @@ def answer(ctx: ReadContext, method: str, params: Params) -> dict[str, Any]:
 def complete(ctx: ReadContext, ref: dict[str, Any], argument: dict[str, str]) -> dict[str, Any]:
     """Return MCP's CompleteResult: the words that start with the argument's value, then those that contain it.
 
-    Case is ignored. Raise Fault for an unknown prompt, template or argument. Values in unreadable files are left out.
+    Case is ignored. If a file cannot be read, the result has only the words found before. Raise Fault for an unknown
+    prompt, template or argument, and if the prompts cannot be read.
     """
     name, wanted = argument["name"], argument["value"].lower()
     words = _of_prompt(ctx, ref["name"], name) if ref["type"] == "ref/prompt" else _of_template(ctx, ref["uri"], name)

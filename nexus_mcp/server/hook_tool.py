@@ -1,10 +1,10 @@
 """The tool `hook` of `serve --hook-tool`: a harness calls it as a hook, which is faster than a process for each event.
 
-It is no tool of the contract, and not in TOOLS. A model may see it and call it, so it takes only events that give a
-model no advantage when it forges them. A forged user message, or a forged start of an agent, would give it an
-advantage. Payloads and answers have the neutral form (docs/lifecycle.md), or the native form of Claude Code and Codex,
-which use the same names. The fields of a native payload may also be separate arguments, because harnesses fill in
-values only at the first level.
+It is no tool of the contract, and not in TOOLS. A model may see the tool and call it. So the tool takes only events
+that give a model no advantage when the model forges them. A forged user message, or a forged start of an agent, would
+give one. Payloads and answers have the neutral form (docs/lifecycle.md), or the native form of Claude Code and Codex,
+which use the same names. The fields of a native payload may also be separate arguments, because harnesses insert their
+values only into arguments, not into the fields of an argument such as `payload`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def definition(prefix: str) -> Json:
 def too_large(name: str, head: bytes) -> Json | None:
     """Return substitute arguments if `head` is the start of a pre_tool_use call that is too long to be read, else None.
 
-    A model cannot forge the names in `head`: in the texts of its input each quotation mark is escaped.
+    A text in a model's input cannot pass for the fields `name` and `event`: each quotation mark in a text is escaped.
     """
     plain = head.translate(None, b" \t\r\n")
     event = _BEFORE.encode()
@@ -76,8 +76,8 @@ def too_large(name: str, head: bytes) -> Json | None:
 def answer(workspace: Workspace, arguments: Json) -> Json:
     """Return the answer to an event in the form of its payload; {} for a native event without a decision or text.
 
-    A malformed payload of pre_tool_use is answered as by the command `hook`: restrictions still apply. Raise
-    NexusError for an unknown event or harness, and unknown arguments.
+    A malformed payload gets an answer in the native form. For pre_tool_use it is the answer of the command `hook`:
+    restrictions still apply. Raise NexusError for an unknown event, gate or argument, and an invalid harness id.
     """
     event, own = _checked(workspace, arguments)
     from nexus_mcp.lifecycle.guard import answer_event, answer_failure
@@ -131,7 +131,9 @@ def _object(value: object) -> Json | None:
 
 
 def _clean(payload: Json) -> None:
-    """Drop the "" that a harness sends for absent fields, and parse an input that came as JSON text."""
+    """Drop null and "", which harnesses send for absent fields. Parse flags and an input that came as texts. If the
+    payload has an `error` and no response, add a response that says so.
+    """
     for name in [name for name, value in payload.items() if value in (None, "")]:
         del payload[name]
     for name in ("is_interrupt", "stop_hook_active"):

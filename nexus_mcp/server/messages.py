@@ -1,4 +1,4 @@
-"""Parse one line of input as a JSON-RPC message, or raise the Fault that explains why it is not one."""
+"""Parse one line of input, or one HTTP body, as a JSON-RPC message, or raise the Fault that explains why it is none."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""List the methods of both protocol eras with the shapes of their params, and check values against a shape.
+"""List methods of the handshake revisions and 2026-07-28 with the shapes of their params; check values by a shape.
 
-Like the official SDK, the server first checks the params of every method of the protocol (-32602), also of methods that
-it does not serve. Only then does it refuse the methods that are not in `HANDLED` (-32601).
+Like the official SDK, the server first checks the params of every listed method (-32602), also of methods that it does
+not serve. Only then does it refuse the methods that are not in `HANDLED` (-32601).
 
 A shape is
 - a word: "any", "string", "integer", "token" (string or integer), "boolean", "object" (any fields);
@@ -171,14 +171,16 @@ _ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen", *SKILL_METH
 
 
 def legacy_shape(method: str) -> dict[str, Any] | None:
-    """Return the shape of a method's params in the handshake era; None when that era has no such method."""
+    """Return the shape of a method's params in the handshake revisions; None if the method is not listed for them."""
     if method in _ONLY_MODERN or method not in _PARAMS:
         return None
     return {"_meta?": {_token(method): "token"}, **_PARAMS[method]}
 
 
 def modern_shape(method: str) -> dict[str, Any] | None:
-    """Return the shape of a method's params, envelope included, in 2026-07-28; None when it has no such method."""
+    """Return the shape of a method's params in 2026-07-28, with the envelope in `_meta`; None if the method is not
+    listed for this revision.
+    """
     if method in _ONLY_LEGACY or method not in _PARAMS:
         return None
     envelope = {

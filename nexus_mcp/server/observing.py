@@ -13,10 +13,10 @@ if TYPE_CHECKING:
             """Observe a request that was answered, failed or was cancelled."""
 
         def turn_waited(self, seconds: float) -> None:
-            """Observe the wait of a call for earlier calls of the same server."""
+            """Observe the wait of a request for earlier requests of the same project."""
 
         def lock_waited(self, seconds: float, *, is_taken: bool) -> None:
-            """Observe the wait of a call for the lock of the project, which another process held."""
+            """Observe the wait of a request for the lock of the project, which another process held."""
 
         def hook_answered(self, event: str, seconds: float) -> None:
             """Observe a hook event, one of the table EVENTS, and the seconds until its answer."""
@@ -31,16 +31,16 @@ PROTOCOL_ERROR = "protocol_error"
 CANCELLED = "cancelled"
 OUTCOMES = (OK, TOOL_ERROR, PROTOCOL_ERROR, CANCELLED)
 UNKNOWN = "unknown"
-"""The common name of all unknown tools, prompts and methods: clients can send any number of names."""
+"""The common name of all unknown tools and methods: clients can send any number of names."""
 
 
 class Operation:
     """A request of a client, from its arrival to its result.
 
-    `tool` and `prompt` are "" for requests without one. `method`, `tool` and `prompt` are UNKNOWN for names that the
-    server does not have.
-    `code` and `message` are those of the JSON-RPC error, None and "" without an error. `parent` has the trace context
-    of the client: traceparent and tracestate. `begun_ns` is the time in nanoseconds since 1970.
+    `tool` and `prompt` are "" for requests without one. `method` and `tool` are UNKNOWN for names that the server does
+    not have; `prompt` is the name that the client sent. `code` and `message` are those of the JSON-RPC error, None and
+    "" without such an error. `parent` has the trace context of the client: traceparent and tracestate. `begun_ns` is
+    the time of the arrival in nanoseconds since 1970.
     """
 
     __slots__ = (

@@ -21,7 +21,7 @@ def page(cursor: str | None, parts: Sequence[Items]) -> tuple[list[Any], str]:
     """Return (the items of the page at `cursor`, the next cursor); the next cursor is "" on the last page.
 
     Each of `parts` yields (key, item) in a fixed order, starting after a key. None or "" as cursor means the first
-    page. Raise Fault for a cursor that this function did not make.
+    page. Raise Fault for a text that cannot be a cursor of this list.
     """
     first, after = _read(cursor, len(parts)) if cursor else (0, None)
     shown: list[Any] = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_LINE = 4 * 1024 * 1024  # bytes, without the newline
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)  # bytes that a descriptor accepts at once if it polls as writable
-_HEAD = 4096  # bytes at the start of a too long line: they usually have the id and the method of the request
+_HEAD = 4096  # bytes at the start of a too long line, for Fault.head: they usually name the tool
 
 
 class Lines:
@@ -45,7 +45,10 @@ class Lines:
         self._put_back = line
 
     def read(self) -> None:
-        """Read the next chunk, after all complete lines were taken. An unterminated last line counts as a line."""
+        """Read the next chunk, after the caller has taken all complete lines.
+
+        At the end of the input, an unterminated last line counts as a line.
+        """
         chunk = self._source.read()
         if chunk:
             self._cut = self._splitter.feed(chunk)
@@ -117,7 +120,7 @@ class _Skipped:
         self._recover: Any = None
         self._begin = head[:_HEAD]
         try:
-            from nexus_mcp.server import recover  # re costs start-up time, and such lines are rare
+            from nexus_mcp.server import recover  # it imports re, which costs start-up time; such lines are rare
 
             self._head = recover.id_in_head(head)
             self._nesting = recover.Nesting()
@@ -180,7 +183,10 @@ class Source:
             return chunk
 
     def is_closed(self) -> bool:
-        """Return whether the client has closed its end, even if input is left to read. From any thread."""
+        """Return whether the client has closed its end, even if input is left to read. From any thread.
+
+        A system without poll() reports the close only after all input was read.
+        """
         if self._ended or not hasattr(select, "poll"):
             return self._ended
         poll = select.poll()
@@ -207,7 +213,8 @@ class Sink:
         """Write a message as one line; return False if it was not written whole.
 
         A failed write may have sent a part of the line, so the server then stops. A message that cannot be encoded
-        becomes an error response. `before_waiting` is called each time before waiting for the client or another thread.
+        becomes an error response. `before_waiting` is called before each wait for another thread, and before each
+        step that may wait for the client.
         """
         line, is_whole = encode(message)
         if not self._lock.acquire(blocking=False):
@@ -271,9 +278,10 @@ class Sink:
         return True
 
     def _is_writable(self) -> bool:
-        """Wait until the client reads: without limit while its end is open, else while it makes progress.
+        """Wait until the client has read enough for the next write, and return whether it has.
 
-        Once the server is to stop, wait _STOP_TIMEOUT_S at most.
+        Wait without limit while the client's end is open, else while the client makes progress. Once the server is to
+        stop, wait _STOP_TIMEOUT_S at most.
         """
         before: object = self  # the first check has no earlier value to compare with
         while not self._stop.requested:
@@ -295,7 +303,8 @@ def _do_nothing() -> None:
 def _unread_bytes(fd: int) -> int | None:
     """Return the bytes written and not read yet; None where the system does not report it.
 
-    A full pipe becomes writable only after the reader has read a page of it, which takes a slow reader long.
+    A full pipe becomes writable only after the reader has read a page of it. So this number shows earlier
+    whether a slow reader makes progress.
     """
     try:
         import fcntl

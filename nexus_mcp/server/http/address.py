@@ -2,8 +2,8 @@
 
 A project is served under /mcp and /hook, or under /p/NAME/mcp and /p/NAME/hook.
 
-The headers are exact values, no patterns. The SDK's own checks accept `localhost:evil.example` because of their pattern
-for ports, and are off for servers on other addresses.
+The accepted headers are exact values, no patterns. The SDK's own checks accept `localhost:evil.example`, because their
+pattern takes any text as the port. By default the SDK checks nothing on a server that is not on loopback.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def check_hosts(hosts: Sequence[str], option: str) -> None:
 
 
 def check_origins(origins: Sequence[str], option: str) -> None:
-    """Raise UsageError for a value that no Origin header has."""
+    """Raise UsageError for a value that cannot be the http or https origin of a web page."""
     for origin in origins:
         scheme, separator, host = origin.partition("://")
         if not separator or scheme not in ("http", "https") or not host.isascii() or set(host) & set(" /*@,\\"):
@@ -107,7 +107,7 @@ def check_origins(origins: Sequence[str], option: str) -> None:
 
 
 def project_in(path: str, ending: str = MCP) -> str | None:
-    """Return the name of the project in a path; SINGLE if the path is the ending itself, None for any other path."""
+    """Return NAME for the path /p/NAME with this ending, SINGLE if the path is only the ending, None for others."""
     if path == ending:
         return SINGLE
     if path.startswith(_PREFIX) and path.endswith(ending):
@@ -117,10 +117,10 @@ def project_in(path: str, ending: str = MCP) -> str | None:
 
 
 def project_of(path: str) -> str | None:
-    """Return the name of the project in the path of an MCP request or a hook event."""
+    """Return the name of the project in the path of an MCP request or a hook event, None for any other path."""
     return project_in(path, HOOK if path.endswith(HOOK) else MCP)
 
 
 def path_of(project: str) -> str:
-    """Return the path under which the project with this name is served."""
+    """Return the path for MCP requests to the project with this name."""
     return f"{_PREFIX}{project}{MCP}" if project else MCP

@@ -1,4 +1,4 @@
-"""The ASGI application: answer health checks, pass guarded requests to the SDK, and clean up after responses."""
+"""The ASGI application: answer health checks, OAuth metadata, metrics and hook events; pass MCP requests to the SDK."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LEAVE_S = 15.0
 
 
 class HttpServer:
-    """The application of all projects. The server calls `begin_end` when it starts to end."""
+    """The ASGI application for all projects. serve.py calls `begin_end` when the server starts to end."""
 
     def __init__(self, service: Service) -> None:
         self._guard = Guard(service)
@@ -85,7 +85,9 @@ class HttpServer:
             mount.app.stop()
 
     async def refresh(self) -> None:
-        """Read changed files again. End the requests, sessions and projects that the files no longer allow."""
+        """Read a changed token file or projects file again. End the requests, sessions and projects that are no longer
+        allowed.
+        """
         gone, left = self._tokens.refresh(), self._mounts.refresh()
         for token in gone:
             self._rates.forget(token.id)
@@ -139,7 +141,7 @@ class HttpServer:
         try:
             await self._respond(scope, receive, writer)
         finally:
-            if writer.status:  # 0: the client went away before the response
+            if writer.status:  # 0: no response began, for example because the client went away
                 self._metrics.count_response(writer.status)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -215,7 +217,7 @@ class HttpServer:
             writer.on_start = lambda status, headers: self._note_session(status, headers, request)
         try:
             plain = admitted.is_modern and message is not None and self._rights.ends_by_itself(message)
-            writer.hang_up = request.hang_up if plain else None  # other requests watch it while they are open
+            writer.hang_up = request.hang_up if plain else None  # in other requests `receive` watches it
             await mount.handle(scope, receive, writer, admitted.token, ends_by_itself=plain)
         finally:
             self._callers.end(session)
@@ -228,7 +230,7 @@ class HttpServer:
             mount.forget_session(session.id)
 
     def _note_session(self, status: int, headers: MutableHeaders, request: Request) -> None:
-        """Keep the session that a response opens. Its next request may come before the response has ended."""
+        """Keep a session as soon as a response opens it: its next request may come before the response has ended."""
         id_ = headers.get(SESSION)
         if id_ is not None and status < HTTPStatus.BAD_REQUEST and request.mount is not None:
             session = self._callers.add_session(id_, request.token, request.mount)

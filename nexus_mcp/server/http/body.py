@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     Parsed = TypeVar("Parsed")
 
 _AT_ONCE = 1 << 16
-"""Bytes of a body that is parsed without a thread."""
+"""Maximum size in bytes of a body that is parsed without a thread."""
 MOST_MARKS = 200_000
-"""The maximum number of structural characters in a message: the SDK parses the body again, in the event loop, and many
-small values take seconds there.
+"""The maximum number of structural characters (`[{,:`) in a message: the SDK parses the body again, in the event loop,
+and many small values take seconds there.
 """
 _FEW_MARKS = 1000
-"""A body with at most this many structural characters is not examined further, and takes no room beyond its bytes."""
+"""A body with at most this many of the characters `[{,:`, also within texts, takes no room beyond its bytes."""
 _MARK_BYTES = 48
-"""Room in bytes for each structural character: the values of a body of empty objects take 20 times its size."""
+"""Room in bytes for each structural character: a body of empty objects becomes Python values of 20 times its size."""
 _MARK_OR_TEXT = re.compile(rb'([\[{,:])|"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _CLOSE = {"connection": "close"}
 _parsing: RunVar[anyio.CapacityLimiter] = RunVar("parsing")
@@ -44,8 +44,8 @@ nothing, and would delay all other requests.
 
 
 class Body:
-    """The body of one request. `release` frees its room. `marks` is the number of its structural characters, 0 if they
-    are few.
+    """The body of one request. `release` frees the room that it takes. `marks` is the number of its structural
+    characters, at most MOST_MARKS + 1, and 0 if they were too few to be counted.
     """
 
     def __init__(self, limits: Limits, room: Room, holder: str) -> None:
@@ -104,7 +104,7 @@ class Body:
 
 
 async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
-    """Return `parse(data)`. A thread parses a large body, which takes seconds, so that other requests need not wait."""
+    """Return `parse(data)`. A thread parses a large body, so that other requests need not wait for seconds."""
     if len(data) <= _AT_ONCE:
         return parse(data)
     limiter = _parsing.get(None)

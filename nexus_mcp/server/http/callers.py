@@ -64,7 +64,7 @@ class Tokens:
 
 
 class Session:
-    """A session of the handshake era. `pending` has the ids of its open requests, as the SDK compares them."""
+    """A session of a handshake revision. `pending` has the ids of its open requests as text: the SDK compares text."""
 
     def __init__(self, id_: str, token: Token, mount: Mount, now: float) -> None:
         self.id = id_
@@ -76,10 +76,10 @@ class Session:
 
 
 class Request:
-    """An open HTTP request. Setting `hang_up` ends its stream. `is_lasting`: only `hang_up` or the client ends it.
+    """An open HTTP request. Setting `hang_up` ends it. `is_lasting`: it is open until the client or the server ends it.
 
-    Once the request is admitted, `mount` is its project, and `writer` writes its response. `is_opening`: it may open a
-    session that `Callers` does not have yet.
+    `mount` is the project of an admitted request, and `writer` writes the response to an admitted MCP request.
+    `is_opening`: the request may open a session that `Callers` does not have yet.
     """
 
     def __init__(self, token: Token, *, is_stream: bool) -> None:
@@ -93,7 +93,7 @@ class Request:
 
 
 class OpenRequests:
-    """The open requests of all tokens, counted for each."""
+    """The open requests of all tokens, counted for each token."""
 
     def __init__(self) -> None:
         self._all: set[Request] = set()
@@ -195,7 +195,7 @@ class Callers:
                 request.hang_up.set()
 
     def hang_up_streams(self) -> None:
-        """End the streams that only their clients would end."""
+        """End the GET streams, which otherwise stay open until their clients end them."""
         for request in self.requests:
             if request.is_stream:
                 request.hang_up.set()

@@ -1,4 +1,4 @@
-"""Load the certificate of a server, and refuse one that no client would accept: expired, or for other names."""
+"""Load the certificate of a server, and refuse one that no client would accept: not valid now, or for other names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Let web pages of the origins of `--allow-origin` call the server: answer preflights, and add the headers of CORS.
 
-A browser sends a preflight before a request with a token or JSON, and shows a page only the headers that the server
-exposes. A preflight has no token. It is answered before Host is checked, because its answer says only which origins may
-call. A request of any other origin is passed on to the guard, which refuses it unless the origin is the server's own.
+A browser sends a preflight before a request with a token or JSON. Besides some standard headers, it shows a page only
+the headers that the server exposes. A preflight has no token. It is answered before Host is checked, because the answer
+says only how pages of an allowed origin may call. A request of any other origin is passed on to the guard, which
+refuses the request unless the origin is the server's own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check each request before the SDK sees it: Host, Origin, token, rate, project, session, body, right."""
+"""Check each request before the SDK sees it: Host, Origin, token, limits, project, session, body, right."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Admitted(NamedTuple):
 
 
 class Guard:
-    """The checks, in the order of the methods. Each raises Refusal."""
+    """The checks of a request. Each raises Refusal."""
 
     def __init__(self, service: Service) -> None:
         self._names = service.names
@@ -62,7 +62,7 @@ class Guard:
         self._has_sessions = not service.is_stateless
 
     def check_names(self, headers: Headers) -> None:
-        """Check Host and Origin before anything else, against web pages whose name resolves to us (DNS rebinding)."""
+        """Check Host and Origin, against web pages whose host name resolves to this server (DNS rebinding)."""
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._names.hosts:
             raise Refusal(HTTPStatus.MISDIRECTED_REQUEST, "This server does not answer to this Host.")
@@ -70,7 +70,10 @@ class Guard:
             raise Refusal(HTTPStatus.FORBIDDEN, "Pages of this Origin may not call this server.")
 
     async def check_token(self, path: str, headers: Headers) -> Token:
-        """Return the token of the request: one of the token file, or an access token of the issuer."""
+        """Return the token of the request: a token of the file, the generated token, or an access token of the issuer.
+
+        Check also the rate of the token and the numbers of open requests.
+        """
         values, project = headers.getlist("authorization"), project_of(path)
         text = values[0] if len(values) == 1 else ""
         is_bearer, text = text.lower().startswith(_BEARER), text[len(_BEARER) :].strip(" ")
@@ -129,7 +132,7 @@ class Guard:
             raise self._forbidden(right, project)
 
     def check_still(self, request: Request, mount: Mount) -> None:
-        """Check that neither the token was revoked nor the project removed while the body arrived."""
+        """Check that the server has ended neither the request nor `mount` since the request was admitted."""
         if request.hang_up.is_set():
             raise ended()
         if mount.has_ended:
@@ -169,7 +172,9 @@ class Guard:
         return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(project, right))
 
     def _check_session(self, admitted: Admitted, message: Message | None) -> None:
-        """Check that a POST of the handshake era is in a session or begins one, and that its id is free there."""
+        """Check that a POST of a handshake revision may begin a session, or is in a session that has no open request
+        with the same id.
+        """
         session, is_request = admitted.session, message is not None and message.is_request
         if session is None:
             if not (is_request and message is not None and message.method == "initialize"):

@@ -38,7 +38,7 @@ class Handshakes:
         return _Accepted(self, self._protocol(**parts))
 
     def begin(self, transport: asyncio.Transport, protocol: Protocol) -> None:
-        """Begin the handshake of a connection, or drop the connection beyond the limit: it could not be answered."""
+        """Begin the handshake of a connection. Drop a connection beyond the limit: without TLS it gets no response."""
         if len(self._open) + len(protocol.connections) >= protocol.limits.connections:
             protocol.note_refused()
             transport.abort()
@@ -103,7 +103,7 @@ class _Early(asyncio.Protocol):
         self._has_ended = True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Keep the end of the connection; asyncio may have scheduled this call before the protocol changed."""
+        """Keep the end of the connection. After `pass_on`, pass it on: the call may have been scheduled before."""
         if self._protocol is not None:
             self._protocol.connection_lost(exc)
         else:

@@ -1,4 +1,7 @@
-"""Answer /healthz (the process runs) and /readyz (the stores of its projects answer). Neither needs a token."""
+"""Answer /healthz (the process runs) and /readyz (the project folders exist, the stores in use answer).
+
+Neither needs a token.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 HEALTH, READY = "/healthz", "/readyz"
 _WAIT_S = 5.0
 _KEEP_S = 1.0
-"""Seconds for which a result is reused: requests without a token cannot make a store read more often."""
+"""Seconds for which a result is reused, so that requests without a token do not cause more reads of the stores."""
 
 
 class Health:
@@ -46,7 +49,7 @@ class Health:
         async with self._lock:
             if time.monotonic() >= self._until:
                 asking = self._asking or asyncio.create_task(self._ask())
-                # Never cancelled: the read continues in a thread, and has to keep its turn until it ends.
+                # Never cancelled: the read goes on in a thread, and has to keep its turn until the read ends.
                 done, _ = await asyncio.wait((asking,), timeout=_WAIT_S)
                 self._asking = None if done else asking
                 self._result = bool(done) and asking.result()

@@ -1,6 +1,6 @@
 """Answer hook events over HTTP: `POST /hook` and `/p/NAME/hook`, as `nexus-mcp hook --url` sends them.
 
-The answer is the same as for a local hook. The paths in an event are paths on the client's machine
+The answer has the same form as for a local hook. The paths in an event are paths on the client's machine
 (lifecycle/client_paths.py).
 """
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from nexus_mcp.server.http.guard import Guard
 
 _MARKS = 500_100
-"""The maximum number of structural characters in an event: many small values take long to parse. The payload of a hook
-has at most 500 000.
+"""The maximum number of structural characters (`[{,:`) in an event, also within texts: many small values take long to
+parse. The payload of a hook has at most 500 000 of them.
 """
 _DEPTH = SESSION_DEPTH + 1
 """The payload of a hook is one level deeper in an event."""

@@ -41,12 +41,12 @@ class Limits:
 
 
 def share(number: int) -> int:
-    """Return the share of one token in a limit: half of it, so that no token can lock out the others."""
+    """Return the share of one token in a limit: half of it, at least 1. So no token can lock out the others."""
     return max(1, number // 2)
 
 
 class Rates:
-    """A token bucket for each caller: it holds the requests of ten seconds, at least ten, and fills steadily."""
+    """A bucket of allowed requests for each token: it holds those of ten seconds, at least ten, and fills steadily."""
 
     def __init__(self, per_minute: int, now: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_minute / 60
@@ -55,7 +55,7 @@ class Rates:
         self._left: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, token: str) -> float:
-        """Count a request. Return 0.0 if it is allowed, else the seconds until the token may send one."""
+        """Count a request and return 0.0 if it is allowed, else return the seconds until the token may send one."""
         if not self._per_second:
             return 0.0
         now = self._now()

@@ -1,4 +1,4 @@
-"""The projects of a server. Each has an App, an SDK server and a session manager, which the first request starts."""
+"""The projects of a server. The first request to a project makes its App, its SDK server and its session manager."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class RequestTurns(Turns):
     """
 
     def answer(self, context: Context, answer: Answer) -> None:
-        """Hand the answer to the exchange, and end the turn."""
+        """Hand an answer with a receipt to the exchange of its request, or report it as undelivered if no exchange is
+        open. Report any other answer as delivered. Then end the turn.
+        """
         exchange = exchange_of(context)
         if not answer.holds_receipt:
             answer.delivered()
@@ -88,7 +90,7 @@ _is_plain: ContextVar[bool] = ContextVar("is_plain", default=False)
 
 
 class Mount:
-    """A project of the server. `name` is its name in addresses, `path` its path in the projects file."""
+    """A project of the server. `name` is its name in addresses, `path` the one in the projects file or of --project."""
 
     def __init__(
         self,
@@ -109,7 +111,7 @@ class Mount:
         self._manager = _Manager(
             self._server,
             stateless=is_stateless,
-            session_idle_timeout=None,  # asgi.py ends idle sessions, so that callers.py knows all
+            session_idle_timeout=None,  # asgi.py ends idle sessions, so that callers.py keeps no ended session
             max_request_body_size=limits.body,
             max_sessions=limits.sessions + 1,
         )
@@ -130,7 +132,7 @@ class Mount:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the project is no longer served: its session manager has ended, or ends."""
+        """Return whether the session manager has ended or is ending."""
         return self._ended.is_set()
 
     async def start(self) -> None:
@@ -268,11 +270,13 @@ class Mounts:
 
     @property
     def opened(self) -> list[Mount]:
-        """Return the projects that were called so far."""
+        """Return the projects that were called so far and are still served."""
         return list(self._mounts.values())
 
     def refresh(self) -> list[Mount]:
-        """Read the file again if it changed. Return the projects that it no longer has; the caller ends them."""
+        """Read the file again if it changed. Return the opened projects that it no longer lists with the same path;
+        the caller ends them.
+        """
         if not self._file or (now := _mark(self._file)) == self._mark:
             return []
         self._mark = now
@@ -325,7 +329,7 @@ def read_projects(file: str) -> dict[str, str]:
     for entry in entries:
         name = entry.name or projects_file.plain_name(entry.path)
         if found.setdefault(name, entry.path) != entry.path:
-            # An appended number would change with the order of the lines, and tokens refer to names.
+            # No number makes the name unique: it would change with the order of the lines, and tokens refer to names.
             raise UsageError(
                 f"--projects: {file!r} has two projects with the name {name}.",
                 next_step=f"Give one of them another name: other-name={entry.path}",

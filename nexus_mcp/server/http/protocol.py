@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FEW = 1 << 16
 """Bytes that a client may leave unread for any time. asyncio, too, counts a buffer as full only beyond this size."""
 _ABORT_S = 5.0
-"""Seconds that a client has to read the refusal of its connection."""
+"""Seconds that a client has to read a refusal before its connection is aborted."""
 
 
 class Protocol(H11Protocol):
@@ -47,7 +47,9 @@ class Protocol(H11Protocol):
         self._arm(self.limits.head_s)
 
     def data_received(self, data: bytes) -> None:
-        """Read data, and keep the deadline of an incomplete head or body."""
+        """Read data, and keep the deadline of an incomplete head or body. Close a connection whose client sends more
+        before it has read the last response.
+        """
         if self.transport.is_closing():
             return
         if not self._is_answering() and self._has_slow_reader():
@@ -134,7 +136,7 @@ class Protocol(H11Protocol):
             self._refuse(408, "Request Timeout", "The request took too long to arrive.")
 
     def note_refused(self, status: int = HTTPStatus.SERVICE_UNAVAILABLE) -> None:
-        """Count a connection that is refused with this status, or dropped without a response."""
+        """Count a request or a connection that is refused with this status, or dropped without a response."""
         if self.metrics is not None:
             self.metrics.count_refused_connection(status)
 

@@ -1,4 +1,4 @@
-"""Derive the right that a request needs from the table of tools."""
+"""Derive the right that a request needs from its method and the table of tools."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Rights:
         self._tools = {prefix + tool.name: right_of(tool) for tool in TOOLS}
 
     def ends_by_itself(self, message: Message) -> bool:
-        """Return whether the request changes nothing and wants no notification, so that it needs no cancellation."""
+        """Return whether the request only reads and wants no notification, so that it needs no cancellation."""
         params = message.params or {}
         meta = params.get("_meta")
         if isinstance(meta, dict) and "progressToken" in meta:

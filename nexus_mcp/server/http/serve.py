@@ -1,4 +1,4 @@
-"""Listen, print the token and the address, and serve until a signal ends it."""
+"""Listen, print the generated token, if any, and the address, and serve until a signal."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _room_for(connections: int) -> int:
     """Raise the limit of open files if needed. Return how many connections fit, at most `connections`.
 
     Each connection takes a descriptor, and with all descriptors taken, no call could open a file. Raise UsageError if
-    not even the reserve fits.
+    no connection fits beside the reserve.
     """
     if os.name != "posix":
         return connections

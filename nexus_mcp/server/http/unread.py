@@ -2,7 +2,7 @@
 
 asyncio reports a full buffer to a protocol, but not over TLS: there most of the data waits in the transport below. So
 all connections are examined each second. After a close asyncio waits 30 s for the client's end of TLS, which an idle
-client never sends; the server does not need it.
+client never sends. The server does not need this end, so it drops such connections earlier.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class Unread:
                 log.error(f"the connections could not be checked: {type(error).__name__}: {error}")
 
     def check(self) -> None:
-        """Drop the connections whose clients have not read for too long; beyond the limit of memory, also those that
-        have waited longest. Drop those that are `is_left` in two checks in a row, too.
+        """Drop the connections that have had more than FEW unread bytes for too long. While the unread bytes of all
+        connections exceed their limit, drop more connections with more than FEW, the longest wait first. Drop also the
+        connections that are `is_left` in two checks in a row.
         """
         left = {one for one in self._connections if one.is_left}
         for one in left & self._left:

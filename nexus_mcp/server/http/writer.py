@@ -47,7 +47,7 @@ class Writer:
 
     def _check(self) -> None:
         if self.hang_up is not None and self.hang_up.is_set():
-            self.hang_up = None  # the refusal is sent with this method, too
+            self.hang_up = None  # the refusal is sent with this Writer, too
             raise ended()
 
     async def finish(self) -> None:

@@ -61,7 +61,7 @@ class Exporting:
         return ProjectTelemetry(self._tracer, self._instruments, {**self._transport, "nexus.project": label})
 
     def close(self) -> None:
-        """Send the remaining data within `_CLOSE_S`. The threads are daemons, so they do not delay the end."""
+        """Send the remaining data within `_CLOSE_S`. The threads are daemons, so no thread delays the exit."""
         end = time.monotonic() + _CLOSE_S
         ending = [threading.Thread(target=_quietly, args=(one,), daemon=True) for one in self._shutdowns()]
         for thread in ending:
@@ -85,9 +85,9 @@ def _is_on(variable: str) -> bool:
 
 
 class _Reporter(logging.Handler):
-    """Log the messages of OpenTelemetry without their values, each at most once a minute.
+    """Log the messages of OpenTelemetry without their values; a repeated message only after a minute.
 
-    The values may be headers with a key of the collector. A dead collector causes the same failure repeatedly.
+    The values may be headers with the key for the collector. A dead collector causes the same failure repeatedly.
     """
 
     def __init__(self) -> None:

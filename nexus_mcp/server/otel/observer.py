@@ -50,7 +50,10 @@ class ProjectTelemetry:
         self._common = attributes
 
     def operation_ended(self, operation: Operation) -> None:
-        """Make the span of a request after its end, because no other span is inside it, and measure its duration."""
+        """Measure a request that has ended, and make its span.
+
+        The span need not exist before, because no other span is inside it.
+        """
         measured = self._measured(operation)
         target = operation.tool or ("" if operation.outcome == PROTOCOL_ERROR else operation.prompt)
         span = self._tracer.start_span(

@@ -1,7 +1,7 @@
-"""The counters and histograms of a server. Each project has its own registry.
+"""The metrics of a server. Each project has its own registry.
 
-So the page for a token of some projects joins only their registries, and dropping a project drops its series. Labels
-have values of fixed tables only, never a text of a client.
+So the page for a token of some projects joins only their registries, and dropping a project drops its series. No label
+has a text of a client, so the number of series is bounded.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class ServerMetrics:
         self._refusals.labels(str(refusal.status), _reason_of(refusal.status, refusal.headers)).inc()
 
     def count_refused_connection(self, status: int) -> None:
-        """Count a request or a connection that was refused before its head was complete."""
+        """Count a request or a connection that protocol.py or handshake.py refuses."""
         self._responses.labels(str(status)).inc()
         self._refusals.labels(str(status), _reason_of(status, {})).inc()
 

@@ -1,4 +1,4 @@
-"""Check an access token for the guard, and refuse it with a challenge. This module imports no JWT library."""
+"""Check an access token for the guard; refuse an invalid one with a challenge. This module imports no JWT library."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ _DEPTH = 16
 class Authority:
     """Decides which access tokens are valid.
 
-    `has_projects` is true if the server has several projects. `now` returns the time that `exp` and `nbf` are compared
-    with.
+    `has_projects` is true if the server has a projects file. `now` returns the time that `exp`, `nbf` and `iat` are
+    compared with.
     """
 
     def __init__(self, issuer: Issuer, resources: Resources, *, has_projects: bool, accepts_plain: bool) -> None:
@@ -69,9 +69,9 @@ class Authority:
             raise
 
     def _header(self, text: str) -> tuple[str, str]:
-        """Return the key id, "" if it has none, and the algorithm in the header of a token. Raise Denied.
+        """Return the key id ("" without one) and the algorithm from the header of a token. Raise Denied.
 
-        No other field is used: a token must not contain its own key (jwk, x5c) or the URL of one (jku, x5u).
+        A key (jwk, x5c) or the URL of one (jku, x5u) in the header is ignored: a token must not choose its own key.
         """
         header = _object(text.partition(".")[0])
         type_, algorithm, key_id = header.get("typ", ""), header.get("alg"), header.get("kid", "")
@@ -89,7 +89,7 @@ class Authority:
         keys = await self.issuer.keys()
         key = choose(keys, key_id, algorithm)
         if key is None or (not key_id and not self._is_signed(text, key, algorithm)):
-            # A token without a key id may be signed with a key that is newer than ours.
+            # The key may be newer than ours: its id is unknown, or the token names no id and our keys do not fit.
             key = choose(await self.issuer.newer_keys(), key_id, algorithm)
         if key is None or not self._is_signed(text, key, algorithm):
             raise Denied("", "Its signature is not right.")

@@ -1,6 +1,6 @@
 """Check the claims of a token after its signature was verified (RFC 9068), and name the caller.
 
-Claims are text of the issuer: names and projects in them are escaped and bounded before anything shows them.
+Claims are text of the issuer: subject, client and audience are escaped and shortened before they are shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROJECTS = "nexus_projects"
 ALL = "*"
 """The entry of the claim that means all projects."""
 PREFIX = "oauth:"
-"""The prefix of callers' names: a name in the token file cannot contain a colon."""
+"""The prefix of names and ids made from claims. Names in the token file have no colon, so they never equal these."""
 _LONGEST_CLAIM = 1000
 _LONGEST_PART = 64
 _HASH_CHARACTERS = 16
@@ -33,7 +33,9 @@ _LAST_SECOND = 1e12
 
 
 class Expected(NamedTuple):
-    """The expected claims. `project` is that of the request; `has_projects` if the server has several projects."""
+    """The values that claims are checked against. `project` is the project of the request. `has_projects` is true if
+    the server has a projects file.
+    """
 
     issuer: str
     resources: Resources
@@ -77,8 +79,8 @@ def _time(claims: dict[str, Any], name: str) -> float:
 def _projects(claims: dict[str, Any], expected: Expected) -> tuple[str, ...] | None:
     """Return the projects that the token is for, None for all. Raise Denied for a token that is not for this server.
 
-    The audience names one project, or the server. If it names a server with several projects, the claim PROJECTS has to
-    name the projects.
+    The audience names one project, or the server. If it names a server with a projects file, the claim PROJECTS has to
+    name the projects. If it names a project that the claim leaves out, the result is ().
     """
     audiences = _texts(claims, "aud")
     project, named = expected.project, _named_projects(claims)
@@ -92,7 +94,7 @@ def _projects(claims: dict[str, Any], expected: Expected) -> tuple[str, ...] | N
 
 
 def _named_projects(claims: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return the projects in the claim, None without it. Raise Denied."""
+    """Return the projects in the claim PROJECTS, None without this claim. Raise Denied."""
     if PROJECTS not in claims:
         return None
     return tuple(_texts(claims, PROJECTS))
@@ -106,7 +108,7 @@ def _rights(claims: dict[str, Any]) -> frozenset[str]:
 
 
 def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
-    """Return the name and the id of the caller, made from subject and client. Raise Denied."""
+    """Return the caller's name, made from subject and client, and id, a hash of these and the issuer. Raise Denied."""
     subject = claims.get("sub")
     client = claims.get("client_id", claims.get("azp", ""))
     if not isinstance(subject, str) or not isinstance(client, str) or not subject:

@@ -20,7 +20,7 @@ _HEADERS = {"accept": "application/json", "accept-encoding": "identity", "user-a
 
 
 class FetchError(Exception):
-    """The document cannot be fetched; the message says why. `is_absent` if the issuer has no document at this URL."""
+    """The document cannot be fetched; the message says why. `is_absent`: the issuer has no document at this URL."""
 
     def __init__(self, why: str, *, is_absent: bool = False) -> None:
         super().__init__(why)
@@ -35,13 +35,13 @@ class Fetched(NamedTuple):
 
 
 class Fetcher:
-    """Fetches documents. The trusted certificates are those of the system, or of SSL_CERT_FILE."""
+    """Fetches documents. It trusts the certificates of the system, or those of SSL_CERT_FILE or SSL_CERT_DIR."""
 
     def __init__(self) -> None:
         self._trust = httpx2.create_ssl_context()
 
     async def get(self, url: str) -> Fetched:
-        """Return the JSON object at `url`. Raise FetchError."""
+        """Return the JSON object at `url`, with the difference of the clocks. Raise FetchError."""
         if not is_safe(url):
             raise FetchError(f"{url!r} is not a URL of https")
         try:
@@ -53,7 +53,7 @@ class Fetcher:
             raise FetchError(_why(url, error)) from error
 
     async def _get(self, url: str) -> Fetched:
-        # Proxies of the environment are for other machines.
+        # The proxies in the environment variables are only for requests to other machines.
         client = httpx2.AsyncClient(
             verify=self._trust, trust_env=not is_local(url), follow_redirects=False, headers=_HEADERS
         )
@@ -91,7 +91,7 @@ def _why(url: str, error: Exception) -> str:
 
 
 def _ahead_s(headers: httpx2.Headers) -> float:
-    """Return the seconds by which the sender's clock is ahead of ours, 0.0 if the response has no date."""
+    """Return the seconds by which the sender's clock is ahead of ours, 0.0 if the response has no usable date."""
     try:
         sent = parsedate_to_datetime(headers["date"]).timestamp()
         return sent + int(headers.get("age", "0")) - time.time()

@@ -1,7 +1,7 @@
-"""Keep the keys of the issuer: find them (RFC 8414, OpenID Connect), and fetch them again when they are old or a token
-has an unknown key id.
+"""Keep the keys of the issuer: find them (RFC 8414, OpenID Connect), and fetch them again when they are old or when a
+token may be signed with a newer key.
 
-Clients can send any key id. So there is always a pause between two fetches.
+Clients can send any key id. So there is always a pause between the beginnings of two fetches.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 PAUSE_S = 10.0
 """Seconds between the beginnings of two fetches, at least."""
 FRESH_S = 300.0
-"""Seconds after which the next token causes a fetch. The request does not wait for the fetch."""
+"""Age of the keys in seconds from which the next token causes a fetch. Its request does not wait for the fetch."""
 LONGEST_S = 3600.0
-"""Seconds for which keys are used while the issuer does not answer: the longest life of a withdrawn key."""
+"""Seconds for which fetched keys are used while no fetch succeeds: the longest life of a withdrawn key."""
 _MOST_WAITING = 100
 _CLOCKS_S = 60.0
 
 
 class Issuer:
-    """The issuer, and the keys of the last fetch."""
+    """The issuer, and the keys of the last successful fetch."""
 
     def __init__(self, settings: OAuthSettings, fetcher: Fetcher, now: Callable[[], float] = time.monotonic) -> None:
         self.url = settings.issuer
@@ -63,7 +63,7 @@ class Issuer:
         return self._keys
 
     async def newer_keys(self) -> tuple[Key, ...]:
-        """Return the keys after another fetch; within the pause, the same keys. Raise Unavailable."""
+        """Return the keys after another fetch; the same keys if it fails or is not allowed yet. Raise Unavailable."""
         await self._wait()
         return self._keys
 
@@ -74,7 +74,7 @@ class Issuer:
             self._task = asyncio.create_task(self._fetch())
 
     async def _wait(self) -> None:
-        """Wait for the running fetch; begin one if allowed."""
+        """Begin a fetch if allowed, and wait for the running one. Raise Unavailable if too many requests wait."""
         self.begin()
         if self._task is None:
             return

@@ -1,7 +1,7 @@
 """The URLs of this server in OAuth: its resources (RFC 8707), and their metadata (RFC 9728) with the responses.
 
-Each project is a resource with its own URL. The URL of the server is the resource of the whole server. A token for it
-may name projects in a claim, and has to if the server has several (claims.py).
+Each project is a resource with its own URL. The URL of the server is the resource of the whole server. A token for the
+whole server may name projects in a claim, and has to if the server has a projects file (claims.py).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ _URL = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?(/
 
 class OAuthSettings(NamedTuple):
     """The options of OAuth. `audience` is the URL of this server, "" for the address where it listens; `jwks` is the
-    URL of the issuer's keys, "" to read it from the issuer's metadata; `accepts_plain` also accepts tokens whose type
-    is not at+jwt.
+    URL of the issuer's keys, "" to read it from the issuer's metadata; `accepts_plain` also accepts tokens with the
+    type JWT or without a type, besides at+jwt.
     """
 
     issuer: str
@@ -29,7 +29,7 @@ class OAuthSettings(NamedTuple):
 
 
 def check_oauth(settings: OAuthSettings, *, is_exposed: bool) -> None:
-    """Raise UsageError for URLs that cannot be used."""
+    """Raise UsageError for URLs that cannot be used, and for an exposed server without an audience."""
     check_url(settings.issuer, ISSUER)
     if settings.jwks:
         check_url(settings.jwks, JWKS)
@@ -48,7 +48,7 @@ def check_oauth(settings: OAuthSettings, *, is_exposed: bool) -> None:
 
 
 def check_url(url: str, option: str) -> None:
-    """Raise UsageError unless the URL has the scheme https, or http on loopback."""
+    """Raise UsageError for a malformed URL, and unless the scheme is https, or http on loopback."""
     if len(url) > _LONGEST or not _URL.fullmatch(url) or not _has_host(url):
         raise UsageError(
             f"{option}: {url[:_LONGEST]!r} is no URL that can be used here.",
