@@ -38,7 +38,7 @@ class Fault(Exception):
         self.head = b""
 
     def of(self, id: Id) -> Fault:
-        """Return the same fault with this request id."""
+        """Return the same error with this request id, without `head`."""
         return Fault(self.code, self.message, id, self.data)
 
     def response(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def method_not_found(id: Id, method: str) -> Fault:
 
 
 def id_in_use(id: Id) -> Fault:
-    """Return the error for a subscriptions/listen request whose id an open one has: responses would be ambiguous."""
+    """Return the error for a subscriptions/listen request with the id of an open one."""
     return Fault(INVALID_REQUEST, "Invalid request: a subscription with this id is open; use another id", id)
 
 

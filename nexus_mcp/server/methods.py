@@ -1,4 +1,4 @@
-"""List methods of the handshake revisions and 2026-07-28 with the shapes of their params; check values by a shape.
+"""List methods of all protocol revisions with the shapes of their params, and check values against a shape.
 
 Like the official SDK, the server first checks the params of every listed method (-32602), also of methods that it does
 not serve. Only then does it refuse the methods that are not in `HANDLED` (-32601).

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
             """Observe the wait of a request for the lock of the project, which another process held."""
 
         def hook_answered(self, event: str, seconds: float) -> None:
-            """Observe a hook event, one of the table EVENTS, and the seconds until its answer."""
+            """Observe a hook event, one of lifecycle.EVENTS, and the seconds until its answer."""
 
         def session_ended(self, seconds: float) -> None:
             """Observe the end of a session and its duration."""

@@ -41,7 +41,7 @@ def tls_context(certfile: str, keyfile: str, hosts: Sequence[str], now: datetime
     with open(certfile, "rb") as file:
         try:
             certificate = x509.load_pem_x509_certificates(file.read())[0]
-        except ValueError as error:  # such as TRUSTED CERTIFICATE, which OpenSSL loads
+        except ValueError as error:  # such as a TRUSTED CERTIFICATE, which OpenSSL loads
             raise UsageError(
                 f"The dates and names of the certificate {certfile!r} cannot be read.",
                 next_step=f"Convert it to a plain PEM certificate: openssl x509 -in {certfile} -out plain.pem",

@@ -127,7 +127,7 @@ def make_service(
     limits: Limits | None = None,
     telemetry: Telemetry | None = None,
 ) -> Service:
-    """Return the parts of the server. The port of `listener`, if any, replaces the setting. Raise UsageError."""
+    """Return the parts of the server. The port of `listener`, if any, replaces that of `place`. Raise UsageError."""
     check(settings)
     place = settings.place if listener is None else settings.place._replace(port=listener.getsockname()[1])
     rate = (EXPOSED_RATE if settings.is_exposed else 0) if settings.rate is None else settings.rate

@@ -25,7 +25,7 @@ _TICK_S = 1.0
 
 
 class Unread:
-    """The clients that do not read, of a server with these limits and open connections."""
+    """Finds the clients of a server that do not read, and closes their connections."""
 
     def __init__(
         self, limits: Limits, connections: Collection[Protocol], now: Callable[[], float] = time.monotonic

@@ -83,7 +83,7 @@ class ProjectMetrics:
         self._ended = Counter("nexus_sessions_ended", "Sessions that ended.", registry=to)
 
     def operation_ended(self, operation: Operation) -> None:
-        """Count a request, and the call in it."""
+        """Count a request, the call in it, and a cycle that the call started or closed."""
         key = operation.method, operation.tool, operation.outcome
         children = self._children.get(key)
         if children is None:

@@ -25,7 +25,7 @@ PROJECTS = "nexus_projects"
 ALL = "*"
 """The entry of the claim that means all projects."""
 PREFIX = "oauth:"
-"""The prefix of names and ids made from claims. Names in the token file have no colon, so they never equal these."""
+"""The prefix of names and ids made from claims. Names in the token file have no colon, so the two always differ."""
 _LONGEST_CLAIM = 1000
 _LONGEST_PART = 64
 _HASH_CHARACTERS = 16
