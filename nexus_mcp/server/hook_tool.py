@@ -76,8 +76,9 @@ def too_large(name: str, head: bytes) -> Json | None:
 def answer(workspace: Workspace, arguments: Json) -> Json:
     """Return the answer to an event in the form of its payload; {} for a native event without a decision or text.
 
-    A malformed payload gets an answer in the native form. For pre_tool_use it is the answer of the command `hook`:
-    restrictions still apply. Raise NexusError for an unknown event, gate or argument, and an invalid harness id.
+    A payload that is no JSON object gets an answer in the native form. A malformed payload of pre_tool_use is answered
+    as by the command `hook`: restrictions still apply. Raise NexusError for an unknown event, gate or argument, and for
+    an invalid harness id.
     """
     event, own = _checked(workspace, arguments)
     from nexus_mcp.lifecycle.guard import answer_event, answer_failure
