@@ -1,4 +1,4 @@
-"""Find the project root, the harness id and the branch that is checked out."""
+"""Find the project root and the branch that is checked out, check harness ids, and limit the sessions of runs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 NO_BRANCH = "_default"
 _PLUGINS = "plugins"
 _HOMES = (("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"))
-"""The environment variable with the folder of a harness, and the default folder below the home folder."""
+"""For each harness: the environment variable with its folder, and the default folder below the home folder."""
 _GIT_FILE_LIMIT = 4096
-# After these errors a file counts as absent, because it does not exist or we may not read it. Other errors are failures
-# of the system.
+# After these errors a file counts as absent: it does not exist, is a folder, or we may not read it. Other errors are
+# failures of the system, except for two in `_or_nothing`.
 _NOTHING = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, ValueError)
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz")
 _ID_CHARACTERS = _LOWER | frozenset("0123456789-")
 RUN_VARIABLE = "NEXUS_RUN"
 """Environment variable of the sessions of `nexus-mcp run`: the id of the run."""
 LIMIT_VARIABLE = "NEXUS_CAPABILITY"
-"""Environment variable of a session of a run that may not edit all files (catalog/path_limits.py)."""
+"""Environment variable of a run's session that may not edit all files: the capability (catalog/path_limits.py)."""
 _FREE = frozenset({"reading", "nexus_artifact_write"})
 """Capability classes of the tools that a session of a run may call: the run changes plan and tasks itself."""
 TAKEN = ("artifacts", "cache", "idempotency", "lock", "runs")
@@ -69,7 +69,8 @@ class Workspace:
 def run_denial(tool: str, classes: Mapping[str, Collection[str]], environ: Mapping[str, str]) -> str:
     """Return the reason why a session of a run may not call a tool; "" if it may, or if this is no session of a run.
 
-    `tool` is the name of the tool, with the prefix of the client; `classes` maps our tools to their capability classes.
+    `tool` is the name of the tool, with or without the prefix of the client; `classes` maps our tools to their
+    capability classes.
     """
     if not environ.get(RUN_VARIABLE):
         return ""
@@ -105,10 +106,11 @@ def is_harness_id(name: str) -> bool:
 def find_root(option: str | None, environ: Mapping[str, str], cwd: str) -> str:
     """Return the project root, absolute and with links resolved.
 
-    The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder
-    at or above `cwd` that holds `.git`, `cwd`. If `cwd` is in a folder of plugins, CLAUDE_PROJECT_DIR replaces `cwd`.
-    Raise UsageError when a named folder does not exist or is inside `.git`, and StorageError when the system fails to
-    look for `.git`.
+    The first of: the option, the environment variable NEXUS_PROJECT_ROOT (empty counts as unset), the nearest folder at
+    or above `cwd` that holds `.git`, `cwd`. If `cwd` is in a folder of plugins, the folder that CLAUDE_PROJECT_DIR
+    names replaces `cwd`, provided that its path is absolute, and that it exists and is in no folder of plugins. Raise
+    UsageError when a named folder does not exist or is inside `.git`, and StorageError when the system fails to look
+    for `.git`.
     """
     for source, value in (("--project", option), (ROOT_VARIABLE, environ.get(ROOT_VARIABLE) or None)):
         if value is None:
@@ -174,7 +176,7 @@ def _check_outside(path: str, source: str, value: str) -> None:
 
 
 def _git_root(start: str) -> str | None:
-    """Return the nearest folder at or above `start` that holds `.git`. Raise StorageError."""
+    """Return the nearest folder at or above `start` that holds `.git`, None if there is none. Raise StorageError."""
     folder = start
     while True:
         if _mode(os.path.join(folder, ".git")) is not None:

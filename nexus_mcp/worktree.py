@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 AUTO, OWN, SHARED = MODES = ("auto", "own", "shared")
-"""Whose state a linked worktree uses. auto: the main worktree's if an agent harness or a run made the worktree."""
+"""Whose state a linked worktree uses. own: its own; shared: the main worktree's; auto: the main worktree's if an agent
+harness or a run made the linked one, else its own.
+"""
 _AGENTS = (".claude", "worktrees")
 """The folder of the main worktree in which agent harnesses make worktrees."""
 _GIT, _LINKED = ".git", "worktrees"
@@ -36,7 +38,7 @@ def is_linked(root: str) -> bool:
 def main_of(root: str) -> str:
     """Return the main worktree of the linked worktree `root`, an absolute path without links; "" in any doubt.
 
-    The main worktree has a folder `.git` of the same owner, whose entry in `.git/worktrees/` names this worktree.
+    The main worktree has a folder `.git` of this user, whose entry in `.git/worktrees/` names this worktree.
     """
     admin = _named(os.path.join(root, _GIT), "gitdir: ")
     linked, name = os.path.split(admin)

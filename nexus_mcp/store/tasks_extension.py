@@ -43,14 +43,16 @@ def read(state: Folder | None) -> dict[int, dict[str, Any]]:
 
 
 def lease_of(state: Folder | None, task: int) -> dict[str, Any] | None:
-    """Return the lease of a task, None if no run works on it. Raise as `read` does."""
+    """Return the lease of a task, also that of a run that died; None without a valid one. Raise as `read` does."""
     lease = read(state).get(task, {}).get(LEASE)
     return lease if isinstance(lease, dict) else None
 
 
 def put(state: Folder, changes: dict[int, dict[str, Any]]) -> None:
-    """Merge fields into the entries of tasks; the value None removes a field. Raise as `read` does, with the file as it
-    was, so that no entry of a person is lost.
+    """Merge fields into the entries of tasks; the value None removes a field.
+
+    Raise as `read` does, with the file as it was: a malformed file keeps the entries of a person. Raise NotConfirmed
+    with the new file in place.
     """
     known = read(state)
     for task, fields in changes.items():
@@ -69,7 +71,7 @@ def _text(known: dict[int, dict[str, Any]]) -> str:
 
 
 def free(state: Folder, run: str = "") -> list[int]:
-    """Remove the leases of the run `run`, or of all runs if it is ""; return their tasks. Raise as `put` does."""
+    """Remove the leases of the run `run`, of all runs if it is ""; return the ids of the tasks. Raise as `put` does."""
     found = [
         task
         for task, entry in read(state).items()

@@ -39,8 +39,8 @@ class Transaction:
     `plan`, `tasks` and `history` are read and checked at first use, and raise StateError if they are malformed. For the
     operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
     changes that it takes back; `completed` is the result of roll_forward. `originals` holds the files as they were
-    read. `record` is the file that records an idempotency key: its path, its bytes before and after. Use it in `with`,
-    which closes the history.
+    read. `record` is the file that records an idempotency key: its path, its bytes before and after. Use a transaction
+    in `with`, which closes the history and, after an error, the originals.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Transaction:
 
     @property
     def files(self) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """Return the old and new bytes of all files to be written: `writes`, and the record of a key."""
+        """Return path -> (old bytes, new bytes) of the files to be written: `writes`, and the record of a key."""
         if self.record is None:
             return self.writes
         name, before, after = self.record
@@ -116,8 +116,10 @@ class Transaction:
             original.close()
 
     def recovered(self) -> dict[str, Any] | None:
-        """Return the answer of a close whose client did not get it because of a crash, None if there is none. Each
-        answer is returned only once.
+        """Return the answer of a close whose client did not get it because of a crash, None if there is none.
+
+        This process then holds the receipt, so that no other process returns this answer, too. Raise StateError if the
+        history is malformed, PathRefused, StorageError.
         """
         history = self.history  # raises for a malformed history, even without a receipt
         return None if self._recovered is None else self._recovered(history)
@@ -144,7 +146,8 @@ class Transaction:
         Return the value as the file will hold it, with its fields in the order of the schema.
 
         New data must fit the closed schema. Data of another harness may have more fields, but must have the fields that
-        every reader needs. Raise NewerVersion, and StateError if the file would grow beyond the limit of readers.
+        every reader needs. Raise NewerVersion; ValueError if the new data does not fit; StateError if the file would
+        grow beyond the limit of readers, or hold a number with too many digits.
         """
         shown = f".nexus/state/{name}"
         before = self._document(name)
@@ -175,8 +178,8 @@ class Transaction:
         return self._current(name)[0]
 
     def _current(self, name: str) -> tuple[bytes | None, bool]:
-        """Return (the file's bytes, None if absent; whether its folder exists). The file is read once: later saves are
-        ignored.
+        """Return (the file's bytes, None if absent; whether its folder exists). The file is read once: a later call
+        returns the same bytes, even if another program saved the file meanwhile.
         """
         if name not in self.originals:
             if self._state is None:
@@ -192,7 +195,8 @@ class Transaction:
     def restore(self, name: str, data: bytes | None) -> None:
         """Request the old content `data` for the file at the path `name`, or its removal if `data` is None.
 
-        Raise NewerVersion, StateError if the content does not belong there, and StorageError if its folder is missing.
+        Raise NewerVersion, StateError if the old or the present content is malformed, and StorageError if `data` is not
+        None and the folder is missing.
         """
         shown = f".nexus/state/{name}"
         if name in KINDS:
@@ -210,7 +214,9 @@ class Transaction:
         self.writes[name] = (before, data)
 
     def delete(self, name: str) -> bool:
-        """Request the removal of the file `name`; return whether it exists. Raise NewerVersion."""
+        """Request the removal of plan.json or tasks.json; return whether it exists. Raise NewerVersion, and the errors
+        of reading the file.
+        """
         value = self._value(name)
         if value is None:
             return False
@@ -220,7 +226,9 @@ class Transaction:
         return True
 
     def append(self, cycle: dict[str, Any]) -> None:
-        """Request a new cycle in history.json. Raise NewerVersion."""
+        """Request a new cycle in history.json. Raise NewerVersion, ValueError if the cycle breaks its schema, and the
+        errors of `read_history`.
+        """
         shapes.check_writable(self.history.version, journal.SHOWN_HISTORY)
         envelope = {**cycle, "plan": None, "tasks": []}
         shapes.check_new(envelope, shapes.part(shapes.CYCLE), "cycle")

@@ -1,7 +1,7 @@
 """Carry out the inline actions of a message, and describe their results in lines of text.
 
-[m] and [rule:…] write notes here, and [m:gc] proposes notes for deletion or deletes them. [d] records a decision if it
-is certain which question the decision answers; otherwise the agent records it.
+[m] and [rule] write notes, and [m:gc] proposes notes for deletion or deletes them. [d] records a decision if it is
+certain which issue the decision answers; otherwise, or with `decide: model` in config.yml, the agent records it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ RESULTS = {
 def act(text: str, catalog: Catalog, store: Store, harness_id: str = DEFAULT_HARNESS_ID) -> dict[str, Any]:
     """Carry out the actions of a message; return {"steps": […], "left_out": …} as in schemas/catalog/act.schema.json.
 
-    There is one step for each tag with an action, in order; `left_out` counts the tags beyond the limit. The result of
-    a step that cannot be done is FAILED, with the reason as `next_step`; the other steps are still done.
+    There is one step for each tag with an action among the first MOST tags (tags/parse.py), in order; `left_out` counts
+    the tags after them. The result of a step that cannot be done is FAILED, with the reason as `next_step`; the other
+    steps are still done.
     """
     message = Message(text, catalog.vocabulary["tags"])
     return {"steps": run_steps(message, catalog, store, harness_id), "left_out": message.left_out}
@@ -72,7 +73,8 @@ def run_steps(
 def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     """Return the result of a step in one line, then its details; without `next_step`.
 
-    With `quoting`, the names of notes are quoted: they are untrusted, and a model reads the lines.
+    With `quoting`, the paths of notes and the commands that restore them are quoted: they are untrusted, and a model
+    reads the lines.
     """
     shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
     path = shown(f".nexus/{step.get('path', '')}")
@@ -92,7 +94,7 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
 
 
 def _with_warning(message: Message, tag: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
-    """Return the step, with a warning if it stores a truncated text."""
+    """Return the step; if it has the `path` of a file and the text of the tag is truncated, with a warning."""
     if "path" not in step:
         return step
     return {**step, "next_step": " ".join(filter(None, [step["next_step"], message.truncation_warning(tag)]))}

@@ -27,7 +27,8 @@ _NEXT_STEP = (
 def read(nexus: Folder | None) -> dict[str, Any]:
     """Return the settings, {} without a file.
 
-    Raise CatalogError with file, line and column of the first 20 faults, PathRefused, StorageError.
+    Raise CatalogError if the file is malformed, with at most 20 faults, or larger than LIMIT bytes; PathRefused,
+    StorageError.
     """
     try:
         data = None if nexus is None else nexus.read(NAME, LIMIT)
@@ -55,8 +56,8 @@ def read(nexus: Folder | None) -> dict[str, Any]:
 
 
 def worktree_mode(root: str) -> str:
-    """Return the setting `worktrees`; if it cannot be read, "own", because then nothing is written outside of the
-    worktree.
+    """Return the setting `worktrees` of the project at `root`, "auto" if it is not set. If it cannot be read, return
+    "own", because then nothing is written outside of the worktree.
     """
     from nexus_mcp.errors import NexusError
     from nexus_mcp.store.folder import Folder

@@ -31,11 +31,13 @@ _CLOSING = "\"'”’»)]*_"
 
 
 def parse(text: str, table: Collection[str]) -> list[dict[str, Any]]:
-    """Return all tags in order: [{"tag": "plan", "variant": "auto" or "", "start": int, "end": int, "text": str}].
+    """Return the tags in the first MAX_CHARACTERS, in order: [{"tag": "plan", "variant": "auto" or "", "start": int,
+    "end": int, "text": str}].
 
     `table` has the tag names in lower case. `text[start:end]` is the tag with its brackets; the field `text` is the
-    text up to the next tag or the end, stripped. Tag and variant are in lower case. A variant is any text of one line;
-    the caller checks whether the vocabulary has it. Markdown code and links hold no tags (tags/markdown.py).
+    text up to the next tag or the end, stripped, and without the colon of `[plan]: text`. Tag and variant are in lower
+    case. A variant is any text of one line; the caller checks whether the vocabulary has it. Markdown code and links
+    hold no tags (tags/markdown.py).
     """
     found = _find_starts(text, table)
     return [_read_tag(text, start, until) for start, until in zip(found, [*found[1:], len(text)], strict=False)]
@@ -78,7 +80,9 @@ class Message:
 
 
 def find_other_names(text: str, table: Collection[str], most: int, longest: int) -> list[str]:
-    """Return the first `most` names between brackets that are no tags, in lower case, each at most `longest` long."""
+    """Return the first `most` words between brackets that are no tags, in lower case, each once: words of ASCII
+    letters, of at most `longest` characters, in the first MAX_CHARACTERS.
+    """
     names: dict[str, None] = {}
     for found in _CANDIDATE.finditer(text[:MAX_CHARACTERS]):
         name = found[1].partition(":")[0].lower()

@@ -83,7 +83,8 @@ class Outcomes:
         self._both = both
 
     def of(self, tag: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of the outcome of a tag. Raise NexusError for unreadable files and forbidden paths.
+        """Return the fields of the outcome of a tag. Raise NexusError, for example for an unreadable file or a blank
+        text.
 
         The fields are `outcome` (SKILL, ACTION, NOTHING) and `advice` (what to do first or instead, or ""). SKILL adds
         `skill`, `mode` (the variant), `body` with its placeholders and `harness_notes`; ACTION adds `action` and
@@ -103,7 +104,7 @@ class Outcomes:
     def with_warning(self, message: Message, tag: dict[str, Any]) -> dict[str, Any]:
         """Return the outcome of a tag of a message; the outcome of a tag with an error is NOTHING.
 
-        An outcome that would store a text has a warning if that text is truncated.
+        An outcome with the `path` of a file has a warning if the text of the tag is truncated.
         """
         try:
             found = self.of(tag)

@@ -26,7 +26,7 @@ class _Unfit(Exception):
 
 
 def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments for `tool.run`: coerced, absent ones left out. Raise InvalidArguments."""
+    """Return the arguments for `tool.run`: coerced, absent and null ones left out. Raise InvalidArguments."""
     unknown = [name for name in call_arguments if name not in tool.parameters]
     if unknown:
         accepted = ", ".join(tool.parameters)
@@ -54,7 +54,7 @@ def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any
 
 
 def _shown(name: str) -> str:
-    """Return the name of an unknown parameter, escaped and shortened for a message."""
+    """Return the name of an unknown parameter or of a member of an object, quoted and shortened for a message."""
     from nexus_mcp.quoting import quoted
 
     return quoted(name, _SHOWN_NAME)
@@ -135,7 +135,7 @@ def _int_or_infinity(digits: str) -> float:
 
 
 def _json_in(text: str) -> Any:
-    """Return the value of a JSON text; None if it is not one, or is nested too deeply."""
+    """Return the value of a JSON text; None if `text` is no strict JSON, or is nested too deeply."""
     try:
         value = STRICT.decode(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The class Tool (plain data and a `run` function) and the output schemas that tools share.
+"""The class Tool (plain data and a `run` function), its capability classes, and the output schemas that tools share.
 
 Files of other harnesses may hold unknown fields, and optional ones of odd types. Answers return them unchanged, so the
 shared schemas restrict only required fields: a client that validates answers must not fail.
@@ -36,13 +36,13 @@ CLASSES = {
     CYCLE_CLOSE: "archives plan and tasks",
     ARTIFACT_WRITE: "writes a file below .nexus/",
 }
-"""Capability class → effect of its tools. assets/vocabulary/capabilities.yml maps restrictions to classes."""
+"""Capability class → effect of its tools. assets/vocabulary/capabilities.yml maps each capability to classes."""
 
 
 class ToolContext:
     """The context that `run` gets beside the arguments: the workspace, its store and the caller.
 
-    `unanswered` holds the receipt of a close until its response was written.
+    `unanswered` is the receipt of a close whose response was not written yet, None for any other call.
     """
 
     __slots__ = ("by", "store", "unanswered", "workspace")
@@ -57,12 +57,13 @@ class ToolContext:
 class Tool:
     """One tool of the contract. `summary` is its row in the README, `description` its text for models.
 
-    `classes` are capability classes, at least one of CLASSES: from them the capability maps derive which agents may not
-    use the tool. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory ones. `output` is
-    the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself, because its other
-    errors come first. Before `run` only their types are checked. `read_only` is True if the tool changes nothing.
-    `read_only`, `destructive` and `idempotent` become MCP's tool annotations; openWorldHint is false everywhere,
-    because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments and returns the answer.
+    `classes` are capability classes, one or more of CLASSES: an agent may not use the tool if one of its capabilities
+    forbids one of these classes. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory
+    ones. `output` is the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself,
+    because its other errors come first. Before `run` only their types are checked. `read_only` is True if the tool
+    changes nothing. `read_only`, `destructive` and `idempotent` become MCP's tool annotations; openWorldHint is false
+    everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments and returns the
+    answer.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ def _or_error(output: Schema) -> Schema:
 def _advertised(schema: Schema) -> Schema:
     """Return the part of a field's schema that clients use: names and types, at every depth.
 
-    No client shows descriptions of answers to a model or checks more than the fields of an answer itself.
+    No known client shows descriptions of answers to a model or checks more than the fields of an answer itself.
     """
     shown: Schema = {name: schema[name] for name in ("type", "anyOf") if name in schema}
     if "items" in schema:

@@ -15,7 +15,7 @@ DEFAULT_LAST_N = 10
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the newest cycles whose JSON text has the query, ignoring case."""
+    """Return the newest cycles whose JSON text has the query, ignoring case; every cycle matches a blank query."""
     query, most = arguments.get("query", ""), arguments.get("last_n", DEFAULT_LAST_N)
 
     def look(archive: Archive) -> dict[str, Any]:

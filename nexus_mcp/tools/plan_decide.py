@@ -17,7 +17,7 @@ _RECORDED = ("decision", "how_agents", "how_summary", "how_agent_ids")
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Mark the issue decided and write the recorded fields that are present."""
+    """Mark the issue decided, and write its decision and, if the call has them, the fields of the advice."""
     recorded = {name: arguments[name] for name in _RECORDED if name in arguments}
 
     def change(now: Transaction) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Archive an active plan as a cycle without tasks, then write the new one, in one transaction."""
+    """Archive an open plan as a cycle without tasks, and write the new plan, in one transaction."""
     branch = ctx.workspace.branch()
 
     def change(now: Transaction) -> dict[str, Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """Return the present plan from the disk."""
+    """Return the present plan from the disk; `active` is false without a plan."""
     current = ctx.store.plan()
     if current is None:
         return {"active": False}

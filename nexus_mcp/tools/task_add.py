@@ -15,7 +15,7 @@ _LIST_FIELDS = ("goal", "decisions")
 
 
 def run(ctx: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Append the task; create tasks.json if there is none."""
+    """Append the task; change the goal and decisions of the list if the call has them; create tasks.json if absent."""
     fields = {name: value for name, value in arguments.items() if name not in _LIST_FIELDS}
 
     def change(now: Transaction) -> dict[str, Any]:

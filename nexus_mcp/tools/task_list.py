@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
-    """Return the present task list from the disk."""
+    """Return the present task list from the disk; `exists` is false without a list."""
     current = ctx.store.tasks()
     if current is None:
         return {"exists": False}

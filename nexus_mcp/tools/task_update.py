@@ -44,8 +44,8 @@ TOOL = Tool(
     required=("id", "status"),
     output=answer({"task": {**TASK, "description": "The whole task, as tasks.json has it."}}),
     run=run,
-    # The tool changes the state and the metadata of a task, so it belongs to both classes: an agent that may not use
-    # one of them may not use the tool.
+    # No other tool changes a task, so this one belongs to both classes: an agent that may not use the tools of one of
+    # the classes may not use this tool.
     classes=(TASK_STATE, TASK_METADATA),
     idempotent=True,
 )

@@ -1,9 +1,10 @@
 """Build views as data: status, tasks, history, decisions, graph. The terminal, the board and the export render them.
 
 Each view is a JSON value with a `version`. A view that a command can print as JSON has a schema in `schemas/views/`. A
-view never writes to the project, except that reading completes an interrupted change, as every call does. Texts in a
-view are stored text, unescaped: each renderer escapes them for its own medium. If a view has `faults`, a file that
-cannot be read becomes an entry there, and the rest of the view stays usable. The other views raise the error.
+view writes nothing to the project by itself. But reading may complete an interrupted change, and cache the index of a
+long history, unless the store is a ReadOnlyStore. Texts in a view are stored text, unescaped: each renderer escapes
+them for its own medium. If a view has `faults`, a file that cannot be read becomes an entry there, and the rest of the
+view stays usable. The other views raise the error.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def fault_row(error: NexusError) -> FaultRow:
 
 
 def read_or_fault(read: Callable[[], Found], faults: list[FaultRow]) -> Found | None:
-    """Return the result of `read`; if it raises NexusError, add the row of the error to `faults` and return None."""
+    """Return the result of `read`; if it raises NexusError, return None, and add the row of the error to `faults`,
+    once.
+    """
     try:
         return read()
     except NexusError as error:

@@ -36,7 +36,7 @@ _MOST_FOLDERS = 200
 
 
 def running_agents(store: Store) -> tuple[list[Agent], list[FaultRow]]:
-    """Return (the running agents, the latest activity first; the files that could not be read)."""
+    """Return (the running agents, the latest activity first; the faults of the files that could not be read)."""
     faults: list[FaultRow] = []
     try:
         harnesses = _harnesses(store)
@@ -60,7 +60,9 @@ def running_agents(store: Store) -> tuple[list[Agent], list[FaultRow]]:
 
 
 def _harnesses(store: Store) -> list[str]:
-    """Return the ids of the harnesses that have a folder in `.nexus/state`."""
+    """Return the ids of the harnesses that have a folder in `.nexus/state`; some may be missing if that folder has more
+    than _MOST_FOLDERS names.
+    """
     with store.state_as_it_is() as state:
         names = [] if state is None else state.names(_MOST_FOLDERS)
         return [
@@ -79,7 +81,7 @@ def _agent(harness_id: str, entry: dict[str, Any], session: str, name: str, uses
     started = entry["started_at"]
     times = [started, entry.get("last_resumed_at") or ""]
     at, tool = uses.get(id_ or "", ("", "")) if id_ else ("", "")
-    if at < started:  # the call of an earlier agent with the same id
+    if at < started:  # no call, or the call of an earlier agent with the same id
         tool = ""
     else:
         times.append(at)

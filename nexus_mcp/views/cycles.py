@@ -1,7 +1,7 @@
 """The view `history`: closed cycles as rows, one cycle in full, and two cycles compared.
 
-The number of a cycle counts from 1, the oldest. Old versions and other programs may have written cycles, so a missing
-or malformed field gets an empty value here.
+Cycles are numbered from 1, the oldest first. Old versions and other programs may have written cycles, so a missing or
+malformed field gets an empty value here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.history.archive import Archive
 
     class CycleRow(TypedDict):
-        """One cycle. `topic` is "" without a plan; `decisions`, `tasks` and `done` are numbers."""
+        """One cycle. `topic` is "" without a plan; `decisions`, `tasks` and `done` (completed tasks) are counts."""
 
         number: int
         completed_at: str

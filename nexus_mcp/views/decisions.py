@@ -1,4 +1,4 @@
-"""The view `decisions`: each decision with its question, its reasons, its cycle and its tasks, newest first."""
+"""The view `decisions`: each decision with its issue, its advice, its cycle and its tasks, newest cycle first."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     class Decision(TypedDict):
         """One decision. `cycle` is the number of the closed cycle, None for the present plan; `at` is when the cycle
-        was closed, "" for the present plan. `issue` is the id of the question in its plan, None without a valid id, and
-        `tasks` are the ids of the tasks that carry it out. `advice` maps an agent to what it advised.
+        was closed, "" for the present plan. `issue` is the id of the issue in its plan, None without a valid id,
+        `question` is the title of the issue, and `tasks` are the ids of the tasks that carry the decision out. `advice`
+        maps the name of an agent to its advice.
         """
 
         cycle: int | None
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def readable(store: Store, *, query: str = "", since: str = "", most: int, counted: bool) -> dict[str, Any]:
-    """Return the view of all decisions that can be read, and `faults`: the files that cannot.
+    """Return the view of the decisions that can be read, and `faults`: the files that cannot be read.
 
     The view is that of `decisions` if `counted` is true, else that of `newest`. Never raises NexusError.
     """
@@ -98,7 +99,7 @@ def newest(
 def _matching(
     archive: Archive | None, plan: Mapping[str, Any] | None, tasks: Iterable[Mapping[str, Any]], query: str, since: str
 ) -> Iterator[Decision]:
-    """Yield the decisions that match, those of the present plan first, then the newest."""
+    """Yield the decisions that match, those of the present plan first, then those of the cycles, newest cycle first."""
     words = query.lower().split()
     present = iter(()) if plan is None else of_cycle({"plan": plan, "tasks": list(tasks)}, None)
     closed = iter(()) if archive is None else _archived(archive, words, since)
@@ -109,7 +110,7 @@ def _matching(
 
 
 def _archived(archive: Archive, words: Sequence[str], since: str) -> Iterator[Decision]:
-    """Yield the decisions of the cycles whose JSON text has all words: the others are not parsed."""
+    """Yield the decisions of the cycles whose JSON text has all words, newest cycle first: no other cycle is parsed."""
     from nexus_mcp.store.codec import compact
 
     numbers: set[int] | None = None

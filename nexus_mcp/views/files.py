@@ -30,7 +30,7 @@ def artifacts(store: Store) -> dict[str, Any]:
 
     A file has `name` (its path below the folder of artifacts), `bytes` and `modified` (a stamp); the newest comes
     first. If there are more than MOST_FILES, newer ones may be missing. Links, special files and files whose names
-    `artifact` refuses are left out. Raise StateError, PathRefused, StorageError.
+    `artifact` refuses are left out. Raise PathRefused, StorageError.
     """
     found: list[dict[str, Any]] = []
     faults: list[FaultRow] = []

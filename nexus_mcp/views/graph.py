@@ -1,4 +1,6 @@
-"""The view `graph`: tasks as nodes and dependencies as edges, with the critical path and cycles marked."""
+"""The view `graph`: tasks as nodes and dependencies as edges, with the critical path and the cycles of dependencies
+marked.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def graph(tasks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     A node has `id`, `title`, `state` (one of STATES, or MISSING), `owner`, `is_critical` and `in_cycle`. An edge leads
     `from` a dependency `to` the task that waits for it; it `is_critical` if it is a step of the critical path, and
-    `in_cycle` if both ends are in one cycle.
+    `in_cycle` if both ends are in the same cycle.
     """
     rows = task_rows.rows(tasks)
     after = {row["id"]: row["deps"] for row in rows}

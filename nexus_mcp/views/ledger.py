@@ -1,7 +1,8 @@
 """Keep the rows of all closed cycles in memory, for filters and charts over a long history.
 
 In a long history a cycle is parsed once: when the history grows, only new cycles are parsed, because the digests in the
-index identify the others. The index of a short history has no digests, so after each change all its cycles are parsed.
+index identify the others. The index of a short history has no digests, so all its cycles are parsed after each change,
+and at each use until the file is settled.
 """
 
 from __future__ import annotations
@@ -80,9 +81,10 @@ class Ledger:
     def weeks(self, archive: Archive, reopened: Iterable[str] = (), most: int = 520) -> dict[str, Any]:
         """Return `version` and `weeks`, oldest first, without gaps, the `most` newest ones.
 
-        A week has `start` (the date of its Monday), the numbers of `cycles`, `tasks` (done), `decisions` and
-        `reopened` questions, and `lead_hours`, the median time from the start of a plan to its close, None without a
-        plan. `reopened` has a stamp for each reopened question.
+        A week has `start` (the date of its Monday), the numbers of `cycles`, `tasks` (done), `decisions` and `reopened`
+        issues, and `lead_hours`, the median of the hours from the start of a plan to its close, None if no plan has
+        both times. A cycle without a valid closing date is left out. The parameter `reopened` has a stamp for each
+        reopened issue.
         """
         found: dict[date, dict[str, Any]] = {}
         hours: dict[date, list[float]] = {}

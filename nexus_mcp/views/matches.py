@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     class Match(TypedDict):
         """`field` names the field with the hit; `before`, `hit` and `after` are successive parts of its text.
 
-        If the position of the hit is unknown, `before` is the beginning of the text, and the others are "".
+        If the position of the hit is unknown, `before` is the beginning of the text, and `hit` and `after` are "".
         """
 
         field: str
@@ -31,18 +31,20 @@ _NAMES = (
     '"acceptance":"","risk":"","status":"completed","status":"in_progress","deps":[],"owner":"","owner_agent_id":"",'
     '"owner_reuse_policy":"","plan_issue":1,"created_at":""}],"memory_hints":[]}]}'
 )
-"""The parts of a cycle that are no stored text: names of fields, states, and JSON punctuation."""
+"""The parts of history.json that are no stored text: names of fields, statuses, and JSON punctuation."""
 
 
 def is_in_names(query: str) -> bool:
-    """Return whether the query is part of a field's name or of a state: then a cycle may match without a stored text
-    that has the query.
+    """Return whether the query is part of _NAMES, such as the name of a field: then a cycle may match although none of
+    its stored texts has the query.
     """
     return query.lower() in _NAMES
 
 
 def first_match(cycle: Mapping[str, Any], query: str) -> Match | None:
-    """Return the first match of `query` in the texts of the cycle, ignoring case; None if no text has the query."""
+    """Return the first match of `query` in the texts of the cycle that `_texts` yields, ignoring case, None without
+    one.
+    """
     wanted = query.lower()
     for field, text in _texts(cycle):
         at = text.lower().find(wanted)
@@ -61,7 +63,7 @@ def first_match(cycle: Mapping[str, Any], query: str) -> Match | None:
 
 
 def _texts(cycle: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (field, text on one line) of each stored text."""
+    """Yield (field, text on one line) of the texts of a cycle that `first_match` searches."""
     from nexus_mcp.views.cycles import issues_of, tasks_of
 
     plan = cycle.get("plan")

@@ -1,6 +1,7 @@
 """Make rows of a task list: the state of each task, its unfinished dependencies, cycles, and the critical path.
 
-Pure functions over tasks.json as a value. All of them are linear in the number of tasks and dependencies.
+Pure functions over tasks.json as a value. Apart from sorting, their time is linear in the number of tasks and
+dependencies.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
         """One task. `state` is one of STATES.
 
         `waits_for` has the ids of unfinished dependencies, `missing` those among them that no task has, and `blocks`
-        the ids of unfinished tasks that depend on this one. `in_cycle`: the task depends on itself, directly or through
-        others, so it can never become ready. `is_critical`: it is on the critical path.
+        the ids of unfinished tasks that depend on this one. `in_cycle`: the unfinished task depends on itself, directly
+        or through other unfinished tasks, so it can never become ready. `is_critical`: it is on the critical path.
         """
 
         id: int

@@ -1,4 +1,6 @@
-"""The views `tasks` and `task`: the filtered task list, and one task with its open dependencies and why it waits."""
+"""The views `tasks` and `task`: the filtered task list, and one task with its unfinished dependencies and its reason to
+wait.
+"""
 
 from __future__ import annotations
 
@@ -83,13 +85,13 @@ def by_id(rows: Sequence[Row]) -> dict[int | float, Row]:
 
 
 def cycles(rows: Sequence[Row]) -> list[list[Any]]:
-    """Return the groups of unfinished tasks that depend on each other."""
+    """Return the groups of ids of unfinished tasks that depend on each other, as task_rows.cycles does."""
     unfinished = dict.fromkeys(row["id"] for row in rows if row["state"] != task_rows.DONE)
     return task_rows.cycles({row["id"]: row["deps"] for row in rows}, unfinished)
 
 
 def neighbour(known: Mapping[int | float, Row], id_: int | float) -> Neighbour:
-    """Return id, title, state and owner of a task."""
+    """Return id, title, state and owner of a task; the state is MISSING if `known` does not have the id."""
     row = known.get(id_)
     if row is None:
         return {"id": id_, "title": "", "state": MISSING, "owner": None}
@@ -106,7 +108,9 @@ def reason(row: Row, known: Mapping[int | float, Row]) -> str:
 
 
 def waits(row: Row, known: Mapping[int | float, Row]) -> str:
-    """Return the unfinished dependencies of a task: `2 (in progress, owner engineer) and 3 (ready)`."""
+    """Return the unfinished dependencies of a task: `2 (in progress, owner engineer) and 3 (ready)`. Of more than
+    _MOST, return the first _MOST and the number of the rest.
+    """
     deps = list(dict.fromkeys(row["waits_for"]))
     texts = [f"{dep} ({_state(neighbour(known, dep))})" for dep in deps[:_MOST]]
     if len(deps) > _MOST:
@@ -120,7 +124,7 @@ def _state(one: Neighbour) -> str:
 
 
 def problems(rows: Sequence[Row], groups: Sequence[Sequence[int | float]]) -> list[str]:
-    """Return a sentence for each cycle of dependencies (`groups`) and each unfinished task with a missing one."""
+    """Return a sentence for each of the `groups` (`cycles`) and for each unfinished task with a missing dependency."""
     found = []
     for group in groups:
         ids = join_first(group, _MOST)

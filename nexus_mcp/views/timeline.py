@@ -1,8 +1,8 @@
 """The view `timeline`: the changes in the operation log, and the plan and tasks as they were after each of them.
 
-The log holds deltas from the new bytes of a file to the old ones, so the walk goes backwards, from the present files.
-The entry of a close has no old content. There the walk continues with the plan and tasks in the closed cycle, if their
-bytes have the checksums that the entry before the close recorded.
+The log holds deltas from the new bytes of a file to the old ones, so this module reads it backwards, from the present
+files. The entry of a close has no old content. Before a close, the files are the plan and the tasks in the closed
+cycle, if their bytes have the checksums that earlier entries recorded.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 
 def changes(store: Store, most: int | None = None) -> dict[str, Any]:
-    """Return `version`, `total`, `unreadable` (a number) and `changes`: the `most` newest, newest first.
+    """Return `version`, `total`, `unreadable` (the number of malformed lines) and `changes`: the `most` newest, newest
+    first.
 
     A change has `line` (its number in the log, from 1), `id`, `at`, `tool`, `what`, `client`, `harness_id`, `files`
-    (names), `cycle` (the closing time of the cycle that it added, or None), `is_undone` and `is_permanent`. Raise
-    StateError, PathRefused, StorageError.
+    (names), `cycle` (the closing time of the cycle that it added, or None), `is_undone` and `is_permanent` (undo can
+    never take it back). Raise StateError, PathRefused, StorageError.
     """
     with store.state() as state:
         lines = log_file.read(state)
@@ -68,9 +69,9 @@ def change_row(number: int, entry: Entry, *, is_undone: bool) -> dict[str, Any]:
 
 
 def titles(store: Store, shown: Sequence[Mapping[str, Any]], faults: list[FaultRow]) -> dict[int, str]:
-    """Return line -> the title of the task or question, or the topic of the plan, that the change is about, as far as
-    it is known. `shown` are `changes`, newest first. A file that cannot be read is added to `faults`, once. Never
-    raises NexusError.
+    """Return line -> the title of the task or issue, or the topic of the plan, that the change is about, as far as it
+    is known. `shown` are `changes`, newest first. A file that cannot be read is added to `faults`, once. Never raises
+    NexusError.
 
     The titles come from the present plan and tasks, and for changes before a close from the closed cycle.
     """
@@ -182,7 +183,7 @@ def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int
             name = file["name"]
             try:
                 files[name] = oplog.restore(file, files[name], entry)
-            except (KeyError, UndoRefused):  # the file was unknown before, or the entry has no old content
+            except (KeyError, UndoRefused):  # the content after the change is unknown, or the entry has no old content
                 files.pop(name, None)
         if not files:
             return
@@ -191,7 +192,8 @@ def _walk(store: Store, lines: Sequence[Line], now: Files) -> Iterator[tuple[int
 def _before_close(store: Store, entry: Entry) -> tuple[Files, Files]:
     """Return (the files before the close, as far as the cycle has their bytes; tasks.json as the cycle has it).
 
-    A cycle keeps neither goal nor decisions of tasks.json, so its bytes are known only if both were empty.
+    A cycle keeps neither goal nor decisions of tasks.json, so the bytes of tasks.json are right only if both were
+    empty. Return ({}, {}) if there is no such cycle, or if it is malformed.
     """
     try:
         found = store.history(lambda archive: archive.ended_at(entry["cycle"]))

@@ -17,7 +17,7 @@ def bind(host: str, port: int, *, holder: str, next_step: str, listens: bool = T
     """Return a bound socket, which listens unless `listens` is False; port 0 is any free port. Raise UsageError.
 
     If the port is in use and the system does not show the process that uses it, the error names `holder` as probable.
-    `next_step` is the advice of that error.
+    `next_step` is the advice of the error about a port in use.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only if the protocol is named; without it a response of two parts takes 40 ms more.

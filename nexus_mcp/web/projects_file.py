@@ -21,7 +21,9 @@ class Entry(NamedTuple):
 
 
 def plain_name(path: str) -> str:
-    """Return the name of a folder in the form for addresses: lower case letters, digits and hyphens."""
+    """Return the name of a folder in the form for addresses: at most _LONGEST_NAME lower case letters, digits and
+    hyphens; "project" if none is left.
+    """
     return re.sub(r"[^a-z0-9]+", "-", os.path.basename(path).lower()).strip("-")[:_LONGEST_NAME] or "project"
 
 

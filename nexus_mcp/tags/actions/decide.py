@@ -1,9 +1,9 @@
-"""plan_decide: record the text after `[d]` as a decision, if it is certain which question the text answers.
+"""plan_decide: record the text after `[d]` as a decision, if it is certain which issue the text answers.
 
-`[d] text` answers the only pending question of the plan, `[d:2] text` the question with that id. With several pending
-questions and no id the agent calls the tool plan_decide, because only the agent knows which question was discussed. The
-agent also calls it if `.nexus/config.yml` has `tags: {decide: model}`. The action writes the same to the files and the
-operation log as the tool does, but names the client `tag [d]` in the log.
+`[d] text` answers the only pending issue of the plan, `[d:2] text` the issue with that id. With several pending issues
+and no id the agent calls the tool plan_decide, because only the agent knows which issue was discussed. The agent also
+calls it if `.nexus/config.yml` has `tags: {decide: model}` or cannot be read. The action writes the same to the files
+and the operation log as the tool does, but names the client `tag [d]` in the log.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NEXT = "All issues are decided. Turn the decisions into tasks with task_add, th
 
 class Target:
     """The target of a decision: `issue`, which is None if only the agent knows it, or `problem`, the reason why nothing
-    can be decided.
+    can be decided, else "". `pending` has the pending issues of the plan.
     """
 
     __slots__ = ("issue", "pending", "problem")
@@ -57,7 +57,7 @@ class Target:
 
 
 def find_target(plan: dict[str, Any] | None, variant: str, text: str) -> Target:
-    """Return the target of a decision: by the id in `variant`, else the only pending question."""
+    """Return the target of a decision: the issue with the id in `variant` or, without an id, the only pending issue."""
     if variant and not (variant.isascii() and variant.isdecimal()):
         shown = quoted_name(variant)
         advice = "Write [d], or [d:2] with the id of the question, and the decision behind it."
@@ -96,7 +96,7 @@ def preview(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any] | None) -> dict[str, Any]:
     """Return the fields of a preview for a target without a problem.
 
-    `issue` is the question that the text certainly answers.
+    The field `issue` is the issue that the text certainly answers; it is absent if only the agent knows the issue.
     """
     would: dict[str, Any] = {"pending": [_line(issue) for issue in target.pending]}
     if target.issue is None:
@@ -110,8 +110,10 @@ def preview_target(store: Store, target: Target, text: str, tasks: dict[str, Any
 
 
 def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
-    """Record the decision if it is certain which question the text answers. Raise NexusError."""
-    target = find_target(ctx.store.plan(), variant, text)  # first without the lock, because usually nothing is written
+    """Record the decision if it is certain which issue the text answers, and if no setting leaves the decision to the
+    agent; return the fields of a step. Raise NexusError.
+    """
+    target = find_target(ctx.store.plan(), variant, text)  # first without the lock: perhaps nothing is written
     if target.problem:
         return {"result": FAILED, "next_step": target.problem}
     is_on, fault = (False, "") if target.issue is None else find_switch(ctx.store)
@@ -137,7 +139,7 @@ def run(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 
 
 def _tasks(now: Transaction) -> dict[str, Any] | None:
-    """Return the tasks; None if they cannot be read, because a decision does not need them."""
+    """Return the tasks, None if there are none or they cannot be read: a decision does not need them."""
     try:
         return now.tasks
     except NexusError:

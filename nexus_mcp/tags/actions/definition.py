@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class ActionContext:
-    """The context of the actions of one message. `memory` caches the notes for all of them; None before the first scan.
+    """The context of the actions of one message. `memory` caches the notes for these actions; None before the first
+    scan.
 
-    `harness_id` and `actor`, the name of a token, are for the operation log.
+    `harness_id` and `actor` (the name of the client's token, or "") are for the operation log.
     """
 
     __slots__ = ("actor", "catalog", "harness_id", "memory", "store")
@@ -39,7 +40,7 @@ class Action:
     """One inline action. Both functions take the context, the variant of the tag and the text behind it.
 
     `preview` returns what `run` would do, and changes nothing: the field `would` of schemas/catalog/route.schema.json.
-    `run` returns the fields of a step of schemas/catalog/act.schema.json. Both raise NexusError if nothing can be done.
+    `run` returns the fields of a step of schemas/catalog/act.schema.json. Both may raise NexusError.
     """
 
     __slots__ = ("preview", "run")
@@ -61,7 +62,7 @@ def finished_text(tasks: dict[str, Any] | None) -> str:
 
 
 def error_text(error: NexusError) -> str:
-    """Return an error with all its faults on one line; a path in it is quoted, because it is untrusted."""
+    """Return an error on one line: all its `faults` if it has any, else its text as `quoting.fault` shows it."""
     from nexus_mcp.quoting import fault, inert
 
     faults = getattr(error, "faults", None)
@@ -69,7 +70,9 @@ def error_text(error: NexusError) -> str:
 
 
 def storable_text(text: str, tag: str) -> str:
-    """Return `text` in the form that is stored. Raise NexusError if it is empty, too long or not a valid note."""
+    """Return `text` in the form that is stored. Raise NexusError if it is blank or has more than MAX_WRITE_BYTES, a
+    lone surrogate, a NUL character, or a line that begins with a conflict marker of git.
+    """
     if not text.strip():
         raise NexusError(
             f"Nothing is written behind [{tag}]",
@@ -100,9 +103,10 @@ def storable_text(text: str, tag: str) -> str:
 
 
 def split_tag_line(text: str, tag: str) -> tuple[list[str], str]:
-    """Return (the tags of the first line if that is a line of tags, the rest of the text).
+    """Return (the tags of the first line, the text after that line); ([], the whole text) if the first line has no
+    tags.
 
-    Raise NexusError for tags that the index would leave out, and if there is no text behind the line.
+    Raise NexusError for tags that the index would leave out, and as `storable_text` does.
     """
     stored = storable_text(text, tag)
     tags = index.parse_tag_line(stored.encode())

@@ -1,7 +1,7 @@
 """memory_gc, `[m:gc]`: propose notes of .nexus/memory/ for deletion, with the reasons.
 
 A note is deleted only by `nexus-mcp memory gc --apply`, or if .nexus/config.yml allows deletion without a question and
-the access log proves that the note meets all three limits set there (docs/config.md). A deletion is always a git
+the access logs prove that the note meets all three limits set there (docs/config.md). A deletion is always a git
 commit.
 """
 
@@ -55,7 +55,8 @@ def run(ctx: ActionContext, _variant: str, _text: str) -> dict[str, Any]:
 
 
 def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
-    """Delete the certain candidates, or with `apply` all proposed notes; return the fields of a step.
+    """Delete the certain candidates, or with `apply` the proposed notes, at most MOST (notes_git.py) of them; return
+    the fields of a step.
 
     Raise NexusError; then nothing was changed.
     """

@@ -1,8 +1,9 @@
 """memory_store and rule_store: store a text as a note, by the rules of docs/tags.md.
 
 `[m] name.md: text` creates that note in .nexus/memory/ or appends to it. Without a name the note is named after the
-words of the text, unless a similar note exists (merge before create): then nothing is written, and the result asks the
-user to choose. `[rule:frontend] text` adds to .nexus/rules/frontend.md, `[rule] text` to .nexus/rules/general.md.
+first words of the text, unless a similar note exists (merge before create): then nothing is written, and the result
+asks the user to choose. If a note already contains the text, nothing is written either. `[rule:frontend] text` adds to
+.nexus/rules/frontend.md, `[rule] text` to .nexus/rules/general.md.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _LONGEST = notes.LONGEST_NAME + 20
 
 
 class Placement:
-    """The note for a text: `name`, which is "" if the user has to choose; `own` is a name for a new note."""
+    """The note for a text: its file name `name`, which is "" if the user has to choose. `own` is the name in the
+    message or, without one, a free name made from the text. `similar` has the paths of the other notes on the same
+    subject.
+    """
 
     __slots__ = ("is_new", "name", "own", "similar", "tags", "text")
 
@@ -90,7 +94,8 @@ def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
     if name:
         notes.check_name(name, policy["name_pattern"], FOLDER)
     taken = _scan(ctx).notes
-    # Leave out names that do not match: they cannot be typed in a message, and are untrusted.
+    # Leave out notes whose names do not match the pattern: `check_name` refuses such names in a message, and these names
+    # are untrusted.
     is_note = schemas.search(policy["name_pattern"])
     there = {one: note for one, note in taken.items() if is_note(one)}
     similar = merge.find_matches(stored, tags, there.values(), policy["merge"])

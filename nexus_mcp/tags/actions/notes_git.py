@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nexus_mcp.store.lock import HeldLock
 
 MOST = 500
-_BATCH_BYTES = 1 << 25  # bytes read from git at a time
+_BATCH_BYTES = 1 << 25  # a batch of notes to read from git ends when it has this many bytes
 _REWRITING = ("filter", "working-tree-encoding", "ident")
 _OFF = ("unspecified", "unset")
 _DRIVER = ("smudge", "process", "required")
@@ -61,7 +61,7 @@ _UNDER_WAY = {
     "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisection",
 }
-_ON = ("true", "yes", "on", "1", "input")  # values of core.autocrlf
+_ON = ("true", "yes", "on", "1", "input")  # values of core.autocrlf with which git converts line ends
 _MAGIC = frozenset("*?[\\")
 
 
@@ -76,7 +76,8 @@ class Deletion:
     def __init__(self, folder: Folder, chosen: list[Signals], patience: Deadline) -> None:
         """Prepare the deletion of the first MOST notes. Call it without the lock, because git may be slow.
 
-        Raise NexusError with nothing changed if git could not restore the present bytes of the notes.
+        Raise NexusError with nothing changed if a note cannot be read, if git fails, or if git could not restore the
+        present bytes of the notes.
         """
         chosen = chosen[:MOST]
         self.git = Git(folder.path, patience)
@@ -97,9 +98,10 @@ class Deletion:
             raise NexusError(problem, effect=UNCHANGED, next_step="Call again to see the remaining notes.")
 
     def carry_out(self, folder: Folder, held: HeldLock) -> tuple[list[str], list[str], str]:
-        """Delete the notes under the lock; return (deleted names, names left because they changed, a warning or "").
+        """Delete the notes under the lock; return (deleted names, names of notes that changed or could not be removed,
+        a warning or "").
 
-        Raise NexusError with nothing changed if a note or the branch has changed.
+        Raise NexusError with nothing changed if a note or the branch has changed, or if git fails.
         """
         self._check_there(folder)
         if any(folder.read(name, LIMIT) != data for name, data in self.contents.items()):
@@ -119,7 +121,7 @@ class Deletion:
 
 
 def _removed(folder: Folder, name: str, data: bytes | None) -> bool:
-    """Remove the note if it still holds `data`; return whether it did."""
+    """Remove the note if it still holds `data`; return whether it was removed."""
     try:
         original = read(folder, name, LIMIT)
         if not original.is_there or original.content() != data:
@@ -151,7 +153,9 @@ class Git:
         self.prefix = ""
 
     def head(self) -> str:
-        """Return the checked-out commit. Raise NexusError without a branch, or during a merge, rebase and the like."""
+        """Return the checked-out commit. Raise NexusError without a repository, a readable commit or a branch, and
+        during a merge, rebase and the like.
+        """
         code, answer, complaint = self._ask("rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
         found, _, inside = os.fsdecode(answer).rstrip("\n").rpartition("\n")
         if code or inside != "true":
@@ -190,7 +194,7 @@ class Git:
 
     def check(self, contents: dict[str, bytes | None]) -> None:
         """Raise NexusError unless index and commit have the present bytes of each note, except for line ends that git
-        converts, and git can check it out.
+        converts, and a checkout of the note is possible and writes these bytes.
         """
         names = list(contents)
         index = _entries(self._require("ls-files", "--stage", "-z", "--", *names), 1)
@@ -233,7 +237,9 @@ class Git:
         return _shell_command(f"checkout {commit} -- ", self.prefix + name)
 
     def commit(self, parent: str, names: list[str], message: str) -> str:
-        """Create a commit on top of `parent` without these files; return its name. No branch points to it yet."""
+        """Create a commit on top of `parent` without these files; return its name. No branch points to it yet. Raise
+        NexusError.
+        """
         with tempfile.TemporaryDirectory(prefix="nexus-mcp-") as scratch:
             index = os.path.join(scratch, "index")
             self._require("read-tree", parent, index=index)
@@ -245,7 +251,7 @@ class Git:
     def advance(self, commit: str, parent: str) -> None:
         """Move the checked-out branch from `parent` to `commit`.
 
-        Raise NexusError with nothing changed if the branch has moved, or another git holds the index lock.
+        Raise NexusError with nothing changed if the branch has moved, another git holds the index lock, or git fails.
         """
         if os.path.lexists(self._lock):
             raise NexusError(
@@ -345,7 +351,9 @@ def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, 
 
 
 def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
-    """Raise NexusError if a checkout of a note would write other bytes than those of its object."""
+    """Raise NexusError if a filter, an encoding or a keyword would make a checkout of a note write other bytes than
+    those of its object, or if git fails.
+    """
     code, answer, complaint = ask("config", "--null", "--get-regexp", r"^filter\.")
     if code > 1:  # exit code 1: no such setting
         raise NexusError(f"git config failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND)
@@ -395,7 +403,8 @@ def _batches(contents: Mapping[str, bytes | None]) -> Iterator[list[str]]:
 
 
 def _next_blob(answer: bytes, at: int) -> tuple[bytes | None, int]:
-    """Return (the blob at `at` in the output of `git cat-file --batch`, None if missing; the start of the next one).
+    """Return (the blob at `at` in the output of `git cat-file --batch`, None if it is missing or no blob; the start of
+    the next object).
 
     The start is -1 if the output ends here, or is shorter than announced.
     """
