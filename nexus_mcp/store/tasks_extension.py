@@ -1,7 +1,8 @@
 """Read and write `tasks.extension.json`: facts about tasks that tasks.json cannot hold, and the leases of runs.
 
-A lease says that an attempt of a run works on the task: `{run, attempt, fence}`. Other sessions see it. A person may
-write `files` of a task here: runs read them, and keep every field that they do not know.
+A lease says that an attempt of a run works on the task: `{run, attempt, fence}`. Hooks warn other sessions that change
+the task. A person may write `files`, a list of paths, into the entry of a task: runs read the list, and keep every
+field that they do not know.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def run_steps(
 
 
 def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
-    """Return the result of a step in one line, then its details; without `next_step`.
+    """Return the result of a step, or of a preview with a `result`, in one line, then its details, without `next_step`.
 
     With `quoting`, the paths of notes and the commands that restore them are quoted: they are untrusted, and a model
     reads the lines.

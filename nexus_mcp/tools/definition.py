@@ -60,10 +60,10 @@ class Tool:
     `classes` are capability classes, one or more of CLASSES: an agent may not use the tool if one of its capabilities
     forbids one of these classes. `parameters` maps each parameter to its JSON Schema; `required` names the mandatory
     ones. `output` is the JSON Schema of the answer. `own_checks` names parameters whose values the tool checks itself,
-    because its other errors come first. Before `run` only their types are checked. `read_only` is True if the tool
-    changes nothing. `read_only`, `destructive` and `idempotent` become MCP's tool annotations; openWorldHint is false
-    everywhere, because no tool reaches beyond the project. `run(ctx, arguments)` gets valid arguments and returns the
-    answer.
+    because other errors of the tool come first. Before `run` only the types of these parameters are checked.
+    `read_only` is True if the tool changes nothing. `read_only`, `destructive` and `idempotent` become MCP's tool
+    annotations; openWorldHint is false everywhere, because no tool reaches beyond the project. `run(ctx, arguments)`
+    gets valid arguments and returns the answer.
     """
 
     def __init__(

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def changes(store: Store, most: int | None = None) -> dict[str, Any]:
-    """Return `version`, `total`, `unreadable` (the number of malformed lines) and `changes`: the `most` newest, newest
-    first.
+    """Return `version`, `total`, `unreadable` (the number of lines that cannot be read) and `changes`: the `most`
+    newest, newest first.
 
     A change has `line` (its number in the log, from 1), `id`, `at`, `tool`, `what`, `client`, `harness_id`, `files`
     (names), `cycle` (the closing time of the cycle that it added, or None), `is_undone` and `is_permanent` (undo can

@@ -13,8 +13,7 @@ _ADDRESS, _STATE, _INODE = 1, 3, 9
 
 
 def holder_of(port: int) -> str:
-    """Return name and id of the process that listens on the port; "" if unknown (another user's process, or no Linux).
-    """
+    """Return name and id of the process that listens on the port; "" if unknown: another user's, or not on Linux."""
     sockets = {f"socket:[{inode}]" for inode in _listening(port)}
     if not sockets:
         return ""

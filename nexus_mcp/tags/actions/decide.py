@@ -169,7 +169,7 @@ def _warning(tasks: dict[str, Any] | None) -> str:
 
 
 def _rest(plan: dict[str, Any]) -> str:
-    """Return a sentence about the undecided issues, or the next step when there are none."""
+    """Return a sentence about the pending issues, or the next step when no issue is pending."""
     pending = plans.pending(plan)
     if not pending:
         return _NEXT

@@ -94,8 +94,8 @@ def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
     if name:
         notes.check_name(name, policy["name_pattern"], FOLDER)
     taken = _scan(ctx).notes
-    # Leave out notes whose names do not match the pattern: `check_name` refuses such names in a message, and these names
-    # are untrusted.
+    # Leave out notes whose names do not match the pattern: `check_name` refuses such names in a message, and they are
+    # untrusted.
     is_note = schemas.search(policy["name_pattern"])
     there = {one: note for one, note in taken.items() if is_note(one)}
     similar = merge.find_matches(stored, tags, there.values(), policy["merge"])
