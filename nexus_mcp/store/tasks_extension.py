@@ -64,7 +64,7 @@ def put(state: Folder, changes: dict[int, dict[str, Any]]) -> None:
 
 
 def _text(known: dict[int, dict[str, Any]]) -> str:
-    """Return the file with a line for each task: the encoder for indented JSON takes ten times as long."""
+    """Return the text of the file, one line for each task: the encoder for indented JSON takes ten times as long."""
     head = json.dumps({"extends": "tasks.json", "harness_id": HARNESS}, ensure_ascii=False)[1:-1]
     rows = (f'    "{id_}": {json.dumps(known[id_], ensure_ascii=False)}' for id_ in sorted(known))
     tasks = ",\n".join(rows)

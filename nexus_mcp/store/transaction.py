@@ -39,8 +39,8 @@ class Transaction:
     `plan`, `tasks` and `history` are read and checked at first use, and raise StateError if they are malformed. For the
     operation log: `by` is the caller, `what` may be set to a few words about the change, `undoes` to the ids of the
     changes that it takes back; `completed` is the result of roll_forward. `originals` holds the files as they were
-    read. `record` is the file that records an idempotency key: its path, its bytes before and after. Use a transaction
-    in `with`, which closes the history and, after an error, the originals.
+    read. `record` is the file that records an idempotency key: its path, its bytes before and after; None without a
+    key. Use a transaction in `with`, which closes the history and, after an error, the originals.
     """
 
     def __init__(

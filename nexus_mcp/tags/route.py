@@ -48,7 +48,8 @@ def variant_of(spec: dict[str, Any], tag: dict[str, Any]) -> tuple[dict[str, Any
 
 
 def route(text: str, catalog: Catalog, store: Store, harness_id: str = "") -> dict[str, Any]:
-    """Return {"tags": […], "left_out": number of tags beyond MOST}, as in schemas/catalog/route.schema.json.
+    """Return {"tags": […], "left_out": number of tags after the first MOST (tags/parse.py)}, as in
+    schemas/catalog/route.schema.json.
 
     Each tag has its own fields and those of its outcome (Outcomes.of).
     """

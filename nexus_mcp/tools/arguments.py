@@ -22,7 +22,9 @@ _MOST_UNKNOWN = 100  # one line can hold hundreds of thousands of names
 
 
 class _Unfit(Exception):
-    """A value of the wrong type or range; the message continues a sentence that begins with the parameter."""
+    """A value that does not fit its parameter. The message continues a sentence that begins with the name of the
+    parameter.
+    """
 
 
 def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any]:

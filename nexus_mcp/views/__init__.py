@@ -1,4 +1,4 @@
-"""Build views as data: status, tasks, history, decisions, graph. The terminal, the board and the export render them.
+"""Build views as data, such as status, tasks, history and graph. The terminal, the board and the export render them.
 
 Each view is a JSON value with a `version`. A view that a command can print as JSON has a schema in `schemas/views/`. A
 view writes nothing to the project by itself. But reading may complete an interrupted change, and cache the index of a

@@ -88,8 +88,8 @@ def newest_first(
     branch: str = "",
     among: Collection[int] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, cycle) of each matching cycle, newest first; only of those `among`, counted from 0, if it is not
-    None. Raise StorageError.
+    """Yield (number, cycle) of each matching cycle, newest first. If `among` is not None, yield only cycles in it,
+    counted from 0. Raise StorageError.
     """
     for index in _numbers(archive, query, since, until):
         if among is None or index in among:
@@ -101,7 +101,7 @@ def newest_first(
 def _numbers(archive: Archive, query: str, since: str, until: str) -> Sequence[int]:
     """Return the cycles that match, counted from 0, newest first.
 
-    Only those without a stamp in the index are parsed.
+    Only cycles without a stamp in the index are parsed.
     """
     numbers = archive.matches(query) if query.strip() else range(len(archive))
     if not (since or until):

@@ -63,7 +63,7 @@ def first_match(cycle: Mapping[str, Any], query: str) -> Match | None:
 
 
 def _texts(cycle: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (field, text on one line) of the texts of a cycle that `first_match` searches."""
+    """Yield (field, text on one line) of topic, issues, decisions, advice, tasks, research, branch and closing time."""
     from nexus_mcp.views.cycles import issues_of, tasks_of
 
     plan = cycle.get("plan")

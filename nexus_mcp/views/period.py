@@ -1,4 +1,4 @@
-"""Points in time that a user types: `7d`, `12h`, `2026-11-03`, `2026-11-03T14:00`."""
+"""Parse points in time that a user types, such as `7d`, `12h` or `2026-11-03T14:00`, and describe the age of stamps."""
 
 from __future__ import annotations
 

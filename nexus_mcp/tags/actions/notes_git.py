@@ -66,7 +66,7 @@ _MAGIC = frozenset("*?[\\")
 
 
 class Deletion:
-    """Notes of a folder, and a prepared commit that deletes them; no branch points to the commit yet.
+    """Notes of a folder, and a prepared commit that deletes them. No branch points to the commit before `carry_out`.
 
     `restore` maps each name to the command that restores it from `parent`, the commit before.
     """
@@ -329,8 +329,8 @@ def is_blob(data: bytes | None, name: str | None) -> bool:
 def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, bytes | None]) -> None:
     """Raise NexusError unless git can read the object of each note and the content has the hash in the object's name.
 
-    `objects` maps each note to the name of its object in the commit. `contents` maps each note to its bytes, whose size
-    determines the batches.
+    `objects` maps each note to the name of its object in the commit. `contents` maps each note to its bytes: their
+    sizes determine how many objects one call of git reads.
     """
     unreadable: list[str] = []
     why = ""
