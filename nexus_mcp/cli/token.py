@@ -105,7 +105,7 @@ NEW = Command(
 LIST = Command(
     "list",
     "list the tokens",
-    "Lists the names of the tokens with their rights and projects.",
+    "Lists the names of the tokens with their rights, projects and time of creation.",
     (JSON, TOKENS),
     show,
     examples=(("nexus-mcp token list", "list the tokens"),),

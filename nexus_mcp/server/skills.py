@@ -23,7 +23,8 @@ _ADVICE = "skills/list names the skills."
 
 
 def list_skills(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
-    """Return one page of ListSkillsResult, in the order of the ids. Raise Fault for an invalid cursor.
+    """Return one page of ListSkillsResult, in the order of the ids. Raise Fault for an invalid cursor and an unreadable
+    catalog.
 
     A skill whose text cannot be read is left out and logged.
     """
@@ -32,7 +33,12 @@ def list_skills(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
 
 
 def _entries(ctx: ReadContext, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in known(ctx):
+    try:
+        names = list(known(ctx))
+    except NexusError as error:
+        log.info(f"skills/list: {error}")
+        raise Fault(INTERNAL_ERROR, str(error)) from None
+    for name in names:
         if after is None or name > after:
             try:
                 yield name, _entry(ctx, name)

@@ -26,41 +26,48 @@ LARGEST = 8 << 20
 
 
 def artifacts(store: Store) -> dict[str, Any]:
-    """Return `version`, `files`, `more` (whether there are more than MOST_FILES) and `faults`.
+    """Return `version`, `files`, `more` and `faults`.
 
     A file has `name` (its path below the folder of artifacts), `bytes` and `modified` (a stamp); the newest comes
-    first. If there are more than MOST_FILES, newer ones may be missing. Links, special files and files whose names
-    `artifact` refuses are left out. Raise PathRefused, StorageError.
+    first. `more`: there are more than MOST_FILES files, or one folder has more entries. Then files may be missing, also
+    newer ones. Links, special files and files whose names `artifact` refuses are left out. Raise PathRefused,
+    StorageError.
     """
     found: list[dict[str, Any]] = []
     faults: list[FaultRow] = []
+    is_whole = True
     with store.state_as_it_is() as state:
         if state is not None and state.look(paths.ARTIFACTS) is not None:
-            _collect(state, paths.ARTIFACTS, "", found, faults)
+            is_whole = _collect(state, paths.ARTIFACTS, "", found, faults)
     found.sort(key=lambda file: (file["modified"], file["name"]), reverse=True)
-    more = len(found) > MOST_FILES
+    more = not is_whole or len(found) > MOST_FILES
     return {"version": VERSION, "files": found[:MOST_FILES], "more": more, "faults": faults}
 
 
-def _collect(above: Folder, name: str, prefix: str, found: list[dict[str, Any]], faults: list[FaultRow]) -> None:
+def _collect(above: Folder, name: str, prefix: str, found: list[dict[str, Any]], faults: list[FaultRow]) -> bool:
+    """Add the files of a folder to `found`; return False if some of its entries were not looked at."""
+    is_whole = True
     try:
         folder = above.child(name)
         if folder is None:
-            return
+            return True
         with folder:
-            for one in sorted(folder.names(MOST_FILES)):
+            names = folder.names(MOST_FILES)
+            is_whole = len(names) <= MOST_FILES
+            for one in sorted(names):
                 if len(found) > MOST_FILES:
-                    return
+                    return False
                 path = f"{prefix}{one}"
                 seen = folder.look(one)
                 if seen is None or not _is_name(path):
                     continue
                 if stat.S_ISDIR(seen.st_mode):
-                    _collect(folder, one, f"{path}/", found, faults)
+                    is_whole &= _collect(folder, one, f"{path}/", found, faults)
                 elif stat.S_ISREG(seen.st_mode):
                     found.append({"name": path, "bytes": seen.st_size, "modified": times.stamp(seen.st_mtime)})
     except NexusError as error:
         faults.append(fault_row(error))
+    return is_whole
 
 
 def _is_name(path: str) -> bool:

@@ -62,7 +62,7 @@ def told(ran: Ran) -> str:
             ["--url", "http://x/mcp", "--project", "gone"],
             "--project: 'gone' is not a folder. Name the folder that the server serves.",
         ),
-        (["--env", "A=1"], "--env needs --server: it applies to a server that this command starts."),
+        (["--env", "A=1"], "--env needs --server or --run-command: it applies to what this command starts."),
         (["--server", "a", "--env", "secret"], "--env needs KEY=VALUE"),
         (["--server", "a", "--project-env", "A=B"], "--project-env 'A=B' is not a variable name"),
         (["--harness-id", "Me"], "--harness-id 'Me' is not a harness id: a-z first, then a-z, 0-9 and -"),

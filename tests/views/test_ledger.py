@@ -160,6 +160,20 @@ def test_artifacts_are_listed_newest_first_without_links(store: ReadOnlyStore, t
     assert found["faults"] == []
 
 
+def test_a_folder_with_more_entries_than_are_looked_at_is_reported(
+    store: ReadOnlyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list may lack files, also if it is short itself."""
+    folder = tmp_path / "x/.nexus/state/artifacts/deep"
+    folder.mkdir()
+    monkeypatch.setattr(files, "MOST_FILES", 10)
+    for number in range(10):
+        (folder / f"{number}").symlink_to("nothing")
+    assert not files.artifacts(store)["more"]
+    (folder / "10").symlink_to("nothing")
+    assert files.artifacts(store)["more"]
+
+
 @pytest.mark.parametrize(
     "name", ["", "/etc/passwd", "../plan.json", "a/../../plan.json", "none.md", "link", "way/x", "logs", ".git", "a\\b"]
 )

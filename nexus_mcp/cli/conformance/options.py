@@ -118,7 +118,7 @@ def check(values: Values) -> None:
         raise UsageError("--url and --project belong together: --project is the empty folder that the server serves.")
     for option in (ENV, PROJECT_ENV):
         if option.name in values and SERVER.name not in values and RUN_COMMAND.name not in values:
-            raise UsageError(f"{option.name} needs --server: it applies to a server that this command starts.")
+            raise UsageError(f"{option.name} needs --server or --run-command: it applies to what this command starts.")
     if RUN_TIMEOUT.name in values and RUN_COMMAND.name not in values:
         raise UsageError(f"{RUN_TIMEOUT.name} needs {RUN_COMMAND.name}: it bounds a run of that command.")
 

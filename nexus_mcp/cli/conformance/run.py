@@ -139,8 +139,9 @@ COMMAND = Command(
     "run the fixtures against a server",
     "Runs every fixture in an empty project of its own and reports the differences.\n"
     "Without --server and --url the target is nexus-mcp itself, in memory.\n"
-    "Exit code 0: all passed; 1: one failed, or an expected failure passed;\n"
-    "2: the server could not be judged.",
+    "Exit code 0: only expected failures failed; 1: another fixture failed, an\n"
+    "expected failure passed, or a folder of the run could not be deleted; 2: the\n"
+    "server could not be judged.",
     (SERVER, URL, SERVED, TOOL_PREFIX, *ASKING, *SELECTING, LIST, JOBS, MAX, SUMMARY, VERBOSE, REPORT, *LISTS),
     run,
     examples=(

@@ -143,7 +143,7 @@ SKIP = Command(
 )
 RETRY = Command(
     "retry",
-    "give a failed or paused task new attempts",
+    "give a task that is not completed new attempts",
     "Gives the task a new budget of attempts.",
     (TIER, FRESH, *PROJECT_ONLY),
     _retry,

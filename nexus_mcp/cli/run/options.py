@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RUN = Argument("[RUN]", "the id of a run; without it, the newest one", least=0)
 TASK = Argument("TASK", "the id of a task", is_number=True)
-FOLLOW = Option("--follow", "", "show what happens until the run ends")
+FOLLOW = Option("--follow", "", "show what happens until no executor works on the run")
 PROJECT_ONLY = (PROJECT,)
 POLL_S = 0.5
 _NESTED = "NEXUS_RUN"

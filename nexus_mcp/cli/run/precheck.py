@@ -87,7 +87,7 @@ async def _checks(typed: TypedRun) -> dict[str, CheckResult]:
 COMMAND = Command(
     "precheck",
     "check what would stop a run",
-    "Checks repository, tasks, harness, git user, disk and more, and starts nothing.\n"
+    "Checks repository, tasks, harness, git user, disk and more; starts no agent.\n"
     "Exit code 5: something stops a run; 1: a warning, with --strict.",
     (STRICT, CHECKS, JSON, *PROJECT_ONLY),
     run,

@@ -94,7 +94,9 @@ def _result(
     advice = [f"{command(_APPLY)} deletes these notes in a git commit; each can be restored."] if shown else []
     if changed:
         names = ", ".join(quoted(name, _LONGEST) for name in changed)
-        advice.insert(0, f"Not deleted, because another program changed or holds them: {names}.")
+        advice.insert(
+            0, f"Not deleted, because they were changed, or cannot be removed now: {names}."
+        )
     if trouble:
         advice.insert(0, trouble)
     return {

@@ -10,10 +10,12 @@ import pytest
 import yaml
 
 from nexus_mcp import log
+from nexus_mcp.errors import StorageError
 from nexus_mcp.quoting import inert
-from nexus_mcp.server.faults import INVALID_PARAMS
+from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS, SKILL_METHODS, legacy_shape
 from nexus_mcp.server.protocol import CACHE, CAPABILITIES
+from nexus_mcp.server.resources.definition import ReadContext
 from tests.server.app_requests import Asker
 from tests.support import Project
 
@@ -177,6 +179,18 @@ def test_unreadable_skill_spoils_no_list(ask: Asker, project: Project, monkeypat
     assert [entry["uri"] for entry in listed(ask)] == [uri_of(name) for name in SHIPPED]
     assert told
     ask.refused("skills/get", uri=uri_of("own"))
+
+
+def test_an_unreadable_catalog_is_named(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of skills/list has the reason, as that of skills/get has."""
+
+    def fails(*_: Any) -> Any:
+        raise StorageError(".nexus", "open", "Input/output error")
+
+    monkeypatch.setattr(ReadContext, "catalog", fails)
+    code, message = ask.refused("skills/list")
+    assert code == INTERNAL_ERROR
+    assert "Input/output error" in message
 
 
 @pytest.mark.requirement("resources.skills")
