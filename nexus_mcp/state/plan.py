@@ -1,4 +1,4 @@
-"""Transitions of a plan. Each takes a plan as plan.json holds it and returns the changed one."""
+"""Create, change and query plans in the form of plan.json. A change returns a new plan; the old one stays as it is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add(plan: dict[str, Any], title: str) -> tuple[dict[str, Any], dict[str, Any
 
 
 def remove(plan: dict[str, Any], issue_id: int) -> dict[str, Any]:
-    """Return the plan without this issue; the others keep their ids. Raise ToolError if it does not exist."""
+    """Return the plan without this issue; the other issues keep their ids. Raise ToolError if no issue has this id."""
     gone = find(plan, issue_id)
     return {**plan, "issues": [i for i in plan["issues"] if i is not gone]}
 
@@ -47,14 +47,20 @@ def edit(plan: dict[str, Any], issue_id: int, title: str) -> tuple[dict[str, Any
 
 
 def reopen(plan: dict[str, Any], issue_id: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the plan, the issue) with the issue pending and without its decision; how_* stay. Raise ToolError."""
+    """Return (the plan, the issue) with the issue pending and without its decision; its how_* fields stay.
+
+    Raise ToolError if no issue has this id.
+    """
     return _replace(
         plan, issue_id, lambda issue: {**{k: v for k, v in issue.items() if k != "decision"}, "status": PENDING}
     )
 
 
 def decide(plan: dict[str, Any], issue_id: int, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the plan, the issue) decided, with `decision` and the how_* in `fields`. Raise ToolError."""
+    """Return (the plan, the issue) with the issue decided and with `fields` in it: its decision and how_* fields.
+
+    Raise ToolError if no issue has this id.
+    """
     return _replace(plan, issue_id, lambda issue: {**issue, "status": DECIDED, **fields})
 
 

@@ -1,4 +1,4 @@
-"""Check plans, task lists and histories when they are read, and order their keys when they are written."""
+"""Check plans, task lists and cycles when they are read and written, and order their keys when they are written."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ROWS = {PLAN: "issues", TASKS: "tasks"}
 
 
 def check(value: Any, schema: str, file: str) -> dict[str, Any]:
-    """Return `value`, read from `file`, with ids such as `2.0` changed to 2.
+    """Return `value`, a plan or task list read from `file`, with ids such as `2.0` changed to 2.
 
-    Raise StateError if it does not fit `schema`. Unknown fields of another harness's file are accepted; missing
-    required fields and wrong types are not.
+    Raise StateError if `value` does not satisfy `schemas.readable(schema)`: a required field is missing, or its value
+    has a wrong type, is not in its enum or is below its minimum. Other fields are not checked.
     """
     found = schemas.readable_faults(schema, value)
     if found:
@@ -42,9 +42,10 @@ def check(value: Any, schema: str, file: str) -> dict[str, Any]:
 
 
 def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
-    """Return the tasks or issues of a file, changed as by `check`. Raise ValueError if they are malformed.
+    """Return `rows`, tasks or issues, with their ids changed as by `check`. Raise ValueError if one does not satisfy
+    `row(schema)`.
 
-    For rows that are read without the rest of their file, which would be needed to locate a fault.
+    The error does not locate the fault: the rows were read without the rest of their file.
     """
     if not all(map(row(schema).keeps, rows)):
         raise ValueError(schema)
@@ -53,7 +54,7 @@ def check_rows(rows: list[dict[str, Any]], schema: str) -> list[dict[str, Any]]:
 
 
 def _spell_ids(items: list[dict[str, Any]], schema: str) -> None:
-    # Change only the ids of rows: a field with this name at another place belongs to another program.
+    # Change only these fields of `items`: a field with the same name at another place belongs to another program.
     names = _IDS if schema == TASKS else _IDS[:1]
     for item in items:
         for name in names:
@@ -84,7 +85,7 @@ def check_writable(value: dict[str, Any], file: str) -> None:
 
 
 def part(name: str) -> dict[str, Any]:
-    """Return the closed schema of a plan, issue, task or cycle."""
+    """Return the schema of a plan, issue, task or cycle, which allows no unknown fields."""
     file, member = _PARTS[name]
     schema: dict[str, Any] = schemas.load(file)
     if member is not None:
@@ -93,15 +94,17 @@ def part(name: str) -> dict[str, Any]:
 
 
 def _closed(name: str) -> schemas.Schema:
-    """Return the closed schema for some or all fields of a plan, issue, task or cycle."""
+    """Return `part(name)` with none of its fields required, to check new fields of a plan, issue, task or cycle."""
     if name not in _fields:
         _fields[name] = schemas.Schema({**part(name), "required": []})
     return _fields[name]
 
 
 def check_change(before: dict[str, Any] | None, file: str, fields: dict[str, Any], name: str) -> None:
-    """Raise NewerVersion if the `file`, which holds `before`, may not be changed, and ValueError as `check_new` does
-    for new `fields`: some or all of a plan, issue, task or cycle.
+    """Check a change of `file` that writes `fields`, some or all fields of a plan, issue or task (`name`).
+
+    `before` is the present value of the file, None if it is absent. Raise NewerVersion if `check_writable` refuses
+    `before`, and ValueError if `fields` break their schema.
     """
     if before is not None:
         check_writable(before, file)
@@ -109,20 +112,22 @@ def check_change(before: dict[str, Any] | None, file: str, fields: dict[str, Any
 
 
 def row(schema: str) -> schemas.Schema:
-    """Return the schema of an issue or task for files of another harness: schemas.readable."""
+    """Return the part of `schemas.readable(schema)` for one row: an issue of a plan, or a task of a task list."""
     found: schemas.Schema = schemas.readable(schema)["properties"][_ROWS[schema]]["items"]
     return found
 
 
 def change_schemas() -> Iterator[schemas.Schema]:
-    """Yield the schemas that check a change: the new fields, and each row that it makes."""
+    """Yield the schemas that check a change: first those for the new fields, then those for whole rows."""
     yield from map(_closed, (TASK, PLAN, ISSUE))
     yield from map(row, _ROWS)
 
 
 def is_cycle(value: object) -> bool:
-    """Return whether nexus-mcp could have written `value` as a cycle: the fields of the cycle itself are valid, and its
-    plan and tasks are readable.
+    """Return whether nexus-mcp could have written `value` as a cycle.
+
+    Its plan (unless null) and its tasks only have to satisfy `schemas.readable`, because another harness may have
+    written them. All other fields have to satisfy the schema of a cycle.
     """
     if not isinstance(value, dict) or schemas.faults(part(CYCLE), {**value, "plan": None, "tasks": []}):
         return False
@@ -142,8 +147,10 @@ def _refuse(faults: list[schemas.Fault], what: str) -> None:
 
 
 def order_checked(value: dict[str, Any], new: list[Any], schema: str, file: str) -> dict[str, Any]:
-    """Return a plan or task list as `order` does. Raise ValueError as `check_new` does, for its fields and the rows
-    `new`: its other rows were checked before.
+    """Return `value`, a plan or task list, as `order` returns it.
+
+    Raise ValueError if its own fields or the rows `new` do not satisfy `schemas.readable(schema)`. Its other rows were
+    checked before.
     """
     _refuse(schemas.readable_faults(schema, {**value, _ROWS[schema]: new}), file)
     made: dict[str, Any] = order(value, schemas.load(schema))
@@ -151,7 +158,10 @@ def order_checked(value: dict[str, Any], new: list[Any], schema: str, file: str)
 
 
 def order(value: Any, schema: dict[str, Any]) -> Any:
-    """Return `value` with the keys of `schema` in its order, and all other keys after them in their own order."""
+    """Return `value` with the keys of `schema` in the schema's order, then all other keys in their present order.
+
+    The values of the keys of `schema`, and the items of arrays, are ordered in the same way.
+    """
     if isinstance(value, list) and "items" in schema and any(isinstance(item, (dict, list)) for item in value):
         return [order(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:

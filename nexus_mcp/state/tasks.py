@@ -1,4 +1,4 @@
-"""Transitions of a task list. Each takes tasks.json as a value and returns the changed one."""
+"""Change and query task lists in the form of tasks.json. A change returns a new list; the old one stays as it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REUSE_POLICIES = ("fresh", "resume_if_same_artifact", "resume")
 
 
 def next_id(rows: list[dict[str, Any]]) -> int:
-    """Return the `id` for a new task or issue: highest + 1."""
+    """Return the `id` for a new task or issue: the highest id in `rows` + 1; 1 without rows."""
     return 1 + max([row["id"] for row in rows], default=0)
 
 
@@ -28,10 +28,10 @@ def empty() -> dict[str, Any]:
 def add(
     tasks: dict[str, Any], fields: dict[str, Any], created_at: str, *, goal: str, decisions: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (the list with one more task, the task). `fields` are the task's own parameters, unchanged.
+    """Return (the list with one more task, the task). `fields` are the arguments of task_add that the task stores.
 
-    A blank `goal` leaves the old one; `decisions` are appended. Unchanged parts stay the same objects: if only the rows
-    of a file differ, its other fields are not encoded again.
+    A blank `goal` leaves the old one; `decisions` are appended. The other tasks stay the same objects, so that their
+    JSON text need not be made again.
     """
     task = {"id": next_id(tasks["tasks"]), "status": PENDING, "deps": [], **fields, "created_at": created_at}
     changed = {
@@ -59,8 +59,9 @@ def count(tasks: dict[str, Any], status: str) -> int:
 
 
 def ready(tasks: dict[str, Any]) -> list[int]:
-    """Return the ids of the pending tasks whose deps are all completed, in file order. A dep on a missing task is not
-    completed.
+    """Return the ids of the pending tasks whose deps are all completed, in file order.
+
+    A dep on a missing task counts as not completed.
     """
     done = {task["id"] for task in tasks["tasks"] if task["status"] == COMPLETED}
     return [task["id"] for task in tasks["tasks"] if task["status"] == PENDING and done.issuperset(task["deps"])]

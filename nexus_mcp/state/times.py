@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 _FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 LAST = "9999-12-31T23:59:59.999Z"
-"""The last possible stamp, for a clock after the year 9999; doctor reports it."""
+"""The last possible stamp, for a clock after the year 9999; doctor reports it as a time in the future."""
 _SECOND = len("2026-01-31T08:15:00.")
 _MS = 1000
 
 
 def stamp(seconds: float) -> str:
-    """Return `2026-01-31T08:15:00.123Z` for seconds since 1970, truncated (not rounded) to milliseconds.
+    """Return `2026-01-31T08:15:00.123Z` for seconds since 1970, rounded to microseconds and then down to milliseconds.
 
     A time outside the years 1 to 9999 becomes the first or last possible one, and NaN becomes 1970: a broken clock must
     not keep a hook from recording an agent, or a tool from saving a change.
@@ -28,7 +28,7 @@ def stamp(seconds: float) -> str:
 
 def _milliseconds(seconds: float) -> int:
     try:
-        # Compute in microseconds: 0.123 * 1000 may be just below 123.
+        # Compute in microseconds: 1.001 * 1000 is just below 1001.
         return max(_FIRST_MS, min(LAST_MS, round(seconds * 1_000_000) // 1000))
     except OverflowError:  # infinity
         return LAST_MS if seconds > 0 else _FIRST_MS
@@ -37,7 +37,10 @@ def _milliseconds(seconds: float) -> int:
 
 
 def next_after(text: str) -> str | None:
-    """Return the stamp one millisecond after `text`; None if `text` is not a stamp, or is the last possible one."""
+    """Return the stamp one millisecond after the ISO 8601 time `text`.
+
+    Return None if `text` is no such time, or has no time zone, or if the result would be outside the years 1 to 9999.
+    """
     from datetime import UTC, datetime, timedelta
 
     try:
@@ -52,7 +55,7 @@ def next_after(text: str) -> str | None:
 
 
 def first_free(text: str, taken: Set[bytes]) -> str:
-    """Return the first stamp from `text` on that is not in `taken` (ASCII texts); `text` itself if all are taken.
+    """Return the first stamp from `text` on that is not in `taken` (ASCII texts); `text` itself if there is none.
 
     A second whose milliseconds are all taken is skipped in one step, so a million taken stamps do not need a million
     steps.

@@ -21,7 +21,11 @@ _CHARACTERS = _LETTERS | frozenset("0123456789-")
 
 
 def check(value: Any, file: str) -> list[Entry]:
-    """Return `value`, read from `file`. Raise StateError if it is no tracker; unknown fields are accepted."""
+    """Return `value`, read from `file`. Raise StateError if `value` is no list of entries.
+
+    An entry is an object with texts as harness_id and started_at, and a known status if it has one. Its other fields
+    are not checked.
+    """
     found = _faults(value, _NAMED + 1)
     if found:
         more = ["and more"] if len(found) > _NAMED else []
@@ -31,13 +35,13 @@ def check(value: Any, file: str) -> list[Entry]:
 
 
 def filter_usable(value: Any) -> list[Entry]:
-    """Return the valid agents in `value`, without the malformed ones."""
+    """Return those entries of `value` that `check` accepts; [] if `value` is no list."""
     entries = value if isinstance(value, list) else []
     return [entry for entry in entries if isinstance(entry, dict) and not _faults([entry], 1)]
 
 
 def _faults(value: Any, most: int) -> list[str]:
-    """Return the first faults of a tracker, about `most` of them: a file with many must not hold up a hook."""
+    """Return the faults of a tracker; stop soon after the first `most`: a file with many must not hold up a hook."""
     found = schemas.readable_faults(SCHEMA, value, most)
     statuses = schemas.load(SCHEMA)["items"]["properties"]["status"]
     for index, entry in enumerate([] if found else value):
@@ -47,7 +51,7 @@ def _faults(value: Any, most: int) -> list[str]:
 
 
 def is_name(text: str) -> bool:
-    """Return whether the tracker accepts the name of an agent: the pattern of agent_name in agent-tracker.schema.json.
+    """Return whether `text` can be the name of an agent: it has the pattern of agent_name in agent-tracker.schema.json.
 
     Checked by hand, because a regular expression costs a hook a millisecond.
     """
@@ -67,12 +71,12 @@ def spawn(harness_id: str, agent_name: str, agent_id: str, now: str) -> Entry:
 
 
 def resume(entry: Entry, now: str) -> Entry:
-    """Return the entry of this agent, running again and with one more resume."""
+    """Return the entry of this agent, running again and with one more resume; an invalid resume_count counts as 0."""
     seen: Any = entry.get("resume_count")
     count = int(seen) if schemas.is_integer(seen) and seen > 0 else 0
     return {**entry, "last_resumed_at": now, "resume_count": count + 1, "status": RUNNING}
 
 
 def complete(entry: Entry, now: str, details: dict[str, Any]) -> Entry:
-    """Return the entry of this agent after its end, with last_message and files_touched from `details`."""
+    """Return the entry of this agent after its end; `details` may have last_message and files_touched."""
     return {**entry, "status": COMPLETED, "stopped_at": now, **details}

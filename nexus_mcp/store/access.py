@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LockNeeded(Exception):
-    """A read in `without_lock` needs the lock: a change of another process is not complete."""
+    """A call in `Store.without_lock` needs the lock, for example to complete an interrupted change."""
 
 
 LOOKS = 8  # attempts to read several files before the lock is taken
@@ -40,10 +40,10 @@ class Access:
     """The folders `.nexus` and `.nexus/state` of the project at `root`. `wait` and `in_all` are the arguments `seconds`
     and `in_all` of Deadline.
 
-    If another process holds the lock, `meanwhile` is called once with `.nexus/state` before the wait. `swept` is true
-    if this process has deleted the leftovers of dead processes and none of its own changes has failed since.
-    `on_wait` is called after each wait for the lock, with its seconds and whether the lock was taken. While
-    `is_lockless`, `lock` raises LockNeeded.
+    If another call holds the lock, `meanwhile` is called with the folder `.nexus/state` before the wait. `on_wait` is
+    called after each wait, with the seconds of the wait and whether the lock was taken. Without flock neither is
+    called. `swept` is true if leftovers were deleted through this Access, and no change through it has failed since
+    with another error than NotAppliedYet and NotConfirmed. While `is_lockless`, `lock` raises LockNeeded.
     """
 
     __slots__ = ("_meanwhile", "deadline", "is_lockless", "on_wait", "root", "stopping", "swept")
@@ -60,27 +60,28 @@ class Access:
         self.swept = False
 
     def folders(self) -> Folders:
-        """Return (`.nexus`, `.nexus/state`), each None if absent, without completing an interrupted change. Raise
-        PathRefused, StorageError.
+        """Return a context manager that opens [`.nexus`, `.nexus/state`], each None if absent. It completes no
+        interrupted change. Raise PathRefused, StorageError.
         """
         return Folders(self.root, ".nexus", "state")
 
     @contextmanager
     def innermost(self, *names: str) -> Iterator[Folder | None]:
-        """Return the folder at the path `names` below the project, None if absent, without completing an interrupted
-        change.
+        """Open the folder at the path `names` below the project, None if absent, without completing an interrupted
+        change. Raise PathRefused, StorageError.
         """
         with Folders(self.root, *names) as found:
             yield found[-1]
 
     def state(self) -> AbstractContextManager[Folder | None]:
-        """Return `.nexus/state`, None if absent, without completing an interrupted change."""
+        """Open `.nexus/state`, None if absent, without completing an interrupted change. Raise as `innermost` does."""
         return self.innermost(".nexus", "state")
 
     @contextmanager
     def recovered_state(self) -> Iterator[Folder | None]:
-        """Return `.nexus/state`, after completing an interrupted change. Without an interrupted change it takes no
-        lock.
+        """Open `.nexus/state`, None if absent, after completing an interrupted change. Without one, take no lock.
+
+        Raise StateError, PathRefused, StorageError and LockNeeded.
         """
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
@@ -89,12 +90,12 @@ class Access:
             yield state
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """Return the result of `at` for the two folders, read while no change of several files is half done.
+        """Return the result of `at` for (`.nexus`, `.nexus/state`), read while no change of several files is half done.
 
-        It takes no lock unless a journal exists before or after the call of `at`. A read during a change may see old
-        files and new ones, but then the journal exists after the read: the change is completed, and `at` is called
-        again. With `several`, `at` reads several files and has to return the same value twice in a row; after LOOKS
-        attempts `at` is called with the lock held.
+        If a journal exists before or after the call of `at`, a change may be half done. Then take the lock, complete
+        the change and call `at` once more. A change may also begin and end during the call. So with `several`, for an
+        `at` that reads several files, a second call has to return the same value as the first. After LOOKS such pairs
+        with different values call `at` with the lock held. Raise StateError, PathRefused, StorageError and LockNeeded.
         """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
@@ -118,8 +119,8 @@ class Access:
 
     @contextmanager
     def looking(self) -> Iterator[tuple[Folder | None, Folder | None, Entry | None]]:
-        """Return the folders and the result of `roll_forward`, with the lock held. Creates nothing: without a lock file
-        no process has the lock.
+        """Open (`.nexus`, `.nexus/state`, the result of `roll_forward`), with the lock held if there is a lock file or
+        a journal. Without both, no process has the lock: take no lock, create no file; the result is None.
         """
         with self.folders() as (nexus, state), ExitStack() as stack:
             there = state is not None and (state.check_plain(lock.NAME) or state.check_plain(journal.NAME))
@@ -130,7 +131,9 @@ class Access:
             yield nexus, state, completed
 
     def writing(self, rehearse: Rehearse | None = None) -> Locked:
-        """Return `locked()`, which then also completes an interrupted change."""
+        """Return a context manager like that of `locked`, which also completes an interrupted change. In a new project
+        it calls `rehearse` first.
+        """
         return Locked(self, rehearse, completing=True)
 
     def locked(self) -> Locked:
@@ -138,7 +141,7 @@ class Access:
         return Locked(self)
 
     def lock(self, state: Folder) -> lock.HeldLock:
-        """Take the lock and return it. Raise the errors of `lock.acquire`, and LockNeeded."""
+        """Take the lock and return it. Raise LockNeeded, and the errors of `Deadline.at` and `lock.acquire`."""
         if self.is_lockless:
             raise LockNeeded
         began = 0.0
@@ -160,14 +163,14 @@ class Access:
         return held
 
     def _is_stopping(self) -> bool:
-        """Return whether to give up the wait for the lock; it is called repeatedly during the wait."""
+        """Report the wait as progress, and return whether to give it up. Called repeatedly while a call waits."""
         progress.note(progress.WAITING_FOR_LOCK)
         return self.stopping
 
 
 class Folders:
     """A context manager that opens the folders `names`, each inside the one before it, the first inside the folder
-    `path`; None for an absent one. Raise PathRefused, StorageError.
+    `path`, and returns them as a list: None from the first absent one on. Raise PathRefused, StorageError.
     """
 
     __slots__ = ("_names", "_open", "_path")
@@ -191,11 +194,14 @@ class Folders:
 class Locked:
     """A context manager for a writer. `nexus` is the folder `.nexus`, `state` is `.nexus/state`, `held` is the lock.
 
-    It creates missing folders, and removes them if the block fails, so that a failed first call leaves nothing behind.
-    In a new project it first calls `rehearse` with the existing folders. With `completing`, it completes an interrupted
-    change at its beginning; `completed` is then the result of `roll_forward`. `has_receipts` is whether a receipt
-    existed at the beginning: only the lock holder creates receipts. Set `is_kept` once the change is written: then the
-    new folders and `.gitignore` stay even if a later step fails.
+    It creates missing folders. If the block fails, it removes them again, so that a failed first call leaves nothing
+    behind; after NotAppliedYet and NotConfirmed they stay, because the change is recorded or made. In a new project,
+    without a lock file and a journal, it first calls `rehearse` with the folders, None for a missing one.
+
+    With `completing`, it completes an interrupted change before the block. `completed` is then the result of
+    `roll_forward`, None without a journal; `has_receipts` says whether a receipt exists then (only the lock holder
+    creates receipts). Set `is_kept` once the change is written: then the new folders and `.gitignore` stay even if a
+    later step fails.
     """
 
     held: lock.HeldLock
@@ -237,9 +243,9 @@ class Locked:
     def begin(self) -> bool:
         """Prepare the first write of a change, after all its checks; return whether `.gitignore` was written.
 
-        Leftovers are deleted if a writer may have died: on the first call in this process, and if the earlier lock
-        holder did not release the lock. New folders are synced unless the mark in the lock file says that they were
-        synced; `.nexus` is synced if this call added an entry to it. Raise StorageError, PathRefused.
+        Leftovers are deleted unless `Access.swept` is true and the earlier lock holder left the mark of an orderly end
+        in the lock file. The project folder and `.nexus` are synced if that mark is missing, because new folders may
+        not be synced yet, or if this call wrote `.gitignore`. Raise StorageError, PathRefused.
         """
         held = self.held
         self._wrote_ignore = write_gitignore(self.nexus, held)
@@ -283,7 +289,10 @@ class Locked:
         self._new += [(state, lock.NAME)] * self.held.created
 
     def _make(self, parent: Folder, name: str) -> Folder:
-        """Return the folder `name` in `parent`, created if absent. Its name is not synced yet."""
+        """Return the folder `name` in `parent`, created if absent. A new name is not synced yet.
+
+        Raise FolderGone if `parent` was removed, PathRefused, StorageError.
+        """
         try:
             folder, is_new = parent.make(name, confirm=False)
         except StorageError as error:
@@ -312,7 +321,11 @@ _IGNORED = b"state/\n"
 
 
 def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> None:
-    """Remove the folders that this call created, the last first; a folder that another process uses stays."""
+    """Remove what this call created, the last first: `new` lists (folder, name in it) of folders and the lock file.
+
+    Stop at a folder that is not empty. If the lock was taken, but is not ours any more, another process uses the
+    folders: remove nothing.
+    """
     if held is not None and not held.is_ours():
         return
     for parent, name in reversed(new):
@@ -327,7 +340,7 @@ def remove_new(new: list[tuple[Folder, str]], held: lock.HeldLock | None) -> Non
 
 
 def _forget(nexus: Folder) -> None:
-    """Remove the derived files of a failed first write, so that its folder can be removed."""
+    """Remove the history cache that a failed first write made in `.nexus/state`, so that `state` can be removed."""
     from nexus_mcp.store.history import cache
 
     with suppress(OSError, NexusError):
@@ -338,9 +351,9 @@ def _forget(nexus: Folder) -> None:
 
 
 def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
-    """Write `.gitignore` if absent, as a part of the first write; return whether it was absent.
+    """Write `.gitignore` if absent; return whether this call wrote it.
 
-    Its name is synced later together with the new folders. Raise StorageError, PathRefused.
+    Its name is synced later by `Locked.begin`. Raise StorageError, PathRefused.
     """
     if nexus.check_plain(IGNORE):
         return False
@@ -371,8 +384,8 @@ HOOK_LIMIT = 16 << 20
 
 
 class Deadline:
-    """The time limit of waits: `seconds` for each wait for the lock. With `in_all`, all waits together end at most
-    `seconds` from now.
+    """The time limit of waits: `seconds` for each wait for the lock. With `in_all`, all waits also end at the latest
+    `seconds` after the Deadline was made.
     """
 
     __slots__ = ("_end", "seconds")
@@ -384,7 +397,8 @@ class Deadline:
     def at(self, state: Folder) -> float:
         """Return how many seconds to wait for the lock in this folder.
 
-        Raise JournalError if a pending change is too large for a call with `in_all`, such as a hook.
+        Raise JournalError if `in_all` was set, as in a hook, and the journal is larger than HOOK_LIMIT. Raise
+        StorageError if its size cannot be read.
         """
         waiting = None if self._end is None else state.look(journal.NAME)
         if waiting is not None and waiting.st_size > HOOK_LIMIT:
@@ -405,6 +419,8 @@ class Deadline:
             self.seconds = usual
 
     def left(self, most: float | None = None) -> float:
-        """Return how many seconds a wait may take now; `most` is the limit of a wait that is not for the lock."""
+        """Return how many seconds a wait may take now. `most` is the limit of a wait that is not for the lock; without
+        it, the limit is `seconds`.
+        """
         wanted = self.seconds if most is None else most
         return wanted if self._end is None else max(0.0, min(wanted, self._end - time.monotonic()))

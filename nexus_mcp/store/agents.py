@@ -37,14 +37,17 @@ _FILES = (agents_extension.OLD, agents_extension.NAME, TRACKER)
 
 
 class Agents:
-    """The result of `read`: the `records`, and the reasons not to rely on them.
+    """The result of `read` and `load`: the `records`, and the reasons not to rely on them.
 
-    `fault` is the reason why all or a part of the tracker is unusable, `extension_fault` the same for
-    agents.extension.jsonl. `is_sure` is False if a part of agents.extension.jsonl could not be read, or if the files
-    changed during each read without the lock: then an agent without a known session may belong to any session. `data`
-    is the tracker in bytes, `entries` its entries. `events` are the ids of the events in agents.extension.jsonl, `bad`
-    is the number of its malformed lines, `size` its size in bytes. `base` is a new fold line (state/agents.py) of the
-    tracker, made if there are `events` and the file has no fold line of this tracker.
+    `fault` is the reason why all or a part of the tracker is unusable, `extension_fault` the reason why
+    agents.extension.jsonl cannot be read. `data` is the tracker in bytes, `entries` its usable entries. For
+    agents.extension.jsonl, `events` are the ids of its events and the newest ids of its last fold line
+    (state/agents.py), `bad` is the number of its malformed lines, `size` its size in bytes. `base` is a new fold line
+    for the tracker if there are `events`, but no fold line of this tracker; else None.
+
+    `is_sure` is False if agents.extension.jsonl cannot be read, or has malformed lines and no fold line of this
+    tracker, or if the files changed during each read without the lock: then an agent without a known session may belong
+    to any session.
     """
 
     __slots__ = ("bad", "base", "data", "entries", "events", "extension_fault", "fault", "is_sure", "records", "size")
@@ -62,8 +65,8 @@ class Agents:
 
 
 def read(store: Store, harness_id: str) -> Agents:
-    """Return the agents of all sessions of a harness. Raise PathRefused, StorageError for the
-    folders above the files.
+    """Return the agents of all sessions of a harness, with the faults of its files. Raise PathRefused for a folder
+    above the files, StorageError.
     """
     with store.own_as_it_is(harness_id) as own:
         return Agents() if own is None else _unlocked(own, harness_id)
@@ -72,8 +75,9 @@ def read(store: Store, harness_id: str) -> Agents:
 def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
     """Record an event of an agent: in the tracker, or in agents.extension.jsonl if the lock is not free in time.
 
-    Return (the records after the event, whether a text was truncated). For an unknown agent return None as the records,
-    and write nothing. Raise StateError, PathRefused and StorageError with nothing recorded, NotConfirmed.
+    Return (the records after the event, whether a text was truncated). If the event resumes or completes an unknown
+    agent, return None as the records, and write nothing. Raise StateError, PathRefused and StorageError with nothing
+    recorded (but a StorageError without the lock may come after the write), NotConfirmed.
     """
     event = {"id": os.urandom(8).hex(), **event}
     try:
@@ -110,7 +114,10 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
 
 
 def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
-    """Append a line to agents.extension.jsonl without the lock. Raise StateError, PathRefused, StorageError."""
+    """Append a line to agents.extension.jsonl without the lock; do nothing if there is no `.nexus/state`.
+
+    Raise StateError, PathRefused, StorageError.
+    """
     with store.state_as_it_is() as state:
         if state is not None:  # the folder exists: a process has the lock in it, or a session has begun
             with state.make(harness_id, confirm=False)[0] as own:
@@ -118,8 +125,8 @@ def append_unlocked(store: Store, harness_id: str, line: agents.Line) -> None:
 
 
 def load(own: Folder, harness_id: str) -> Agents:
-    """Return the agents in this folder of a harness, with the faults of its files. Needs the lock; without it use
-    `read`.
+    """Return the agents in the folder `own` of a harness, with the faults of its files. Needs the lock; without it use
+    `read`, which repeats `load` if the files change meanwhile.
     """
     found = Agents()
     lines: list[agents.Line] = []
@@ -144,10 +151,11 @@ def load(own: Folder, harness_id: str) -> Agents:
 def write(
     own: Folder, held: HeldLock, found: Agents, records: Records, *, is_made: bool = False, is_last: bool = False
 ) -> None:
-    """Append to agents.extension.jsonl, then write the tracker. With `is_made` a tracker without agents is written,
-    too; with `is_last` the tracker is removed.
+    """Append a fold line to agents.extension.jsonl if one is needed, then write the tracker if it changes, then shorten
+    agents.extension.jsonl if necessary.
 
-    Needs the lock. Raise the errors of `record`.
+    With `is_made` a tracker without agents is written, too; with `is_last` the tracker is removed. Needs the lock.
+    Raise StateError, PathRefused and StorageError with the agents unchanged, NotConfirmed.
     """
     data = found.data
     if is_last:
@@ -157,7 +165,8 @@ def write(
         data = data if is_same else _encoded(records.entries, own.show(TRACKER))
     checksum = checksum_of(data)
     fold = agents.make_fold(records, checksum, found.events)
-    # Keep the ids of events until the last session ends: a hook that was stopped during an append may append again.
+    # Keep the ids of events until the last session ends: a hook that was stopped during an append may append its event
+    # again when it continues.
     is_needed = agents.is_needed(records) or (bool(found.events) and not is_last)
     if is_needed or found.size:
         # The fold line of the present tracker is written first: if this process dies before the tracker is replaced,
@@ -223,8 +232,8 @@ def _encoded(entries: list[Entry], shown: str) -> bytes:
 OVER_AFTER_S = 24 * 3600.0
 """Seconds without an event after which a session is over."""
 NOTED_AFTER_S = 3600.0
-"""The minimum number of seconds between two stored events of a session, because to store each use of a tool would cost
-too much.
+"""The minimum number of seconds between two stored events of a session that change no agent, because to store each use
+of a tool would cost too much.
 """
 
 
@@ -240,11 +249,12 @@ def touch(store: Store, harness_id: str, session: str, records: Records) -> None
 
 
 def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
-    """Create all folders; with `reset` remove the agents of the session and of all sessions that are over.
+    """Create the folders up to that of the harness, and store the time of the event, without `reset` only if the stored
+    one is older than NOTED_AFTER_S. With `reset` remove the agents of the session and of all sessions that are over.
 
     Return the new path, from the project root, to which an unreadable tracker was renamed, or else an unreadable
-    agents.extension.jsonl; "" if both were readable. Raise StateError, PathRefused and StorageError with nothing
-    written, NotConfirmed.
+    agents.extension.jsonl; "" if both were readable, or without `reset`. Raise StateError, PathRefused and StorageError
+    with no agent removed, NotConfirmed.
     """
     with own_folder(store, harness_id) as (own, held):
         if not reset:
@@ -259,7 +269,8 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
 
 
 def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[str], str]:
-    """Remove the session's agents, and after the last session the tracker; create memory-access.jsonl if absent.
+    """Remove the agents of the session and of all sessions that are over, and after the last session the tracker.
+    Create memory-access.jsonl if absent.
 
     Return (the created files, the removed files, the new path of an unreadable file as from `begin`), as paths from the
     project root. Raise the errors of `begin`.
@@ -282,7 +293,8 @@ def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[st
 
 def _left(store: Store, found: Agents, session: str) -> Records:
     """Return the records without this session, and without the sessions that are over."""
-    # A running session may have had events in the last hour that were not stored. Times in the future do not count.
+    # A running session may have had later events, within NOTED_AFTER_S of the last stored one, that were not stored. A
+    # session whose last time is more than OVER_AFTER_S in the future is over, too, because that time must be wrong.
     before, after = store.stamp(-OVER_AFTER_S - NOTED_AFTER_S), store.stamp(OVER_AFTER_S)
     return found.records.without({session, *found.records.ended(before, after)})
 
@@ -292,8 +304,8 @@ def _is_due(store: Store, last: str) -> bool:
 
 
 def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
-    """Rename an unreadable tracker, and an unreadable agents.extension.jsonl; return (the agents, the new path as from
-    `begin`).
+    """Rename an unreadable or malformed tracker, and an unreadable agents.extension.jsonl. Return (the agents, the new
+    path as from `begin`).
 
     Raise PathRefused, StorageError, NotConfirmed.
     """

@@ -1,6 +1,6 @@
-"""Append to and shorten `.nexus/state/<harness id>/agents.extension.jsonl`.
+"""Read, append to and shorten `.nexus/state/<harness id>/agents.extension.jsonl`.
 
-Hooks append without the workspace lock; only the lock holder shortens. After appending, a hook checks that the file
+Hooks may append without the workspace lock; only the lock holder shortens. After appending, a hook checks that the file
 still has its name; if not, it appends again. The lock holder renames the file, begins a new one, and then reads the
 renamed one once more. So for each line, either the lock holder reads it, or the hook that wrote it sees the rename.
 Readers read the renamed file first, so the lock holder may die at any time. Nothing here is synced: a power cut ends
@@ -31,19 +31,21 @@ READ_LIMIT = 16 << 20
 """Largest file that is read, in bytes."""
 APPEND_LIMIT = 1 << 20
 """Largest size, in bytes, to which hooks without the lock may append. A hook can move this many bytes into the tracker
-before its deadline (tests/lifecycle). An event that does not fit is not recorded: its agent is unknown, and so
-restricted.
+before its deadline (tests/lifecycle). An event that does not fit is not recorded: an agent that it begins stays
+unknown, and so restricted.
 """
 TIDY_FROM = 1 << 14
-"""Size in bytes from which the lock holder shortens the file."""
+"""The lock holder shortens the file if it has more bytes than this."""
 LONGEST_MESSAGE, MOST_PATHS = 4096, 16384
-"""Largest number of characters of a last message, and of all paths of touched files, in one event of the file."""
+"""Largest number of characters of a last message, and of all paths of touched files (4 more for each path), in one
+event that is recorded without the lock.
+"""
 _TRIES = 100
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
 def read(own: Folder) -> tuple[list[Line], int, int]:
-    """Return (the lines, the number of malformed ones, the bytes) of both files, the renamed one first.
+    """Return (the valid lines, the number of malformed ones, the size in bytes) of both files, the renamed one first.
 
     Raise StateError, PathRefused, StorageError.
     """
@@ -60,7 +62,7 @@ def read(own: Folder) -> tuple[list[Line], int, int]:
 
 
 def is_there(own: Folder) -> bool:
-    """Return whether the file or the renamed file exists. Raise PathRefused for a link or a folder, StorageError."""
+    """Return whether the file or the renamed file exists. Raise PathRefused if one is no plain file, StorageError."""
     old, new = own.check_plain(OLD), own.check_plain(NAME)
     return old or new
 
@@ -97,7 +99,7 @@ def _is_whole(own: Folder, fd: int, data: bytes, most: int) -> bool:
 
 
 def shorten(event: Event) -> tuple[Event, bool]:
-    """Return (the event with its texts truncated to the limits of this file, whether any text was truncated)."""
+    """Return (the event, with last_message and files_touched truncated to the limits of this file; whether one was)."""
     message, files = event.get("last_message", ""), event.get("files_touched", [])
     kept: list[str] = []
     size = 0
@@ -114,10 +116,10 @@ def shorten(event: Event) -> tuple[Event, bool]:
 
 
 def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
-    """Shorten the file to the line `fold`, or remove it if `fold` is None. Needs the lock. Before the call, the tracker
-    must have the `events`.
+    """Shorten the file to the line `fold`, or remove it if `fold` is None. Needs the lock.
 
-    Malformed lines are kept, in a file beside it. Raise StateError, PathRefused, StorageError, OSError.
+    `events` are the ids of the events that the tracker already has; all other events stay in the file. If it has
+    malformed lines, its old version is kept as a file beside it. Raise StateError, PathRefused, StorageError, OSError.
     """
     _absorb(own, events)
     try:
@@ -130,7 +132,9 @@ def tidy(own: Folder, fold: Line | None, events: Set[str]) -> None:
 
 
 def _absorb(own: Folder, events: Set[str]) -> None:
-    """Remove the renamed file, after appending those of its events that the tracker does not have."""
+    """Remove the renamed file, or set it aside if it has malformed lines. Before that, append those of its events that
+    the tracker does not have.
+    """
     data = own.read(OLD, READ_LIMIT)
     if data is None:
         return

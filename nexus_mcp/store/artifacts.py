@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 FOLDER = paths.ARTIFACTS
 KEPT_LIMIT = 1 << 20
-"""Largest old artifact, in bytes, whose content is stored for undo."""
+"""Largest old artifact, in bytes, that a call without an idempotency key reads. Undo cannot restore a larger one."""
 
 
 def write(store: Store, filename: str, content: str, by: By) -> str:
     """Write `content` as UTF-8 to the artifact `filename`, replacing an older one; return its absolute path.
 
-    Raise PathRefused, StorageError with nothing written, NotConfirmed.
+    Raise StateError, PathRefused and StorageError with nothing written, NotConfirmed. A call with an idempotency key
+    may also raise NotAppliedYet, and NexusError if another call used the key.
     """
     artifact_name.segments(filename, atomic.PREFIX)
     _check_encoding(filename)
@@ -84,7 +85,8 @@ def _replace(state: Folder, folder: Folder, names: tuple[str, str, str], data: b
     """Replace the artifact by `data`. If another program saves it from now on, keep that save as a copy beside it.
 
     The new content does not depend on the old one, so the call does not run again; without a copy the save would be
-    lost. `names` has the artifact's path from `.nexus/state`, its name in `folder`, and the id of the change.
+    lost. `names` has the artifact's path from `.nexus/state`, its name in `folder`, and the id of the change. `noted`
+    makes the entry for the operation log.
     """
     place, name, id_ = names
     original = read_any(folder, name, KEPT_LIMIT)

@@ -101,14 +101,14 @@ def exchange(folder: Folder, one: str, other: str) -> bool:
 
 
 def load_renameat2() -> Call | None:
-    """Load the call, which returns 0 or an errno; return None if the system does not have it."""
+    """Return the function that calls renameat2 and returns 0 or an errno; None if the system does not have the call."""
     if not _renameat2:
         _renameat2.append(_load_call() if sys.platform == "linux" else None)
     return _renameat2[0]
 
 
 def place(folder: Folder, temporary: str, name: str) -> None:
-    """Give the file `temporary` the name `name`, which no file may have yet. Raise FileExistsError, OSError.
+    """Give the file `temporary` the name `name`. Raise FileExistsError if a file has this name, OSError, StorageError.
 
     This uses a hard link, which never replaces a file; on a file system without links, a check and a rename.
     """
@@ -176,16 +176,16 @@ except ImportError:  # Windows
 PREFIX = ".nexus-tmp-"
 """Prefix of the names of temporary files."""
 MOST_ASIDE = 8
-"""The maximum number of corrupt files that are kept under numbered names. There is a limit because the program that
-corrupts them may run in every session.
+"""The maximum number of corrupt versions of a file that `set_aside` keeps. There is a limit because the program that
+corrupts the file may run in every session.
 """
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PART = 1 << 20  # bytes in one read: os.pread allocates the requested size, even for a short file
 
 
 class Unsynced(Exception):
-    """The rename is done, but the fsync of its folder failed: readers see the new file, but a power cut may undo the
-    rename.
+    """A rename or removal is done, but the fsync of its folder failed: readers see the change, but a power cut may undo
+    it.
     """
 
     def __init__(self, cause: OSError) -> None:
@@ -203,14 +203,15 @@ def replace(
     confirmed: bool = True,
     synced: bool = True,
 ) -> None:
-    """Replace the file `name` by a file that consists of `parts`.
+    """Replace the file `name` by a file that consists of `parts`; create it if absent. `check` is called right before
+    the rename. `mode` is that of `prepare`; with None a replaced file keeps its permissions.
 
     The change is durable when this returns; without `synced` a power cut may leave an empty file. If `confirmed` is
     false, the caller has to sync the folder before the response is sent.
 
-    Raise OSError with the old file untouched, Unsynced after the rename, PathRefused if the target is a link or a
-    folder. A failed fsync is never repeated on the same descriptor: the second one may report success for pages that
-    were dropped.
+    Raise OSError, StorageError, the errors of `check`, and PathRefused if `name` is no plain file, all with the old
+    file untouched; Unsynced after the rename. A failed fsync is never repeated on the same descriptor: the second one
+    may report success for pages that were dropped.
     """
     there = folder.plain(name)  # refuses a link or a folder
     temporary = prepare(folder, parts, there if mode is None else mode, synced=synced)
@@ -242,7 +243,7 @@ def put(folder: Folder, name: str, data: bytes | None, check: Callable[[], None]
 
 
 def confirm_file(folder: Folder, name: str) -> None:
-    """Sync the folder after its file `name` was replaced. Raise NotConfirmed."""
+    """Sync the folder after its file `name` was replaced or removed. Raise NotConfirmed."""
     try:
         confirm(folder)
     except Unsynced as error:
@@ -301,7 +302,7 @@ def prepare(
 
     A part is bytes, or a function that is called with the descriptor and writes bytes to it. `mode` determines the
     permissions of the new file: the stat of a file with the same permissions, or a Copy (folder.py), which limits them;
-    None means the default permissions.
+    None means the default permissions. Raise OSError, StorageError, PathRefused and the errors of these functions.
     """
     temporary = f"{PREFIX}{os.urandom(8).hex()}"
     fd = folder.open(temporary, _FLAGS, mode)
@@ -323,7 +324,7 @@ def prepare(
 
 
 def sync_file(folder: Folder, name: str) -> None:
-    """Sync the file `name`. Raise OSError, PathRefused."""
+    """Sync the file `name`. Raise OSError, PathRefused, StorageError."""
     fd = folder.open(name, os.O_RDWR)
     try:
         _sync(fd)

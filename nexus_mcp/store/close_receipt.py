@@ -1,4 +1,4 @@
-"""Keep the receipt of a close until its answer was delivered: the applied journal, renamed to `closed-<id>.json`.
+"""Keep the receipt of a close, the applied journal renamed to `closed-<id>.json`, until its answer was delivered.
 
 The receipt is removed once the answer was written out. If the process dies before that, the receipt stays. The next
 task_close that finds no open plan or task returns the stored answer, once: so a client that retries gets its answer and
@@ -38,13 +38,13 @@ except ImportError:  # Windows
 MOST_FILES = 1000
 """Limit of the receipts that one call checks under the lock: a clone may contain any number of such files."""
 MOST_LEFT = 16
-"""Limit of the receipts that a process holds at a time. Each change of plan or tasks removes older receipts, so there
-are few.
+"""Limit of the receipts that one call takes over. Each change of plan or tasks removes older receipts, so there are
+few.
 """
 MAX_UNCHECKED_BYTES = 1 << 20
 """Bytes of all receipts together that are parsed without a check of their beginning. Beyond this limit only files that
-begin as a journal of nexus-mcp are parsed, up to journal.HISTORY_LIMIT bytes in all: no journal is larger (commit.py),
-so no close is overlooked.
+begin as a journal of nexus-mcp are parsed, up to journal.HISTORY_LIMIT bytes in all. No journal is larger (commit.py),
+so a receipt that is alone is never too large.
 """
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
@@ -72,7 +72,7 @@ class Receipt:
             self.undelivered()
 
     def remove(self) -> None:
-        """Remove the receipt. Raise StorageError, PathRefused; then this process still holds it."""
+        """Remove the receipt. Raise StorageError, PathRefused; then this process still holds it, except on Windows."""
         if fcntl is None:
             self.undelivered()  # Windows does not remove an open file
         with self._open_state() as state:
@@ -85,14 +85,14 @@ class Receipt:
         self.undelivered()
 
     def undelivered(self) -> None:
-        """Leave the receipt for the next task_close: no client will read the answer."""
+        """Unlock the receipt. If it still exists, it stays for the next task_close: no client will read the answer."""
         if self._fd is not None:
             close_fd(self._fd)
             self._fd = None
 
 
 class Receipts:
-    """The receipts that dead processes left, as one change sees them. Needs the lock.
+    """The receipts that no process holds, for one change. Needs the lock.
 
     `repeated` is the receipt whose answer the method `answer` returned, None if it returned none.
     """
@@ -104,11 +104,12 @@ class Receipts:
         self.repeated: Receipt | None = None
 
     def answer(self, history: Archive) -> dict[str, Any] | None:
-        """Return the answer of the newest undelivered close, and take it over so that no other process returns it too.
+        """Return the answer of the newest undelivered close, and keep its receipt locked, so that no other process
+        returns the answer, too. Return None if there is no such close.
 
-        A close counts only if its cycle is still in `history`: git may have removed the cycle. All other receipts are
-        removed. Raise StorageError, PathRefused, also if a receipt cannot be removed: it would answer the close after
-        this one.
+        A close counts only if `is_answer` accepts its answer, and its cycle is still in `history`: git may have removed
+        the cycle. All other receipts are removed. Raise StorageError, PathRefused, also if a receipt cannot be removed:
+        it would answer the close after this one.
         """
         newest_last = sorted(find_undelivered(self._state, self._open_state), key=_age)
         answer: dict[str, Any] | None = None
@@ -117,22 +118,23 @@ class Receipts:
             if answer is None and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.repeated = entry["answer"], marker
             else:
-                # No client waits for this answer: the history lacks its cycle, or a later close exists.
+                # No client waits for this answer: it is no answer, or the history lacks its cycle, or a later close
+                # exists.
                 marker.remove()
         return answer
 
 
 def forget(state: Folder, open_state: OpenState, confirm: Callable[[], None]) -> None:
-    """Remove the receipts that dead processes left: a write after the close shows that its client continued and will
-    not repeat it. Needs the lock.
+    """Remove the receipts that no process holds: a write after a close shows that the client continued and will not
+    repeat the close. Needs the lock.
 
-    `confirm`, which may raise, first syncs that write, so that a power cut cannot undo it and keep the removal.
+    Before a removal `confirm` syncs that write, so that a power cut cannot undo the write and keep the removal. Raise
+    the errors of `confirm`, but no others.
     """
     try:
         left = find_undelivered(state, open_state, whole=False)
     except Exception as error:  # noqa: BLE001
-        # The change is on disk, so its client must get a success. At worst a later close returns an old answer once
-        # more.
+        # The change is made, so its client must get a success. At worst a later task_close returns an old answer.
         log.warning(f"could not look for unanswered closes: {error}")
         return
     if left:
@@ -147,8 +149,8 @@ def forget(state: Folder, open_state: OpenState, confirm: Callable[[], None]) ->
 
 
 def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
-    """Hold the receipt of a close that was just applied. Never raises: the close is on disk, so its client must get a
-    success.
+    """Return the receipt of a close that was just applied, locked if possible. Never raises: the close is on disk, so
+    its client must get a success.
     """
     try:
         fd = _lock_free(state, name)
@@ -159,7 +161,7 @@ def lock_receipt(state: Folder, name: str, open_state: OpenState) -> Receipt:
 
 
 def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True) -> list[tuple[Any, Receipt]]:
-    """Return (journal, receipt) of each close whose process has ended; the receipts are now held by this process.
+    """Return (journal, receipt) of the receipts that no process holds, at most MOST_LEFT; this process now holds them.
     Raise StorageError, PathRefused.
 
     A file that has the name of a receipt, but that nexus-mcp did not write, is skipped and stays. Without `whole` the
@@ -232,8 +234,8 @@ def _begins_as_ours(name: str, fd: int) -> bool:
 def _lock_free(state: Folder, name: str) -> int | None:
     """Return a descriptor that locks the receipt; None if a living process has locked it, or no such plain file exists.
 
-    Raise StorageError, and PathRefused for a link. Only a locked receipt counts as held: if an abandoned receipt
-    counted as held, a close could happen twice.
+    Raise StorageError, and PathRefused, for example for a link. Any other error than a lock by another process is
+    raised: if an abandoned receipt counted as held, a close could happen twice.
     """
     try:
         fd = state.open(name, _FLAGS)

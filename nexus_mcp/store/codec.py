@@ -74,7 +74,9 @@ _quoted = json.encoder.encode_basestring
 
 
 def decode(data: bytes, file: str, depth: int = SESSION_DEPTH) -> Any:
-    """Return the JSON value in `data`. Raise StateError with line and column; `file` is its name in the message."""
+    """Return the JSON value in `data`, nested at most `depth` levels deep. Raise StateError, with the place of the
+    fault if it has one. `file` is the name of the file in the message.
+    """
     text = decode_text(data, file).removeprefix(BOM)
     return parse_guarded(text, file, lambda: STRICT.decode(text), depth)
 
@@ -160,13 +162,13 @@ def is_too_deep(value: object, limit: int) -> bool:
 def encode(value: object) -> bytes:
     """Return `value` as a state file holds it: indented by two spaces, non-ASCII unescaped, one newline at the end.
 
-    Lone surrogates, which only a file of another program can contain, stay escapes.
+    Lone surrogates become escapes. Raise ValueError for NaN, infinity, and an integer with too many digits.
     """
     return encode_part(value) + b"\n"
 
 
 def encode_part(value: object, margin: str = "\n") -> bytes:
-    """Return the text of `encode` without the newline at the end. `margin` begins each line after the first."""
+    """Return the bytes of `encode` without the newline at the end. `margin` begins each line after the first."""
     return encode_utf8(pretty(value, margin))
 
 
@@ -176,10 +178,10 @@ def encode_utf8(text: str) -> bytes:
 
 
 def pretty(value: object, margin: str = "\n") -> str:
-    """Return `value` as indented JSON text, without the last newline. `margin` begins each of its later lines.
+    """Return `value` as indented JSON text, without a newline at the end. `margin` begins each line after the first.
 
-    The result is that of json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False), whose C encoder cannot
-    indent.
+    The result is that of json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False), which is slower, because its
+    C encoder cannot indent. Raise the errors of `encode`.
     """
     if isinstance(value, str):
         return _quoted(value)
@@ -225,7 +227,8 @@ _LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+(")?|[{}\[\],:]|[^\s{}\[\],:"]++'  # compiled
 def locate(text: str, kind: str, depth: int) -> int | None:
     """Return the position of the first fault of this `kind`: a repeated KEY, a CONSTANT that is NaN or infinite, a
     NUMBER that no float holds, an integer with too many DIGITS, or a container nested more than `depth` levels deep
-    (DEPTH). Return None if the text has no such fault, or stops being JSON before it.
+    (DEPTH). Return None if the text has no such fault, or if it has an unterminated string, or a bracket that closes no
+    container, before the fault.
     """
     keys: list[set[str] | None] = []  # for each open container: the keys of an object, None for an array
     previous = ""

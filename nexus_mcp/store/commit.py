@@ -1,7 +1,7 @@
-"""Write a change to disk and into the operation log: one file by itself, several through the journal. The record of an
-idempotency key counts as another file.
+"""Write a change to disk and into the operation log: most changes of one file directly, all others through the journal.
 
-This module is separate from transaction.py because the server starts without it: the first change loads it.
+This module is separate from transaction.py because the server starts without it: `Store.warm_up` or the first change
+loads it.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def write_one(
     held: HeldLock | None = None,
     forward: str | None = None,
 ) -> None:
-    """Replace a file in `folder` by `after`, or remove it if `after` is None, and add the entry. Raise the errors of
-    `Replacement.put`.
+    """Replace a file in `folder` by `after`, or remove it if `after` is None, and add the entry of `make_entry` to the
+    operation log. Raise the errors of `Replacement.put`.
 
     `read` is (the file's name, the file as the change read it); `forward` is that of Replacement.
 
-    The name of a file in `state` is synced after the lock is released, so that other processes need not wait for the
-    disk. Every later change syncs that folder, too, before its response is sent, so a power cut cannot undo this change
-    and keep a later one.
+    With the lock `held`, the folder of a file in `state` is synced after the lock is released, so that other processes
+    need not wait for the disk. Every later change syncs that folder, too, before its response is sent, so a power cut
+    cannot undo this change and keep a later one.
     """
     if folder is not state:
         # A power cut could undo an unsynced removal of a journal, and the old journal could overwrite the next change.
@@ -93,15 +93,15 @@ def write_one(
 
 
 def _entry_for(change: Transaction) -> entries.Entry | None:
-    """Return the entry for the journal; None if it cannot be made and is not required.
+    """Return the entry for the journal; None if it cannot be made for a change with a cycle.
 
-    Raise StorageError.
+    Raise StorageError if it cannot be made for any other change.
     """
     try:
         return change.entry()
     except Exception as error:
         if change.cycle is not None:
-            return None  # the log is advisory; it then gets a shorter entry
+            return None  # the change must not fail because of the log, which then gets a shorter entry
         shown = f".nexus/state/{oplog.NAME}"
         raise StorageError(shown, "make an entry for", f"{type(error).__name__}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""Sweep temporary files of dead writers, and keep files that another program saved: `conflict-<id>-<name>`.
+"""Sweep temporary files of dead writers, and keep files that another program saved as copies `conflict-<id>-<name>`.
 
 A file that is exchanged for a new one has a temporary name for a moment. That name records a checksum of the file as
 the change read it. So the sweep after a crash knows whether another program saved the file: it keeps a saved file as a
@@ -44,10 +44,12 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, older: str = "") -> str:
-    """Return a temporary name for the file `new`, which will replace the file `name`. `known` is the mark of `name`.
+    """Return the temporary name that the old file `name` has between its replacement and its check. Until then the new
+    file has this name: the replacement exchanges both names.
 
-    `older` is the present temporary name of `new`; its random digits are reused. `kind` says whether the checksum is of
-    the WHOLE file or of its END. SAME is WHOLE for a new file with the same content as the old one.
+    `known` is the mark of the old file as the change read it. `kind` says whether its checksum is of the WHOLE file or
+    of its END. SAME is WHOLE for a new file with the same content as the old one. `new` is the stat of the new file,
+    None for a removal. `older` is the present temporary name of the new file; its random digits are reused.
     """
     mark_of_new = 0 if new is None else _fingerprint(new)
     unique = older[len(atomic.PREFIX) :][:8] or os.urandom(4).hex()
@@ -65,8 +67,10 @@ def is_removable(folder: Folder, name: str) -> bool:
     """Return whether a temporary file of a dead process can be removed. If another program saved it, rename it to a
     copy and return False.
 
-    It can be removed if it is the unchanged new file (the names were not exchanged) or has the content that the change
-    had read. In a copy of the project inodes differ, but the content may be the same. Raise StorageError.
+    It can be removed if its name is not from `temporary`, if it is no plain file or empty, if it is the unchanged new
+    file (the names were not exchanged), or if it has the content that the change had read. In a copy of the project,
+    where inodes differ, it counts as the new file if the file to be replaced still has the content that the change had
+    read. Raise StorageError.
     """
     parsed = _parse(name)
     if parsed is None:
@@ -101,7 +105,8 @@ def sweep(folder: Folder) -> None:
 def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
     """Rename the file `held` to a copy of `name`; return the new name. Never replaces another file.
 
-    `id_` becomes part of the name. Raise StorageError, with nothing renamed, also if there are MOST copies.
+    `id_` becomes part of the name, unless it is "" or that name is taken: then random digits do. Raise StorageError,
+    with nothing renamed, also if there are MOST copies.
     """
     check_room(folder, name)
     copy = f"{PREFIX}{id_ or os.urandom(8).hex()}-{name}"
@@ -118,7 +123,7 @@ def keep(folder: Folder, held: str, name: str, id_: str = "") -> str:
 
 
 def add_name(folder: Folder, held: str, name: str) -> None:
-    """Give the file `held` a second name, as a copy of `name`, unless there are MOST of them.
+    """Give the file `held` a second name, as a copy of `name`, unless there are MOST copies.
 
     Never raises. Without links there is no copy; the caller gives the file its own name back in any case.
     """
@@ -139,7 +144,7 @@ def drop_twins(folder: Folder, is_same: Callable[[Folder, str], bool]) -> None:
 
 
 def warn(folder: Folder, copy: str, name: str) -> None:
-    """Log the place of a copy."""
+    """Log a warning with the path of a copy."""
     text = f"{folder.show(copy)} keeps what another program saved in {name} while a change replaced it"
     log.warning(f"{text}. Compare the two, take over what is missing, then move the copy away.")
 
@@ -158,7 +163,7 @@ def check_room(folder: Folder, name: str) -> None:
 
 def find_all(state: Folder) -> list[str]:
     """Return the paths from the project root of the copies in `.nexus/state` and among its artifacts. Raise
-    StorageError.
+    StorageError, PathRefused.
     """
     found = [state.show(name) for name in state.names() if name.startswith(PREFIX)]
     artifacts = state.child(paths.ARTIFACTS)
@@ -220,7 +225,7 @@ def _parse(name: str) -> tuple[str, Mark, str, int] | None:
 
 
 def mark(folder: Folder, name: str, kind: str) -> Mark | None:
-    """Return the mark of the file `name`, None if it is no plain file. Raise StorageError."""
+    """Return the mark of the file `name`, None if it is absent or no plain file. Raise StorageError."""
     try:
         fd = folder.open(name, _READ)
     except (FileNotFoundError, PathRefused):

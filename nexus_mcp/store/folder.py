@@ -4,9 +4,9 @@ If the platform supports it, every call uses a descriptor of the folder (openat 
 cannot lead the call outside the project by replacing a folder with a link. Elsewhere lstat checks each step first.
 Opening never waits for a pipe. O_NOATIME prevents updates of access times: the next sync would wait for such a write.
 
-A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file in it gives the group the same
-permissions as the folder, whatever the umask is. No new file or folder gives a user permissions that its parent folder
-does not give (docs/decisions/0054).
+A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file gives the group the folder's
+read and write permissions, whatever the umask is, unless a Copy limits them. No new file gives group or others more
+permissions than its folder gives them, but a file that replaces another one keeps its bits (docs/decisions/0054).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Folder:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
                 _share(child.descriptor, above, _allowed(above))
-            # Its maker may have died before it synced the name. No process writes into the folder before that sync.
+            # The maker of an empty folder may have died before it synced the name. No process writes into it before.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
@@ -162,7 +162,7 @@ class Folder:
         raise AssertionError
 
     def open_as(self, name: str, flags: int, mode: int) -> int:
-        """Open the file `name`, created with the bits `mode` less the umask. Refuse a link; do not wait for a pipe."""
+        """Open the file `name`, not a link; O_CREAT uses the bits `mode` less the umask. Raise the errors of `open`."""
         if not AT:
             self.check_plain(name)
             return os.open(os.path.join(self.path, name), flags | FILE, mode)
@@ -174,7 +174,7 @@ class Folder:
             raise
 
     def check_plain(self, name: str) -> bool:
-        """Return whether the file `name` exists. Raise PathRefused if it is a link, a folder or a special file."""
+        """Return whether the file `name` exists. Raise PathRefused if it is no plain file, StorageError."""
         return self.plain(name) is not None
 
     def plain(self, name: str) -> os.stat_result | None:
@@ -185,7 +185,7 @@ class Folder:
         return seen
 
     def rename(self, old: str, new: str) -> None:
-        """Rename `old` to `new`; readers see the old or the new file `new` at any time. Raise OSError."""
+        """Rename `old` to `new`; a file `new` is replaced in one step, so readers always find one. Raise OSError."""
         if AT:
             os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         else:
@@ -267,7 +267,7 @@ class Folder:
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW | _CLOEXEC
-# Without O_NONBLOCK, opening a pipe of that name would block.
+# Without O_NONBLOCK, opening a pipe would block.
 FILE = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | _CLOEXEC
 
 ADVICE = "Look at what was put there and why; move it away yourself if it is not needed, then call again."
@@ -365,7 +365,7 @@ class Copy:
         self.is_private = private
 
     def limit(self, group: int) -> int:
-        """Return the bits that all copied files have, for a file that belongs to `group`."""
+        """Return the read and write bits that all copied files have, for a new file that belongs to `group`."""
         bits = _READ_WRITE
         for source in self._sources:
             bits &= bits_for(source, group)

@@ -1,8 +1,8 @@
 """Read and write the small files of a harness in `.nexus/state/<harness id>/`, and the tool log that all harnesses
 share.
 
-`tool-log.jsonl`: which agent used which tool on which file. `memory-access.jsonl`: how often each note was read, and by
-which agent. `hook-errors.jsonl`: failed hooks.
+`tool-log.jsonl`: which agent used which tool on which file. `memory-access.jsonl`: how often each note was read, and
+which agent read it last. `hook-errors.jsonl`: failed hooks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOOL_LOG = "tool-log.jsonl"
 
 
 def drop_old_tracker(store: Store) -> list[str]:
-    """Remove a tracker in `.nexus/state` itself, where old versions had it; return the removed paths. Raise
+    """Remove a tracker in `.nexus/state` itself, where old versions had it; return the removed paths. Raise StateError,
     PathRefused, StorageError, NotConfirmed.
     """
     with store.state() as state:
@@ -61,7 +61,9 @@ def tool_log(store: Store) -> tuple[list[dict[str, object]], int] | None:
 
 @contextmanager
 def own_folder(store: Store, harness_id: str) -> Iterator[tuple[Folder, HeldLock]]:
-    """Open the folder of the harness with the lock held. A missing one is created, and removed if the block fails."""
+    """Open the folder of the harness with the lock held. A missing folder is created; if the block then fails with
+    another error than NotConfirmed, it is removed again. Raise StateError, PathRefused, StorageError.
+    """
     with store.locked_state() as (state, held):
         own, is_new = state.make(harness_id)
         with own:
@@ -85,10 +87,12 @@ TOOL_USE_MAX_BYTES = 1 << 16
 
 
 def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
-    """Add the lines; return False, and add none, if they are too long for tool calls.
+    """Add the lines of one tool call and return True; return False, and add none, if they have more than
+    TOOL_USE_MAX_BYTES bytes.
 
     Takes the lock, so that no line of another writer is lost. The log is not synced: it is advisory, so a power cut may
-    lose its last lines. Raise StateError, PathRefused and StorageError with nothing added, NotConfirmed.
+    lose its last lines. Raise StateError, PathRefused, StorageError and NotConfirmed. After a failed write some of the
+    lines may be missing or truncated.
     """
     data = b"\n".join(encode_utf8(compact(line)) for line in lines)
     if len(data) > TOOL_USE_MAX_BYTES:
@@ -133,7 +137,7 @@ def _count_read(own: Folder, held: HeldLock, path: str, now: str, agent: str) ->
 
 
 def _counted_line(lines: list[bytes], path: str, now: str, agent: str) -> tuple[int, dict[str, Any]]:
-    """Return (the number of the note's line, or of a new line; the line's new value)."""
+    """Return (the number of the note's line, from 0, or of a new line at the end; the line's new value)."""
     fields = {"path": path, "last_accessed_ts": now, "access_count": 1, "last_agent": agent}
     spelt = encode_utf8(compact(path))
     for number in reversed(range(len(lines))):
@@ -162,12 +166,15 @@ ERROR_LOG = "hook-errors.jsonl"
 ERROR_LOG_OLD = "hook-errors.old.jsonl"
 ERROR_LOG_MAX_BYTES = 1 << 16
 ERROR_MAX_CHARACTERS = 1000
-"""The maximum length of a text in characters."""
+"""The maximum length of the error's text in a line, in characters."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 
 
 def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> None:
-    """Add a line; `error` must contain nothing of a payload. Never raises: the hook has to answer."""
+    """Add a line to the log of hook errors, if `.nexus/state` exists. `error` must contain nothing of a payload.
+
+    Never raises: the hook has to answer.
+    """
     line = encode_utf8(compact({"timestamp": now, "event": event, "error": error[:ERROR_MAX_CHARACTERS]})) + b"\n"
     try:
         with _state(workspace) as state, state.make(workspace.harness_id, confirm=False)[0] as own:
@@ -177,7 +184,9 @@ def log_hook_error(workspace: Workspace, now: str, event: str, error: str) -> No
 
 
 def _state(workspace: Workspace) -> Folder:
-    """Open `.nexus/state`. Raise FileNotFoundError if absent: a failure must not create a workspace."""
+    """Open `.nexus/state`. Raise FileNotFoundError if absent: a failed hook must not create it. Raise PathRefused,
+    StorageError.
+    """
     with Folder.root(workspace.state_root) as root:
         nexus = root.child(".nexus")
         if nexus is None:
