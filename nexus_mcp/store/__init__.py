@@ -1,1 +1,1 @@
-"""The files below `.nexus/`: read strictly, written whole and durably, under one lock."""
+"""Read the files below `.nexus/` strictly, and write most of them whole, durably and under one lock."""

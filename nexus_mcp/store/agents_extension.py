@@ -31,8 +31,8 @@ READ_LIMIT = 16 << 20
 """Largest file that is read, in bytes."""
 APPEND_LIMIT = 1 << 20
 """Largest size, in bytes, to which hooks without the lock may append. A hook can move this many bytes into the tracker
-before its deadline (tests/lifecycle). An event that does not fit is not recorded: an agent that it begins stays
-unknown, and so restricted.
+before its deadline, because the time grows only linearly (tests/lifecycle). An event that does not fit is not recorded:
+an agent that it begins stays unknown, and so restricted.
 """
 TIDY_FROM = 1 << 14
 """The lock holder shortens the file if it has more bytes than this."""

@@ -46,7 +46,7 @@ def read_range(fd: int, begin: int, end: int) -> bytes:
 
 
 def copy_range(source: int, target: int, size: int) -> None:
-    """Write the first `size` bytes of the file `source` at the position of `target`. Raise OSError (Shrunk).
+    """Write the first `size` bytes of the file `source` at the current position of `target`. Raise OSError (Shrunk).
 
     The kernel copies if it can: as shared blocks, if the file system has them, or as one copy in its cache.
     """

@@ -1,8 +1,8 @@
-"""Read and extend a history.json of any length: an index locates its cycles, and the kernel copies the old file.
+"""Read and extend a long history.json: an index locates its cycles, and the kernel copies the old file if it can.
 
-`archive` reads the history, and `append` writes it. They use the other modules: `parse` reads the file window by
-window, `index` records where each cycle lies, `cache` stores the index on disk, `texts` searches the cycles
-(docs/decisions/0050).
+`archive` reads the history, and `append` writes it. They use the other modules: `parse`, `frame` and `msgspec_cycles`
+read the file window by window, `index` records where each cycle lies, `identity` detects a changed file, `memory` and
+`cache` keep the index in the process and on disk, `texts` searches the cycles (docs/decisions/0050).
 """
 
 NAME = "history.json"

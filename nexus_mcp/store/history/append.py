@@ -59,8 +59,8 @@ class Growth:
     def parts(self) -> list[Part]:
         """Return the parts of the new file: bytes, or functions that write to a descriptor. The old cycles come first.
 
-        The last part writes nothing: it checks that the old file still is the copied one, and sets the times of the new
-        file. Raise ChangedMeanwhile if it is not.
+        The last part writes nothing. It raises ChangedMeanwhile if the old file is not the copied one any more, sets
+        the time of the new file, and closes the old one.
         """
         return [self._copy, self._added, self._rest, self._finish]
 
@@ -72,7 +72,7 @@ class Growth:
         return found is None if read is None else found is not None and identity.of(found) == read
 
     def prepare(self) -> str:
-        """Write and sync the new file under a temporary name; return it. Raise the errors of `atomic.prepare`."""
+        """Write and sync the new file under a temporary name; return the name. Raise the errors of `atomic.prepare`."""
         nexus = self._archive.nexus
         assert nexus is not None
         return atomic.prepare(nexus, self.parts(), nexus.plain(NAME))
@@ -80,20 +80,20 @@ class Growth:
     def install(self, temporary: str) -> None:
         """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.
 
-        Raise ChangedMeanwhile, OSError, Unsynced.
+        Raise ChangedMeanwhile, StorageError, OSError, Unsynced.
         """
         nexus = self._archive.nexus
         assert nexus is not None
         copied = Copied(self._archive.index.identity, self._archive.index.tail)
         Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
-        # Before the sync, which may take long: if a program writes to the file before `installed` has looked at it, and
-        # sets its time back, only a change near the end of the file is detected.
+        # `installed` looks at the file before the sync, which may take long. If a program writes to the file before
+        # that look, and sets the time of the file back, only a change near the end of the file is detected.
         self.installed()
         atomic.confirm(nexus)
 
     def installed(self) -> None:
-        """Add the cycle to the index after the file was installed. Never raises: without the entry the file is only
-        read again.
+        """Add the cycle to the index after the file was installed. Never raises: without the cycle in the index the
+        next call reads the file again.
         """
         try:
             self._note()

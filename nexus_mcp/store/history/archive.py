@@ -112,18 +112,23 @@ class Archive:
         return times.first_free(now, self.index.stamps()) if self.index.has_stamp(now) else now
 
     def ended_at(self, completed_at: str) -> list[dict[str, Any]]:
-        """Return the cycles with this `completed_at`, newest first: at most one, unless another program wrote some."""
+        """Return the cycles with this `completed_at`, newest first: at most one, unless another program wrote some.
+
+        Raise the errors of `cycle`.
+        """
         return list(self._ended_at(completed_at))
 
     def has(self, cycle: dict[str, Any]) -> bool:
         """Return whether an equal cycle exists, compared as JSON values: the order of fields does not matter; 1, 1.0
-        and true differ.
+        and true differ. Raise the errors of `cycle`.
         """
         wanted = canonical(cycle)
         return any(canonical(old) == wanted for old in self._ended_at(cycle["completed_at"]))
 
     def newest_times(self, most: int) -> list[str]:
-        """Return each `completed_at` that is a text, of the `most` newest cycles, newest first."""
+        """Return each `completed_at` that is a text, of the `most` newest cycles, newest first. Raise the errors of
+        `cycle`.
+        """
         numbers = reversed(range(max(0, len(self) - most), len(self)))
         found = (self.index.stamp(number) or self.cycle(number).get("completed_at") for number in numbers)
         return [time for time in found if isinstance(time, str)]
@@ -136,7 +141,8 @@ class Archive:
         return search(self, query, self._memory)
 
     def newest(self, query: str, most: int, make: Callable[[dict[str, Any]], Found]) -> tuple[int, list[Found]]:
-        """Return (how many cycles match the query, all for ""; the results of `make` for the `most` newest).
+        """Return (how many cycles match the query, all for ""; the results of `make` for the `most` newest of these,
+        the newest last).
 
         Raise the errors of `matches` and `cycle`.
         """
@@ -153,7 +159,7 @@ class Archive:
         return self.cache is not None and self.cache.save(index)
 
     def changed(self) -> StorageError:
-        """Return the error for a file that differs from its index, although its identity is the same."""
+        """Forget the index, and return the error for a file that differs from it, although its identity is the same."""
         self._memory.index = None
         if self.cache is not None:
             self.cache.forget()
@@ -191,7 +197,7 @@ def look(memory: Memory, at: Callable[[Archive], Found], nexus: Folder | None, s
 
 
 def _opened(nexus: Folder) -> int | None:
-    """Open the history; return None if there is none. Raise OSError, PathRefused, StateError, StorageError."""
+    """Return a descriptor of history.json, None if absent. Raise OSError, PathRefused, StateError, StorageError."""
     try:
         fd = nexus.open(NAME, os.O_RDONLY)
     except FileNotFoundError:
@@ -236,8 +242,8 @@ def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
 
 
 def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
-    """Return those cycles whose text is in the cache and matches. If the texts are corrupt, `archive` gets an index
-    without texts.
+    """Return the numbers of the cycles whose text is in the cache and matches. If the texts are corrupt, `archive` gets
+    an index without texts.
     """
     if archive.index.lined < len(archive):
         _catch_up(archive)
@@ -260,7 +266,7 @@ def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
 
 
 def _catch_up(archive: Archive) -> bool:
-    """Take the index from the cache if it is of the same file and has other or more texts; return whether it did."""
+    """Use the index from the cache if it is of the same file and has other texts; return whether it is used now."""
     mine, theirs = archive.index, None if archive.cache is None else archive.cache.load()
     if theirs is None or not theirs.settled or (theirs.identity, theirs.tail) != (mine.identity, mine.tail):
         return False
@@ -271,8 +277,8 @@ def _catch_up(archive: Archive) -> bool:
 
 
 def _unstored(archive: Archive, wanted: bytes) -> list[int]:
-    """Return the matching cycles among those without a text in the cache. Their texts are made now, and cached if
-    possible.
+    """Return the numbers of the matching cycles among those without a text in the cache. The texts of these cycles are
+    made now, and cached if possible.
     """
     index = archive.index
     if index.lined == len(index):
