@@ -26,8 +26,8 @@ _ROWS = {PLAN: "issues", TASKS: "tasks"}
 def check(value: Any, schema: str, file: str) -> dict[str, Any]:
     """Return `value`, a plan or task list read from `file`, with ids such as `2.0` changed to 2.
 
-    Raise StateError if `value` does not satisfy `schemas.readable(schema)`: a required field is missing, or its value
-    has a wrong type, is not in its enum or is below its minimum. Other fields are not checked.
+    Raise StateError if `value` does not satisfy `schemas.readable(schema)`: a required field is missing, or has a value
+    of a wrong type, outside of its enum or below its minimum. Other fields are not checked.
     """
     found = schemas.readable_faults(schema, value)
     if found:

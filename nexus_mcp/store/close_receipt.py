@@ -118,8 +118,8 @@ class Receipts:
             if answer is None and self._is_answer(entry["answer"]) and history.has(entry["cycle"]):
                 answer, self.repeated = entry["answer"], marker
             else:
-                # No client waits for this answer: it is no answer, or the history lacks its cycle, or a later close
-                # exists.
+                # No client waits for this answer: task_close cannot have returned it, the history lacks its cycle, or a
+                # later close exists.
                 marker.remove()
         return answer
 

@@ -1,7 +1,7 @@
-"""Write a change to disk and into the operation log: most changes of one file directly, all others through the journal.
+"""Write a change to disk and into the operation log: one file directly; several files, or an undo, through the journal.
 
-This module is separate from transaction.py because the server starts without it: `Store.warm_up` or the first change
-loads it.
+A new cycle, and the record of an idempotency key, count as another file. This module is separate from transaction.py
+because the server starts without it: `Store.warm_up` or the first change loads it.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PREFIX = "conflict-"
 MOST = 64
-"""The maximum number of copies of one file in its folder. A change that would need one more is refused."""
+"""The maximum number of copies of one file in its folder. A change that has to keep one more fails."""
 WHOLE, END, SAME = "w", "e", "s"
 END_BYTES = 4096
 MOST_FOLDERS = 100
@@ -44,8 +44,8 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 
 
 def temporary(name: str, known: Mark, kind: str, new: os.stat_result | None, older: str = "") -> str:
-    """Return the temporary name that the old file `name` has between its replacement and its check. Until then the new
-    file has this name: the replacement exchanges both names.
+    """Return the temporary name that the old file `name` has between its replacement and its check. Before the
+    replacement, which exchanges both names if the system can, the new file has this name.
 
     `known` is the mark of the old file as the change read it. `kind` says whether its checksum is of the WHOLE file or
     of its END. SAME is WHOLE for a new file with the same content as the old one. `new` is the stat of the new file,

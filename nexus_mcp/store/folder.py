@@ -5,8 +5,8 @@ cannot lead the call outside the project by replacing a folder with a link. Else
 Opening never waits for a pipe. O_NOATIME prevents updates of access times: the next sync would wait for such a write.
 
 A folder with the setgid bit is shared, as with git's `core.sharedRepository`: a new file gives the group the folder's
-read and write permissions, whatever the umask is, unless a Copy limits them. No new file gives group or others more
-permissions than its folder gives them, but a file that replaces another one keeps its bits (docs/decisions/0054).
+read and write permissions, whatever the umask is, unless a Copy limits them. No new file gives the group or others more
+permissions than its folder does, but a file that replaces another one keeps its permissions (docs/decisions/0054).
 """
 
 from __future__ import annotations
