@@ -1,4 +1,7 @@
-"""Merge accepted attempts into the integration branch, one at a time, and check the result before it counts."""
+"""Merge accepted attempts into the integration branch, one at a time, and bring that branch into an attempt's worktree.
+
+With `regression: each` the checks run on the merged tree before it counts.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ _HALF = "half-merged"
 async def merge(attempts: Attempts) -> None:
     """Merge the last attempt of a task, and record it as merged, or as failed by a conflict or a regression.
 
-    The integration branch moves only after the checks passed on the merged tree. If an earlier executor made the merge,
-    only the event is added. Raise GitFailed, StorageError.
+    With `regression: each` the integration branch moves only if no check has a new failure on the merged tree. If the
+    branch contains the commit already, for example because an earlier executor moved it, only log that. Raise
+    CheckoutChanged if another program moved the branch, GitFailed, StorageError.
     """
     run, record = attempts.run, attempts.record
     repository = run.repository
@@ -64,8 +68,8 @@ async def merge(attempts: Attempts) -> None:
             await repository.publish(old, new)
             emit(ev.Merged(commit=new))
 
-        # If a person skips the task now, complete both steps first: without the event, the next executor would
-        # conclude that another program moved the branch.
+        # If this task is cancelled now, for example because a person skips it, complete both steps of `move` first:
+        # without the event, the next merge would conclude that another program moved the branch.
         moving = asyncio.ensure_future(move())
         try:
             await asyncio.shield(moving)
@@ -75,10 +79,10 @@ async def merge(attempts: Attempts) -> None:
 
 
 async def take_integration(attempts: Attempts) -> list[str]:
-    """Merge the integration branch into the attempt's worktree, so that its owner sees conflicts and regressions.
+    """Merge the integration branch into the attempt's worktree: there the author resolves conflicts and regressions.
 
-    Return the files in conflict; they have conflict markers. If git was killed during an earlier merge, its leftover
-    files are first committed to a separate branch. Raise GitFailed.
+    Return the files in conflict. If the merge fails because git was killed during an earlier one, commit the changes in
+    the worktree to a separate branch, and merge again. Raise GitFailed, StorageError, WorktreeGone.
     """
     repository, record = attempts.run.repository, attempts.record
     git = Git(record.worktree)
@@ -94,7 +98,7 @@ async def take_integration(attempts: Attempts) -> list[str]:
 
 
 def _ratchet(baseline: dict[str, CheckResult], results: Iterable[CheckResult]) -> None:
-    """Raise the baseline to the results on the merged tree: later, a check that passes now may not fail again."""
+    """Replace results in the baseline by better ones on the merged tree: later attempts are compared with these."""
     for result in results:
         before = baseline.get(result.name)
         fewer = before is not None and (result.failures or 0) < (before.failures or 0)

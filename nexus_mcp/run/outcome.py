@@ -20,7 +20,7 @@ Category = Literal[
     "capability-violation",
     "limit",
 ]
-"""The failure categories. A regression is a check that fails after the merge."""
+"""The failure categories. A regression is a new failure of a check on the merged tree."""
 
 JUDGEMENT: frozenset[Category] = frozenset(
     (
@@ -28,8 +28,8 @@ JUDGEMENT: frozenset[Category] = frozenset(
         *("verifier-rejected", "merge-conflict", "regression", "capability-violation"),
     )
 )
-"""Categories that a person has to judge in the end. For the others a stronger model may succeed; when all tiers are
-used up, the task has failed.
+"""Categories that a person has to judge in the end: when all tiers are used up, the task pauses if an attempt ended
+with one of them; otherwise it fails.
 """
 
 
@@ -37,7 +37,7 @@ used up, the task has failed.
 class Outcome:
     """The result of an attempt, or of one of its sessions. `category` is None for a success.
 
-    `failures` is the number of failing checks or tests, None if it is unknown.
+    `failures` is the number of failing checks or tests, None for a success and if the number is unknown.
     """
 
     category: Category | None = None

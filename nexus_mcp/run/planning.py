@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 _REASON_SHOWN = 500
 _FORBIDDEN: tuple[Category, ...] = ("capability-violation", "isolation-violation")
-"""Failures by forbidden changes. The next attempt must not begin with them: it is judged by its own changes only."""
+"""Categories of attempts with forbidden changes. The next attempt must not begin with these changes: only its own are
+judged, so the inherited ones would be accepted.
+"""
 
 
 async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action: Start) -> None:
-    """Log any change of tier or strategy, then the plan of a new attempt. Raise GitFailed, StorageError."""
+    """Log the plan of a new attempt. Before it, log a change of tier or strategy, unless it follows a retry by a person.
+
+    Raise GitFailed, StorageError.
+    """
     last, number = record.last, record.next_number
     tier = record.forced_tier or action.tier
 
@@ -27,7 +32,7 @@ async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action:
         run.emit(event.model_copy(update={"task": attempts.id, "attempt": number}))
 
     reason = _reason(record)
-    if last is not None and not record.is_retried:  # a person's retry begins again with the first tier
+    if last is not None and not record.is_retried:  # a person's retry chooses the tier anew
         if last.attempt.tier != tier:
             emit(ev.Escalated(before=last.attempt.tier, after=tier, why=reason[:_REASON_SHOWN]))
         if last.attempt.strategy != action.strategy:
@@ -53,8 +58,8 @@ async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action:
 def first_commit(record: TaskRecord, action: Start) -> str:
     """Return the commit of the previous attempt if the new one begins there, "" for the integration branch.
 
-    `run retry` continues the previous work, unless `--fresh` is set. After forbidden changes each attempt begins at the
-    integration branch.
+    `run retry` continues the previous work, unless `--fresh` is set. After an attempt with forbidden changes, the next
+    one begins at the integration branch.
     """
     last = record.last
     if last is None or record.fresh:

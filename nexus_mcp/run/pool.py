@@ -1,9 +1,9 @@
 """Keep worktrees of a run for later attempts: some are made in advance, others come from attempts whose work is merged.
 
-To make a worktree, git writes each file of the repository; to use one again, only the files that differ. An attempt
-sees nothing of the one before it: tracked files are compared with an index that only the executor uses, everything else
-is removed, and the folder of git is emptied. If any of these steps may have failed, the worktree is removed and a new
-one is made.
+To make a worktree, git writes each file of the repository; to use one again, git writes only the files that differ. An
+attempt sees nothing of the one before it: tracked files are compared with an index that only the executor uses, all
+other files are removed, and so are the files that git keeps for the attempt in its folder of the worktree. If one of
+these steps may have failed, the worktree is removed.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FREE = "free-"
 _INDEX = EXECUTOR_INDEX
 _STAY = frozenset(("HEAD", "commondir", "gitdir", "refs", _INDEX))
 _GO = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "AUTO_MERGE", "index", "logs", LEASE)
-"""Files in git's folder of a worktree that are removed before the next attempt. If others than these and _STAY are
-there, the worktree is not used again."""
+"""Files and folders in git's folder of a worktree that are removed before the next attempt. If others than these and
+_STAY are there, the worktree is not used again."""
 _SETTINGS = r"^(core\.(sparsecheckout|splitindex)|extensions\.(worktreeconfig|refstorage|relativeworktrees))$"
 
 
@@ -38,8 +38,8 @@ _SETTINGS = r"^(core\.(sparsecheckout|splitindex)|extensions\.(worktreeconfig|re
 class _Worktree:
     """A worktree of the pool. `admin` is git's folder of it, `common` the content of the file `commondir` there.
 
-    `digest` is the digest of the index with which an attempt got the worktree; `commit` is the commit of its files
-    while no attempt uses it.
+    `digest` is the SHA-256 of the executor's index when an attempt got the worktree. `commit` is the commit that is
+    checked out while no attempt uses the worktree.
     """
 
     path: str
@@ -63,9 +63,8 @@ class Pool:
         self._is_closed = False
 
     async def begin(self, count: int) -> None:
-        """Remove the free worktrees of an earlier executor, and begin to make `count` new ones.
-
-        Raise GitFailed.
+        """Remove the free worktrees of an earlier executor, and begin to make `count` new ones, if worktrees of this
+        repository can be used again. Raise GitFailed, OSError.
         """
         self._is_closed = False
         await self._remove_free()
@@ -74,9 +73,10 @@ class Pool:
                 self._start(self._make())
 
     async def take(self, task: int, attempt: int, base: str, links: Sequence[str] = ()) -> str:
-        """Return the folder of a worktree for an attempt, on its branch at the commit `base`. Raise GitFailed.
+        """Return the folder of a worktree for an attempt, on the attempt's branch at the commit `base`.
 
-        If an interrupted call left the worktree, it is used as it is. `links` are as in `Repository.add`.
+        If an interrupted call left the worktree or the branch, it is used as it is. `links` are as in `Repository.add`.
+        Raise GitFailed, WorktreeGone, OSError.
         """
         repository = self._repository
         path, branch = repository.path(f"{task}-{attempt}"), repository.branch(task, attempt)
@@ -96,7 +96,7 @@ class Pool:
 
     async def give_back(self, path: str) -> None:
         """Take back the worktree of an attempt whose work is merged, for another attempt; remove it if that is
-        impossible.
+        impossible. Raise GitFailed.
         """
         found = self._lent.pop(path, None)
         if found is not None and not self._is_closed:
@@ -183,8 +183,8 @@ class Pool:
         return found
 
     async def _recycle(self, found: _Worktree, before: str) -> _Worktree | None:
-        """Return the worktree like a new one; None if it was removed because files of the attempt might remain in
-        it.
+        """Clean a used worktree and return it; if something of the attempt might remain in it, remove it and return
+        None. `before` is its path in the attempt. Raise GitFailed.
         """
         repository = self._repository
         try:
@@ -203,7 +203,7 @@ class Pool:
     async def _switch(self, found: _Worktree, branch: str, base: str) -> None:
         """Begin a branch at `base` in a free worktree; git writes only the files that differ.
 
-        Raise GitFailed.
+        Raise GitFailed, OSError.
         """
         if found.commit != base:
             await self._git(found, "read-tree", "-m", "-u", found.commit, base)
@@ -230,7 +230,8 @@ class Pool:
 def _copy_index(found: _Worktree) -> None:
     """Give a worktree a copy of the executor's index. Raise OSError.
 
-    The copy keeps the modification time of the index: git reads a file again that may have changed since that time.
+    The copy keeps the modification time of the index: git reads each file again that may have changed at or after this
+    time.
     """
     with open(os.path.join(found.admin, _INDEX), "rb") as file:
         data, info = file.read(), os.fstat(file.fileno())
@@ -241,8 +242,8 @@ def _copy_index(found: _Worktree) -> None:
 
 
 def _move(found: _Worktree, path: str) -> None:
-    """Rename a worktree. Raise OSError. git's file with the path of the worktree gets the new path before the rename,
-    so the renamed worktree is never without it. The caller holds `in_place`.
+    """Rename a worktree. Raise OSError. git's file `gitdir` with the path of the worktree is written before the rename,
+    so it is right for a renamed worktree even if the executor is killed. The caller holds `in_place`.
     """
     _write(os.path.join(found.admin, "gitdir"), os.path.join(path, ".git"))
     os.rename(found.path, path)
@@ -258,16 +259,17 @@ def _write(path: str, content: str | bytes) -> None:
 
 
 def _is_fit(found: _Worktree, before: str) -> bool:
-    """Return whether a worktree may be used again. It may not while a process works in it, under its new path or its
-    old one.
+    """Return whether a worktree may be used again: `_is_plain` accepts it, and no process works in it, under its new
+    path or its old one. Raise OSError.
     """
     return _is_plain(found, before) and not works_in(before, found.path)
 
 
 def _is_plain(found: _Worktree, before: str) -> bool:
-    """Return whether git's files of a worktree are as git made them; if they are, remove those of _GO.
+    """Return whether git's files of a worktree are as git and the executor leave them; if so, remove those of _GO.
 
-    `before` is the path that the worktree had. An attempt may write into the folder of git of its worktree.
+    An attempt may have written into git's folder of its worktree. A worktree with submodules does not count as plain.
+    `before` is the path that the worktree had in the attempt. Raise OSError.
     """
     names = {entry.name: entry for entry in os.scandir(found.admin)}
     is_odd = any(

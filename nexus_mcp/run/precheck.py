@@ -45,7 +45,9 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One row of the precheck. A `blocker` that has not `passed` stops the run; a `warning` only with --strict."""
+    """One row of the precheck. A `blocker` that has not `passed` stops the run; a `warning` only changes the exit code
+    of `run precheck --strict`.
+    """
 
     name: str
     tier: TierOfItem
@@ -53,13 +55,13 @@ class Item:
     message: str
 
     def row(self) -> dict[str, Any]:
-        """Return the row as JSON."""
+        """Return the row as a JSON object."""
         return {"name": self.name, "tier": self.tier, "passed": self.passed, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The input of the checks. `tasks` is tasks.json, `chosen` the ids that the run works on, None for all."""
+    """The input of the precheck. `tasks` is tasks.json, `chosen` the ids that the run works on, None for all."""
 
     root: str
     store: Store
@@ -70,8 +72,8 @@ class Subject:
 
 
 async def examine(subject: Subject) -> list[Item]:
-    """Check the subject, and return its items; `of_checks` returns the items of the project's own checks.
-    Raise GitFailed, StorageError.
+    """Check the subject, and return its items; `of_checks` returns the items of the project's own checks. Raise
+    GitFailed, StateError, StorageError, PathRefused.
     """
     found = [*await _of_git(subject), _of_lock(subject), await _of_earlier_run(subject)]
     found += _of_tasks(subject)
@@ -82,9 +84,10 @@ async def examine(subject: Subject) -> list[Item]:
 
 
 def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Item]:
-    """Return an item with the result and duration of each of the project's own checks before the next attempt.
+    """Return an item with result and duration for each of the project's own checks, which were run before the work.
 
-    A failing check is a warning: the run compares later results with it, and only new failures count.
+    A failing check is a warning: the run compares later results with it, and only new failures count. A check that
+    could not run, for example on a full disk, excuses no later failure. A project without checks gets a warning.
     """
     found = [
         Item(
@@ -105,7 +108,9 @@ def of_checks(results: Mapping[str, CheckResult], config: RunConfig) -> list[Ite
 
 
 def exit_code_of(items: Sequence[Item], *, strict: bool) -> Literal["ok", "warning", "blocker"]:
-    """Return the severity of the worst item; a warning counts only with `strict`."""
+    """Return the severity of the worst item that has not passed, `ok` if there is none. A warning counts only with
+    `strict`.
+    """
     failed = {item.tier for item in items if not item.passed}
     if "blocker" in failed:
         return "blocker"
@@ -151,7 +156,7 @@ async def _of_git(subject: Subject) -> list[Item]:
 
 
 async def _of_earlier_run(subject: Subject) -> Item:
-    """Return whether the checkout has the work of the newest run: tasks may depend on it."""
+    """Return the item on whether the checkout has the work of the newest run: tasks may depend on this work."""
     with subject.store.state_as_it_is() as state:
         try:
             left = await earlier.run_to_merge(state, subject.root)
@@ -227,9 +232,10 @@ def _of_harnesses(subject: Subject) -> Iterator[Item]:
 
 
 def _of_cost(name: str, config: RunConfig, limit: float, *, has_cost: bool) -> Item:
-    """Return whether a limit in USD can be enforced: that needs the cost of each session, or tokens and prices.
+    """Return the item on whether a limit in USD can be enforced: that needs the cost of each session, or tokens and
+    prices.
 
-    A template of the configuration may report its cost as lines of JSON; only its first session shows whether it does.
+    A driver of `run.drivers` may report its cost in lines of JSON; only its first session shows whether it does.
     """
     has_events = driver(name, config).format == "jsonl"
     is_priced = has_cost or (bool(config.prices) and has_events)
@@ -248,8 +254,8 @@ def _other_harness(name: str, config: RunConfig) -> str:
 
 
 def _installation(root: str, name: str) -> Iterator[Item]:
-    """Yield whether the entries of `nexus-mcp install` are unchanged. Only the user's own sessions use them; a run
-    configures its sessions itself.
+    """Yield the item on whether the entries of `nexus-mcp install` are unchanged; none for a harness that `install`
+    does not know. Only the user's own sessions use the entries; a run configures its sessions itself.
     """
     from nexus_mcp.harness import HARNESSES
     from nexus_mcp.harness.definition import Site
@@ -279,7 +285,9 @@ def _named(sandbox_: object) -> str:
 
 
 def _of_questions(subject: Subject) -> list[Item]:
-    """Return the row on whether an agent could answer in place of the person; [] if no question approves a merge."""
+    """Return the item on whether an agent could answer in place of the person; [] if no trigger that asks can approve a
+    merge.
+    """
     open_ = [name for name in _APPROVALS if subject.config.questions.asks(name)]
     text = (
         f"without run.sandbox an agent, which runs as your user, could answer {_list(open_)} itself, by a file in the "

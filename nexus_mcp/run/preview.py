@@ -21,17 +21,17 @@ from nexus_mcp.run.stages import SESSIONS
 from nexus_mcp.state.tasks import COMPLETED
 
 _WORKTREE, _WORKTREES, _SCRATCH = "/WORKTREE", "/WORKTREES", "/SCRATCH"
-"""Placeholders for the folder of an attempt, of all attempts, and of the files of a session."""
+"""Placeholders for the worktree of an attempt, the folder of all worktrees, and the folder of a session's files."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPreview:
-    """The preview of one task. `wave` counts from 1; 0: the task depends on a missing task, or is in a cycle.
+    """The preview of one task. `wave` counts from 1; 0: the task is in a cycle, or depends on one or on a missing task.
 
     `command` starts its first session, with the server, the hooks and the sandbox; `files` are those that the run
-    writes for this session, `environ` the variables that the run sets. `sessions` is the number of sessions for the
-    task if each attempt of the tiers needs all its mends and repeated reviews. It leaves out the advisor, and attempts
-    that do not count.
+    writes for this session, `environ` the variables that the driver sets. `sessions` estimates the most sessions for
+    the task: in each attempt of the tiers, the first round and `mend` more rounds run all sessions of the strategy, and
+    each review twice. The advisor, and attempts that do not count, are left out.
     """
 
     id: int
@@ -66,7 +66,10 @@ def preview(
     mount: Callable[[str, str, str], Mount],
     root: str,
 ) -> list[TaskPreview]:
-    """Return the tasks that the run would work on, in their order. Raise UsageError for an unknown harness."""
+    """Return the previews of the tasks that the run would work on, by wave and then by id; wave 0 comes last.
+
+    Raise UsageError for an unknown harness.
+    """
     order = {id_: number for number, wave in enumerate(waves(tasks), 1) for id_ in wave}
     chosen = [
         task for task in tasks if task["status"] != COMPLETED and (options.tasks is None or task["id"] in options.tasks)

@@ -18,18 +18,19 @@ import psutil
 
 TERM_WAIT_S = 5.0
 MAX_LINE = 16 << 20
-"""Maximum bytes of a line of output; a longer line is truncated."""
+"""Maximum bytes of a line of output, to within one _CHUNK; a longer line is truncated."""
 _CHUNK = 1 << 16
 _LOOK_S = 0.5
 _EARLY_S = 0.5
-# The shell reads one line from stdin and becomes the command, which gets the rest; without the line it exits. A shell
-# reads byte by byte, so nothing of the rest is lost. A separate descriptor for the gate needs a number that a shell can
-# name. Only a function in the child can set this number, and then Python forks the executor with all its memory.
+# The gate is stdin. The shell reads one line from it and becomes the command, which gets the rest; without the line the
+# shell exits. A shell reads byte by byte, so nothing of the rest is lost. A separate descriptor for the gate would need
+# a number that a shell can name. Only a function in the child could set this number, and for that Python would have to
+# fork the executor with all its memory.
 _GATE = 'IFS= read -r go || exit 125; exec "$@"'
 
 
 class Started:
-    """A process of an attempt, in a session and process group of its own. `release` lets it begin."""
+    """A process of an attempt, in a POSIX session and process group of its own. `release` lets it begin."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -44,7 +45,7 @@ class Started:
 
     @classmethod
     async def start(cls, words: Sequence[str], folder: str, environ: Mapping[str, str]) -> Self:
-        """Start `words` in `folder`, waiting at the gate. Raise OSError."""
+        """Start `words` in `folder`, waiting at the gate, and return the process. Raise OSError."""
         process = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", _GATE, "nexus-gate", *words),
             cwd=folder,
@@ -64,7 +65,7 @@ class Started:
         self._process.stdin.write(b"\n")
 
     async def feed(self, data: bytes) -> None:
-        """Write `data` to stdin, and close it. A process that does not read it is no fault."""
+        """Write `data` to stdin, and close stdin. It is no fault if the process ends or closes stdin before that."""
         stdin = self._process.stdin
         assert stdin is not None
         with suppress(OSError):
@@ -92,7 +93,8 @@ class Started:
     def began_within(self, seconds: float) -> bool:
         """Return whether a process that is still alive was started below this process within the last `seconds`.
 
-        A process that began up to _EARLY_S earlier counts, too: the harness may report a tool after its start.
+        A process that began up to _EARLY_S earlier counts, too: the harness may report a tool only after it started the
+        tool's process.
         """
         since = time.time() - self._clock_error - seconds - _EARLY_S
         try:
@@ -198,8 +200,8 @@ def _has_members(group: int, run: str) -> bool:
 
 
 def works_in(*folders: str) -> bool:
-    """Return whether a process of this user works in one of the folders, or was started with NEXUS_WORKTREE naming
-    one.
+    """Return whether a process of this user has its working directory in or below one of the folders, or was started
+    with one of them in NEXUS_WORKTREE.
     """
     variables = [f"\0NEXUS_WORKTREE={folder}\0".encode() for folder in folders]
     inside = tuple(os.path.join(folder, "") for folder in folders)
