@@ -21,7 +21,7 @@ judged, so the inherited ones would be accepted.
 
 
 async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action: Start) -> None:
-    """Log the plan of a new attempt. Before it, log a change of tier or strategy, unless it follows a retry by a person.
+    """Log the plan of a new attempt; before it, log a change of tier or strategy, but not after a person's retry.
 
     Raise GitFailed, StorageError.
     """

@@ -1,4 +1,4 @@
-"""Project the event log to the state of the run: tasks, attempts, cost, questions. It is a pure fold over the events.
+"""Project the event log to the state of the run: tasks, attempts, cost, questions. `project` is a pure fold of events.
 
 The same log gives the same state, so a killed run continues where its log ends.
 """
@@ -27,9 +27,9 @@ ENDED: frozenset[TaskState] = frozenset(("completed", "failed", "paused", "block
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """One session of a harness in the present round of an attempt.
+    """One session of a harness in an attempt.
 
-    `is_ended`: its process ended, by `code` or `signal`; `is_collected`: its work is committed.
+    `is_ended`: its process ended, by `code` or `signal`; `is_collected`: the log has its `collected` event.
     """
 
     role: ev.Role
@@ -57,11 +57,11 @@ class AttemptRecord:
 
     A round is the first pass of its sessions, or a pass that corrects their work: `sessions`, `checks` and `verdicts`
     are those of the present round. `author` is the last session that may be resumed with findings, of any round;
-    `mending` has the findings of the present round, and `mending_why` their category. `interrupted` is the id ("" if
-    unknown) of a session to resume, None without one. If `nudge` is set, this guard on its tools ended the session, and
-    the resumed session gets a message; otherwise its executor died. `nudges` has all guards that ended a session of the
-    attempt; each of them acts once. `used` maps the id of a session to its usage so far. `commit` is the last commit of
-    the branch.
+    `mending` has the findings that the present round corrects, and `mending_why` their category. `interrupted` is the
+    id ("" if unknown) of a session to resume, None without one. If `nudge` is set, the guard on tools with this name
+    ended that session, and the resumed session gets a message; otherwise its executor died. `nudges` has all guards on
+    tools that ended a session of the attempt; each of them acts once. `used` maps the id of a session to its usage so
+    far. `commit` is the last commit of the work that the log names, "" before the first.
     """
 
     attempt: Attempt
@@ -130,15 +130,16 @@ class TaskRecord:
 class RunRecord:
     """The state of a run. `integration` is the commit of the integration branch, "" before the first merge; `verified`
     is the commit at which the last checks passed on the whole branch, "" if they have not passed; `unverified` is the
-    reason why they failed. `passing` are the checks that passed when an executor began. `executor_since` is when the
-    current executor began; `was_killed`: the executor before it logged no end. `checkout` has the digests of the user's
-    checkout that were recorded last; `is_checkout_changed`: this executor saw that the checkout differs. `cost_usd` is
-    the sum of the reported costs; `is_cost_known`: no cost is missing in it. `unpriced` are the tasks whose running
-    session has reported no cost yet. If a session reported its tokens or its end without a cost, `is_cost_reported`
-    is false, and a limit on the cost cannot be enforced. `cost_answer` is the answer to `cost-warning`, None without
-    one; it is `continue` after a pause that ended. `raised` are the limits that a person raised, oldest first.
-    `limit_answer` is the start time of the executor that got the answer `continue` to `cost-exceeded`; "" without that
-    answer and once the limit is raised.
+    reason why they failed. `passing` are the checks that passed when this or an earlier executor began.
+    `executor_since` is when the current executor began; `was_killed`: the executor before it logged no end. `checkout`
+    has the digests of the user's checkout that were recorded last; `is_checkout_changed`: this executor saw that the
+    checkout differs. `cost_usd` is the sum of the known costs; `is_cost_known`: no cost is missing in it. `unpriced`
+    are the tasks whose running session has no usage in the log yet. If a session reported its tokens or its end without
+    a cost, `is_cost_reported` is false, and a limit on the cost cannot be enforced. `cost_answer` is the answer to
+    `cost-warning`, None without one; when a paused run continues, the answer becomes `continue`. `raised` are the
+    limits that a person raised, oldest first. `limit_answer` is the start time of the executor that got the answer
+    `continue` to `cost-exceeded`; it is "" without that answer, and once the limit is raised or a second executor has
+    begun since.
     """
 
     run: str = ""
@@ -182,8 +183,8 @@ class RunRecord:
 
     def open_questions(self) -> list[ev.Question]:
         """Return the questions that a person may answer: first those without an answer, then those whose answer paused
-        the task; each group oldest first. A question is closed once its task has a newer attempt, is completed or is
-        skipped.
+        the task; each group oldest first. The question of a task is closed once the task has a newer attempt, is
+        completed or is skipped.
         """
         found = [one for one in self.questions.values() if not self._is_answered(one) and not self._is_closed(one)]
         return sorted(found, key=lambda one: one.id in self.answers)
@@ -265,12 +266,12 @@ def apply(state: RunRecord, event: ev.AnyEvent) -> RunRecord:  # noqa: PLR0912 -
 
 
 def _cost_answer_after(state: RunRecord) -> str | None:
-    """Return the answer to `cost-warning` once the run continues: after a pause `continue`, as one pause is enough."""
+    """Return the answer to `cost-warning` when a run continues: `continue` after a pause, so that it pauses once."""
     return "continue" if state.cost_answer is not None and state.paused is not None else state.cost_answer
 
 
 def _with_answer(state: RunRecord, event: ev.Answered) -> RunRecord:
-    """Return the state with the answer stored where `decide` reads it: in the run, or in the question's attempt."""
+    """Return the state with the answer in the run or in the question's attempt; an older attempt gets no answer."""
     question = state.questions.get(event.id)
     if question is None:
         return state
@@ -291,7 +292,7 @@ def _with_answer(state: RunRecord, event: ev.Answered) -> RunRecord:
 def _with_cost(
     state: RunRecord, event: ev.ProcessStarted | ev.Usage | ev.ProcessEnded | ev.Resumed, task: int
 ) -> RunRecord:
-    """Return the state after an event of a session. From its start, a session has a cost, known or unknown."""
+    """Return the state after an event of a session: from its start until its usage is logged, its cost is missing."""
     others = state.unpriced - {task}
     match event:
         case ev.ProcessStarted():
@@ -431,7 +432,7 @@ def _with_security(record: AttemptRecord, reasons: tuple[str, ...]) -> AttemptRe
 
 
 def _sum(before: ev.Usage | None, more: ev.Usage) -> ev.Usage:
-    """Return the sum of two usages; its cost is None if neither is known."""
+    """Return the sum of two usages; its cost is None if both costs are unknown."""
     if before is None:
         return ev.Usage(input=more.input, output=more.output, cost_usd=more.cost_usd)
     costs = [one for one in (before.cost_usd, more.cost_usd) if one is not None]
@@ -440,7 +441,7 @@ def _sum(before: ev.Usage | None, more: ev.Usage) -> ev.Usage:
 
 
 def _session(record: AttemptRecord, **changes: Any) -> AttemptRecord:
-    """Return the record with its last session changed; a session that writes becomes the author."""
+    """Return the record with its last session, if any, changed; a session of AUTHORS becomes the author."""
     if not record.sessions:
         return record
     last = replace(record.sessions[-1], **changes)

@@ -34,10 +34,10 @@ class Questions:
             self._write(id_)
 
     async def ask(self, ask: Ask, task: int | None, attempt: int | None) -> str | None:
-        """Log a question, and return its answer, or its fallback if no answer comes in time. Log the answer, too.
+        """Log a question, and return its answer. If no answer comes in time, log and return the fallback.
 
-        Return None without waiting if its trigger is off. A question of an earlier executor keeps its id. Raise
-        Unanswered, StorageError.
+        Return None without waiting if the trigger is off. An open question of an earlier executor keeps its id. Raise
+        Unanswered if the run pauses, StorageError.
         """
         run = self._run
         known = [

@@ -25,7 +25,7 @@ class FilesOfTasks:
     def of(
         self, tasks: Sequence[dict[str, Any]], extension: dict[int, Sequence[str]], root: str
     ) -> dict[int, list[str]]:
-        """Return for each task the paths in its texts, and the paths that the extension file adds."""
+        """Return task id -> the paths in the task's texts, and those that `extension` has for the task."""
         found = {}
         for task in tasks:
             texts = {name: task.get(name) for name in FIELDS}
@@ -38,8 +38,8 @@ class FilesOfTasks:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The tasks that are not at work: `ready` has the ids that can start now, in file order, `blocked` maps an id to
-    the reason, and `waiting` has the ids that can start later.
+    """The tasks that wait for their start: `ready` has the ids that can start now, in file order, `blocked` maps the id
+    of a task that cannot start to the reason, and `waiting` has the ids that can start later.
     """
 
     ready: tuple[int, ...]
@@ -55,12 +55,12 @@ def plan(
     chosen: Collection[int] | None,
     is_isolated: bool,
 ) -> Plan:
-    """Return the tasks that may start, and the tasks that cannot.
+    """Return the tasks that can start now or later, and those that cannot, with the reason.
 
     `tasks` are those of tasks.json, `files` maps a task id to the paths of its files (a folder ends with `/`), and
-    `chosen` has the ids that the run works on, or is None for all. A task may start if all its dependencies are
-    completed and no running task has one of its files. A dependency that this run carried out must be merged, too. A
-    task without files runs alone unless each attempt has its own worktree (`is_isolated`).
+    `chosen` has the ids that the run works on, or is None for all. A task can start now if all its dependencies are
+    completed, and if no task that runs or starts before it has one of its files. A dependency that this run carried out
+    must be merged, too. A task without files runs alone unless each attempt has its own worktree (`is_isolated`).
     """
     status = {task["id"]: task.get("status") for task in tasks}
     busy = [task["id"] for task in tasks if run.task(task["id"]).state in _RUNNING]
@@ -95,7 +95,8 @@ def plan(
 def waves(tasks: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     """Return the ids of the unfinished tasks in groups, each of which can start when the groups before it are done.
 
-    Tasks that depend on a missing task or on each other in a cycle are in no group.
+    Tasks that depend on a missing task or on each other in a cycle are in no group, and neither are tasks that depend
+    on such tasks.
     """
     done = {task["id"] for task in tasks if task.get("status") == COMPLETED}
     left = [task for task in tasks if task["id"] not in done]
@@ -108,7 +109,7 @@ def waves(tasks: Sequence[Mapping[str, Any]]) -> list[list[int]]:
 
 
 def overlap(one: Collection[str], other: Collection[str]) -> bool:
-    """Return whether two sets of paths have a path in common; a path that ends with `/` is a folder."""
+    """Return whether two sets of paths have a path in common; a path that ends with `/` has all paths below it."""
     return any(_covers(a, b) or _covers(b, a) for a in one for b in other)
 
 
@@ -129,7 +130,7 @@ def _blocked(task: Mapping[str, Any], status: Mapping[Any, Any], run: RunRecord,
 
 
 def _is_merged(dep: int, status: Mapping[Any, Any], run: RunRecord) -> bool:
-    """Return whether a dependency is completed, and merged if this run did it."""
+    """Return whether a dependency is completed, and merged if an attempt of this run completed it."""
     if status.get(dep) != COMPLETED:
         return False
     last = run.task(dep).last

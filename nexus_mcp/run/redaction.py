@@ -1,4 +1,4 @@
-"""Keep secrets out of everything that a run writes: logs, transcripts, outputs, briefs, questions, reports.
+"""Keep secrets out of what a run writes: logs, transcripts, outputs, briefs, questions, reports.
 
 A variable of the environment counts as secret by its name, and one of a linked `.env` file also if its value looks like
 a secret. A password in a URL counts in any variable. A secret value is replaced by `[NAME]` wherever it occurs. Fields
@@ -21,7 +21,7 @@ _PASSWORD = re.compile(r"://[^/\s:@]*:([^@\s/]+)@")
 _SHORTEST = 8
 """Shorter values do not count as secrets: they would be replaced in many other places."""
 _LOOK = 16
-"""From this length on a value of an `.env` file with letters and digits looks like a secret, whatever its name."""
+"""Minimum length of a value of an `.env` file that counts as secret by its looks, whatever its name."""
 _NOT_SECRET = frozenset(("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "KEYBOARD"))
 _STRUCTURE = frozenset(
     (
@@ -62,7 +62,7 @@ class Redactor:
         return data
 
     def event(self, event: Event) -> Event:
-        """Return the event without secrets in its texts."""
+        """Return the event without secrets in its texts; the fields of _STRUCTURE stay."""
         if not self._table:
             return event
         before = event.model_dump()
@@ -90,7 +90,7 @@ def _of_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _passwords(name: str, value: str) -> Iterator[tuple[str, str]]:
-    """Yield the password in a URL such as `postgres://user:password@host`."""
+    """Yield (password, name) of each URL with a password in a value, such as `postgres://user:password@host`."""
     for found in _PASSWORD.finditer(value):
         if len(found[1]) >= _SHORTEST:
             yield found[1], name
@@ -145,7 +145,7 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
             rest += f"\n{following}"
         value = rest.partition(quote)[0]
         yield name, value
-        if "\\n" in value:  # double quotes may hold line breaks in this form
+        if "\\n" in value:  # between double quotes, \n means a line break
             yield name, value.replace("\\n", "\n")
 
 

@@ -1,4 +1,4 @@
-"""Collect the report of a run: completed tasks, their agents and attempts, and the remaining work.
+"""Collect the report of a run: its tasks with their agents and attempts, and the remaining work.
 
 Texts of tasks and agents are data: in Markdown they are shown inert. report_html.py renders the page.
 """
@@ -34,7 +34,7 @@ def markdown(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.Any
 
 
 def next_commands(state: RunRecord, document: Mapping[str, Any], merge: str = "") -> list[str]:
-    """Return the commands for the next steps, the most useful first; [] when everything is done and merged."""
+    """Return the commands for the next steps, the most useful first; [] if no step is left."""
     questions = state.open_questions()
     asking = {one.task for one in questions}
     found = [f"nexus-mcp run answer {one.id} TEXT" for one in questions]
@@ -83,7 +83,7 @@ def cost_text(state: RunRecord) -> str:
 
 
 def rows(state: RunRecord, document: Mapping[str, Any]) -> Iterable[list[str]]:
-    """Return the cells of each task: id and title, state, agents, number of attempts, reason."""
+    """Yield the cells of each task: id and title, state, agents, number of attempts, reason."""
     for task in document["tasks"]:
         record = state.tasks.get(task["id"], TaskRecord(task["id"]))
         shown = "completed" if task["status"] == COMPLETED else record.state
@@ -101,7 +101,7 @@ def worked(state: RunRecord) -> list[TaskRecord]:
 
 
 def timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
-    """Return for each task a line for each of its events that a person wants to see."""
+    """Return task id -> a line for each event of the task whose level is not `debug`."""
     found: dict[int, list[str]] = {}
     for event in log:
         if event.task is not None and log_entries.level(event) != "debug":
@@ -110,8 +110,8 @@ def timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
 
 
 def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callable[[str], str]) -> list[str]:
-    """Return a line for each remaining step, with commands and paths between backticks. `text` escapes stored texts for
-    the format of the report.
+    """Return a line for each task and step that is left, with commands, branches and paths between backticks. `text`
+    escapes stored texts for the format of the report.
     """
     found = []
     for task in document["tasks"]:

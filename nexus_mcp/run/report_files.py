@@ -27,7 +27,7 @@ def write(
 
 
 def _diffs(folder: Folder, state: RunRecord) -> dict[tuple[int, int], str]:
-    """Return (task, attempt) -> its changes. Leave out attempts whose file cannot be read."""
+    """Return (task, attempt) -> its changes. Leave out attempts without a readable diff.patch."""
     found = {}
     for record in worked(state):
         for one in record.attempts:

@@ -1,10 +1,10 @@
-"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it, and so do the setup,
-checks and commit hooks that they may have changed.
+"""Wrap a command in a sandbox: bubblewrap, or a command of the configuration. Sessions run in it. So do setup, checks
+and commit hooks, because a session may have changed what they start.
 
 With bubblewrap the user's checkout and its git folder are read-only, whatever options a call of git has; the worktree,
-its index, the files of the session and the state that the mounted server writes stay writable. The other worktrees of
-the run and the user's own git configuration are also read-only: files there would change how the executor handles the
-work. Other paths are not restricted: a sandbox command of your own may be stricter.
+git's folder of the worktree, the files of the session and the state that the mounted server writes stay writable. The
+other worktrees of the run and the user's own git configuration are also read-only: files there would change how the
+executor handles the work. Other paths are not restricted: a sandbox command of your own may be stricter.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Wrap = Callable[[Sequence[str]], tuple[str, ...]]
 async def around(
     repository: Repository, config: RunConfig, worktree: str, scratch: str = "", *, commits: bool = False
 ) -> Wrap:
-    """Return the function that puts a command into the sandbox of the configuration, around a worktree of the run.
+    """Return the function that puts a command in a worktree of the run into the sandbox of the configuration.
 
     `scratch` is another folder that stays writable. With `commits` git can commit to the branches of the run. Raise
-    GitFailed, WorktreeGone.
+    GitFailed, WorktreeGone, OSError.
     """
     if config.sandbox == "none":
         return tuple

@@ -59,8 +59,9 @@ def sensitive_files(files: Iterable[str]) -> tuple[str, ...]:
 
 
 def security_findings(verdict: dict[str, Any] | None) -> tuple[str, ...]:
-    """Return the texts about security in a verdict, shortened: findings, issues and fixes. If the verdict rejects the
-    work, return also its reasonings and the criteria that are not met.
+    """Return the texts about security in a verdict, shortened: findings, issues and fixes, at most _MOST texts. If the
+    verdict rejects the work, return also its reasonings and the criteria that are not met. Return () for an invalid
+    verdict.
     """
     try:
         found = Verdict.model_validate(verdict)

@@ -25,13 +25,13 @@ from nexus_mcp.run.transcript import Transcript
 from nexus_mcp.store.folder import Folder, close_fd, reason
 
 RAW_LIMIT = 64 << 20
-"""Maximum bytes of raw output that are stored for a session; the rest is only counted."""
+"""Maximum bytes of stdout and stderr together that are stored for a session; the rest of stdout is only counted."""
 _MESSAGE_LIMIT = 200_000
 _STDERR_SHOWN = 4000
 _SHOWN = 1000
 _TICK_S = 0.25
 _LEFT_S = 1.0
-"""Seconds for which the output is still read after the process ended."""
+"""Seconds for which the output is still read after the process ended, and again after its group was ended."""
 
 
 @dataclass(slots=True)
@@ -174,9 +174,9 @@ def _error(driver: Driver, result: Result, failure: str) -> str:
 
 
 async def _follow(process: Started, following: _Following, stop: asyncio.Event) -> None:
-    """Read both outputs until the process ends, then end its group. End the process when a guard is reached.
+    """Read both outputs until the process ends, then end its group. End the process when a guard has to end it.
 
-    Raise CancelledError when `stop` is set.
+    Raise CancelledError when `stop` is set, StorageError if the output cannot be stored.
     """
     reading = asyncio.create_task(_read(process, following))
     errors = asyncio.create_task(_read_errors(process, following))
@@ -190,7 +190,7 @@ async def _follow(process: Started, following: _Following, stop: asyncio.Event) 
             else:
                 await asyncio.wait({reading}, timeout=_TICK_S)
             if stop.is_set():
-                # The log gets no end of this session: the next run resumes it, and no attempt is used up.
+                # The log gets no end of this session: the next executor resumes it, and no attempt is used up.
                 raise asyncio.CancelledError
             _raise_fault(reading, errors)
             guard = following.guard(time.monotonic() - started)
@@ -256,7 +256,7 @@ class _Following:
         self._transcript.close()
 
     def take(self, line: bytes) -> None:
-        """Take one line of output."""
+        """Take one line of stdout."""
         self._last_event = self._last_line = time.monotonic()
         self._is_warned = False
         if self._written + len(line) < RAW_LIMIT:
@@ -268,7 +268,7 @@ class _Following:
             self._output(output)
 
     def take_error(self, line: bytes) -> None:
-        """Take one line of stderr. The files keep RAW_LIMIT bytes of both streams; messages get the end of stderr."""
+        """Take one line of stderr. Both files together keep at most RAW_LIMIT bytes; messages get the end of stderr."""
         data = self._place.redactor.data(line)
         if self._written + len(data) < RAW_LIMIT:
             put_line(self._stderr, self._place.folder, data)
@@ -276,7 +276,7 @@ class _Following:
         self.result.stderr = f"{self.result.stderr}{data.decode(errors='replace')}\n"[-_STDERR_SHOWN:]
 
     def guard(self, seconds: float) -> str:
-        """Return the name of the guard that ends the session now, "" for none. Warn once when the silence is long."""
+        """Return the name of the guard that ends the session now, "" for none. Warn once in each long silence."""
         if seconds > self._place.timeout_s:
             self._emit(ev.Guard(name="timeout", value=round(seconds)))
             return "timeout"

@@ -1,7 +1,7 @@
 """Read the section `run` of `.nexus/config.yml`, and apply the options of a command line to it.
 
-A fault names file, line and column: the model reports a path to the value, and the YAML reader knows the place of the
-value.
+An error about the file names file, line and column: the model reports a path to the value, and the YAML reader knows
+the place of the value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 20
 def read(root: str) -> tuple[RunConfig, dict[str, Any]]:
     """Return the configuration of runs of the project `root`, and all settings of its config.yml.
 
-    Raise CatalogError with file, line and column of each fault, PathRefused, StorageError.
+    Raise CatalogError with file, line and column of the first 20 faults, PathRefused, StorageError.
     """
     with Folder.root(root) as top:
         nexus = top.child(".nexus")
@@ -67,7 +67,10 @@ def _faults(nexus: Folder, error: ValidationError) -> list[str]:
 
 
 def _pointer(document: Document, location: tuple[int | str, ...]) -> str:
-    """Return the JSON pointer of the value; names of union members, which are in no file, are left out."""
+    """Return the JSON pointer of the value, or of the innermost value around it that the file has.
+
+    The model's location may also have names of members of a union type, which are in no file: leave them out.
+    """
     place = f"/{SECTION}"
     for part in location:
         inner = f"{place}/{str(part).replace('~', '~0').replace('/', '~1')}"
@@ -86,5 +89,5 @@ def _sentence(kind: str, message: str) -> str:
 
 
 def _plain(message: str) -> str:
-    """Return the message of the model without the name of its own error class."""
+    """Return the message of the model on one line, without the name of its error class, shortened."""
     return inert(message.removeprefix("Value error, "))[:300]

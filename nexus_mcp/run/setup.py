@@ -86,7 +86,10 @@ class Run:
         self.pool = Pool(self.repository)
 
     def emit(self, event: ev.Event) -> ev.AnyEvent:
-        """Add an event to the log, without secrets, and to the state. Raise StorageError; then nothing has changed."""
+        """Add an event to the log, without secrets, and to the state; then pass it to the listeners.
+
+        Raise LogLost if the log cannot be written: then the state has not changed. Raise the errors of listeners.
+        """
         made = self.log.append(self.redactor.event(event))
         self.state = apply(self.state, made)
         for listener in self.listeners:
@@ -94,7 +97,7 @@ class Run:
         return made
 
     def tasks(self) -> dict[str, Any]:
-        """Return tasks.json; an empty list if there is none. Raise StateError, PathRefused, StorageError.
+        """Return tasks.json; a document without tasks if there is none. Raise StateError, PathRefused, StorageError.
 
         An editor that saves in place leaves half a file for a moment: for UNREADABLE_S seconds return the last list
         that could be read.

@@ -22,7 +22,7 @@ SESSIONS: dict[Strategy, tuple[Role, ...]] = {
     "three-session-tdd": ("test-writer", "implementer"),
     "none": ("owner",),
 }
-"""The sessions of each strategy that change files, in order."""
+"""The roles of the sessions of each strategy that change files, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _authors(record: AttemptRecord) -> tuple[Role, ...]:
 
 
 def _pending_session(record: AttemptRecord) -> Stage | None:
-    """Return the stage that completes the last session; None when it is complete."""
+    """Return the stage that completes the last session; None without one, or when it is complete."""
     last = record.sessions[-1] if record.sessions else None
     if last is None:
         return None
@@ -89,8 +89,8 @@ def _pending_session(record: AttemptRecord) -> Stage | None:
 
 
 def _has_failed(record: AttemptRecord) -> bool:
-    """Return whether setup failed, or the last session that changes files failed or asked a question: then nothing else
-    of this round runs.
+    """Return whether setup failed, or the last session has a role of AUTHORS and failed, asked a question or left work
+    that cannot be committed: then nothing else of this round runs.
     """
     if any(check.name == SETUP and not check.ok for check in record.checks):
         return True

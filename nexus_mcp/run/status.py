@@ -1,7 +1,7 @@
 """Project the log of a run to its status file, for CI and for people.
 
-The field names are those of nax's status file (specification v0.10.1), so that tools for nax work; `storyId` is an
-alias of `taskId`. schemas/run/status.schema.json is generated from this model.
+The field names are those of the status file of nax, another program that runs agents (specification v0.10.1), so that
+tools for nax work; `storyId` is `taskId` as text. schemas/run/status.schema.json is generated from this model.
 """
 
 from __future__ import annotations

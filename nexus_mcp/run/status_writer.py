@@ -39,7 +39,7 @@ class StatusPath:
     """
 
     def __init__(self, path: str) -> None:
-        """Check that the file can be written. Raise UsageError."""
+        """Check that the file can be written, and create it if absent. Raise UsageError."""
         self.path = os.path.abspath(path)
         self.problem = ""
         if os.path.isdir(self.path):

@@ -1,8 +1,8 @@
 """Write transcript.jsonl of an attempt, in one neutral format for all harnesses.
 
-The first line describes the session; the entry `done` or `error` has the tokens that it used. Each further session of
-the attempt begins with an entry `session_info`, which has no parent; an entry whose parent is not the entry before it
-begins a branch.
+The first line describes the first session. An entry `done` or `error` has the tokens that its session used so far.
+Each further session of the attempt begins with an entry `session_info`, which has no parent: an entry whose parent is
+not the entry before it begins a branch.
 """
 
 from __future__ import annotations

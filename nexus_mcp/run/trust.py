@@ -1,7 +1,8 @@
 """Remember which commands of a repository's configuration a person has seen and trusted.
 
-A repository that was cloned may name any command. So its commands run only after a person saw them: the digest of the
-section `run` is kept in the user's own state folder, by project, and any change of the section asks again.
+A repository that was cloned may name any command. So its commands run only after a person saw and trusted them: the
+digest of the section `run` is kept in the user's own state folder, by project. After any change of the section, the
+person has to trust it again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _FOLDER = "nexus-mcp"
 _FILE = "trusted-runs.json"
 _LIMIT = 4 << 20
 _RISKY = ("setup", "checks", "hooks", "drivers", "sandbox", "unsafe", "link", "worktrees", "strip_env")
-"""Settings that start programs, or that reach files outside of the project."""
+"""Settings that start programs, reach files outside of the project, or change what sessions may do or see."""
 
 
 def digest(section: Mapping[str, Any]) -> str:
@@ -39,12 +40,12 @@ def commands(section: Mapping[str, Any]) -> list[str]:
 
 
 def is_trusted(root: str, wanted: str) -> bool:
-    """Return whether a person trusted the section with this digest in the project `root`."""
+    """Return whether a person trusted the section with this digest in the project `root`; True for ""."""
     return not wanted or _read().get(os.path.realpath(root)) == wanted
 
 
 def trust(root: str, wanted: str) -> None:
-    """Remember that a person trusts the section with this digest. Raise StorageError, PathRefused."""
+    """Remember that a person trusts the section with this digest. Raise StorageError, PathRefused, OSError."""
     folder = state_folder()
     os.makedirs(folder, mode=0o700, exist_ok=True)
     known = {**_read(), os.path.realpath(root): wanted}

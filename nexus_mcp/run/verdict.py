@@ -1,7 +1,8 @@
-"""Read the verdict of a verifier, and derive the outcome of the attempt from it.
+"""Read the verdict of a verifier or reviewer, and derive the outcome of the attempt from it.
 
-The field names are those of nax's verdict file (specification v0.10.1), so that tools for nax work; the optional fields
-at the end are ours. schemas/run/verdict.schema.json is generated from this model.
+The field names are those of the verdict file of nax, another program that runs agents (specification v0.10.1), so that
+tools for nax work. The optional fields at the end are ours. schemas/run/verdict.schema.json is generated from this
+model.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class _Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, value: object) -> object:
-        """Drop fields that are null: in a structured answer no field may be absent."""
+        """Drop null fields: some harnesses demand all fields, so a model writes null for a field without a value."""
         return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
@@ -131,7 +132,7 @@ def fault(text: str | bytes) -> str:
 
 
 def in_message(message: str) -> Verdict | None:
-    """Return the verdict in a last message: JSON, alone or in a fence, or the fixed form `VERDICT: pass`; else None.
+    """Return the verdict in a last message: the JSON object in it, or the fixed form `VERDICT: pass`; else None.
 
     The fixed form of our testers and reviewers has `pass`, `fail` or `cannot tell`, or `accept`, `accept after musts`
     or `reject`; `cannot tell` is no verdict.
@@ -151,10 +152,9 @@ def in_message(message: str) -> Verdict | None:
 
 
 def categorize(verdict: Verdict | None, *, checks_ok: bool) -> Outcome:
-    """Return the outcome of an attempt whose sessions ended well, from the verdict and from our own checks.
+    """Return the outcome of an attempt whose sessions ended well, from the verdict and from the project's checks.
 
-    If our own checks do not pass, the attempt never succeeds. The order of the rules and the reason texts
-    are nax's.
+    If the checks do not pass, the attempt never succeeds. The order of the rules and the reason texts are nax's.
     """
     if verdict is None:
         return (

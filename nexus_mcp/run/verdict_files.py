@@ -1,5 +1,5 @@
-"""Take the verdict file of a reviewer out of a worktree. A folder, link or special file with its name is removed, and
-never read.
+"""Take the verdict file of a reviewer out of a worktree. A folder, link or special file with its name is never read;
+`remove` deletes it before the review.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def remove(folder: str) -> None:
 
 
 def _take_file(path: str) -> bytes | None:
-    """Return the beginning of a file, and remove it; None if there is no file, or a link, folder or special file."""
+    """Return the first MAX_BYTES + 1 bytes of a file, and remove the file. Return None, and remove nothing, if the file
+    cannot be opened, or if it is a link, folder or special file.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -40,7 +40,7 @@ class View:
 
     @property
     def is_crashed(self) -> bool:
-        """Return whether the executor died: the log has no end, and the lock is free."""
+        """Return whether the executor died: the log has no end, and no executor works on the run."""
         return bool(self.events) and self.state.ended is None and self.holder is None
 
     @property
@@ -52,8 +52,8 @@ class View:
             return RunConfig()
 
     def status(self, tasks: dict[str, Any] | None) -> StatusFile:
-        """Return the content of the status file at this moment. `tasks` is tasks.json; without it, use the task list in
-        the header.
+        """Return the content of the status file at this moment. `tasks` is tasks.json; if it is None or has no tasks,
+        use the task list in the header.
         """
         document = tasks if tasks is not None and tasks.get("tasks") else self.header.get("tasks") or {}
         chosen = (self.header.get("options") or {}).get("tasks")
@@ -66,7 +66,7 @@ class View:
 @contextmanager
 def open_view(store: Store, run: str = "") -> Iterator[View]:
     """Open a run; without a name, the newest one. Raise UsageError for an unknown name, NexusError if the project has
-    no run, StorageError, PathRefused.
+    no run, StateError, StorageError, PathRefused.
     """
     with store.state() as state:
         ids = [] if state is None else run_ids(state)
@@ -82,7 +82,7 @@ def open_view(store: Store, run: str = "") -> Iterator[View]:
 
 
 def all_views(state: Folder) -> Iterator[View]:
-    """Yield each run of the project, oldest first. Raise StorageError, PathRefused."""
+    """Yield each run of the project, oldest first. Raise StateError, StorageError, PathRefused."""
     for name in run_ids(state):
         with run_folder(state, name) as folder:
             if folder is not None and is_run_id(name):

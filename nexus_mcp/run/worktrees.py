@@ -46,9 +46,9 @@ _VERSION: list[tuple[int, ...]] = []
 class Repository:
     """The user's repository at `root`, with the worktrees of the run `run` below the folder `worktrees`.
 
-    `one_by_one` is held while a worktree is added or pruned: git then reads the files of all worktrees, and fails if
-    one is incomplete. `in_place` is held while worktrees are pruned, and while one is renamed: in the middle of a
-    rename, pruning would remove the worktree from git's list.
+    `one_by_one` is held while a worktree is added, removed or pruned: git then reads the files of all worktrees, and
+    fails if one is incomplete. `in_place` is held while worktrees are pruned, and while one is renamed: in the middle
+    of a rename, pruning would remove the worktree from git's list.
     """
 
     root: str
@@ -88,7 +88,7 @@ class Repository:
         return out.strip() if code == 0 else ""
 
     async def add(self, task: int, attempt: int, base: str, links: Sequence[str] = ()) -> str:
-        """Make the worktree of an attempt at the commit `base`, and return its folder. Raise GitFailed.
+        """Make the worktree of an attempt at the commit `base`, and return its folder. Raise GitFailed, OSError.
 
         If an interrupted call left the worktree or the branch, it is used as it is. `links` are paths of the user's
         checkout that the worktree gets as symbolic links, if they exist.
@@ -103,7 +103,7 @@ class Repository:
         return path
 
     async def add_worktree(self, *words: str) -> None:
-        """Call `git worktree add WORDS`. Raise GitFailed."""
+        """Call `git worktree add WORDS`. Raise GitFailed, OSError."""
         os.makedirs(self.path(""), mode=0o700, exist_ok=True)
         async with self.one_by_one:
             await self._prune()
@@ -133,11 +133,12 @@ class Repository:
         hooks: bool = True,
         wrap: Callable[[Sequence[str]], Sequence[str]] = tuple,
     ) -> tuple[str, str]:
-        """Commit everything in the worktree, and return (its commit, the output of a commit hook that refused, or "").
+        """Commit everything in the worktree, and return (its commit, a text about work that is not committed, or "").
 
-        Verdict files and `links` are left out. A hook that refuses leaves the work uncommitted. Without `hooks` no hook
-        runs; hooks run in the sandbox of `wrap`. A folder with a repository of its own, or a file that git cannot
-        store, is left out, and the second value says so. Raise GitFailed, WorktreeGone.
+        Verdict files and `links` are left out without a text. The text is the output of a commit hook that refused, and
+        so left all work uncommitted; else it names what is left out: folders with a repository of their own, files that
+        git cannot store, and work in submodules. Without `hooks` no hook runs; hooks run in the sandbox of `wrap`.
+        Raise GitFailed, StorageError, WorktreeGone.
         """
         git, admin = Git(path, hooks, wrap), await self.admin_of(path)
         await collecting.remove_locks(admin, path)
@@ -156,8 +157,8 @@ class Repository:
         return commit, output or refused
 
     async def _add_all(self, git: Git, admin: str, left_out: Sequence[str]) -> str:
-        """Add everything to the index except the paths `left_out`, and return why something else is left out, too: a
-        folder that is a repository of its own, or a file that git cannot store. Raise GitFailed.
+        """Add everything to the index except the paths `left_out`. Return why something else is left out, too: a folder
+        that is a repository of its own, or a file that git cannot store; "" if nothing is. Raise GitFailed.
         """
         inner: list[str] = []
         odd: list[str] = []
@@ -175,7 +176,7 @@ class Repository:
             if not found:
                 continue
             inner += found
-            # The index entry of a repository does not contain the content of its files.
+            # The index entry of a repository does not contain the content of its files, so remove it.
             await git.run("rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", *found)
         if code:
             raise GitFailed(words, code, output)
@@ -186,9 +187,8 @@ class Repository:
         return f"{RUN_REFS}{self.run}/{os.path.basename(path)}"
 
     async def _commit(self, git: Git, message: str) -> tuple[str, str]:
-        """Commit the index by `git commit`, which runs hooks and completes a merge that is under way.
-
-        Return the same as `collect`.
+        """Commit the index, if it differs from HEAD, by `git commit`: that runs hooks, if `git.hooks`, and completes a
+        merge that is under way. Return (the commit of HEAD, the output of a refused commit, or ""). Raise GitFailed.
         """
         code, _ = await git.run("diff", "--cached", "--quiet", check=False)
         if code:
@@ -203,8 +203,8 @@ class Repository:
         return await git.out("rev-parse", "HEAD"), ""
 
     async def admin_of(self, path: str) -> str:
-        """Return git's folder of a worktree. Raise WorktreeGone if it is no worktree of this repository any more: git
-        would use a repository around it.
+        """Return git's folder of the worktree at `path`. Raise GitFailed, or WorktreeGone if `path` is no worktree of
+        this repository any more: there git would use a repository whose folder contains `path`.
         """
         if admin := await self._own_admin(path):
             return admin
@@ -239,7 +239,7 @@ class Repository:
         return await self._merge_checked_out(head, commit, message)
 
     async def _merge_checked_out(self, head: str, commit: str, message: str) -> tuple[str, list[str]]:
-        """Merge in the worktree, for versions of git before 2.38; the result is that of `merge`."""
+        """Merge in the integration worktree, for versions of git before 2.38; the result is that of `merge`."""
         git = Git(await self.check_out(head))
         if await self.is_ancestor(commit, head):
             return head, []
@@ -250,8 +250,8 @@ class Repository:
         return await git.out("rev-parse", "HEAD"), []
 
     async def check_out(self, commit: str) -> str:
-        """Check out a commit in the integration worktree, and return its folder. Changes that checks made there are
-        reverted.
+        """Check out a commit in the integration worktree, and return its folder. Changes of tracked files that checks
+        made there are reverted.
 
         Raise GitFailed.
         """
@@ -261,13 +261,13 @@ class Repository:
         return path
 
     async def publish(self, old: str, new: str) -> None:
-        """Move the integration branch from `old` to `new`. Raise GitFailed if it is not at `old`."""
+        """Move the integration branch from `old` ("": create it) to `new`. Raise GitFailed if it is not at `old`."""
         await self.writer.move(self.git, f"refs/heads/{self.integration}", new, old or "0" * len(new))
 
     async def integration_worktree(self, links: Sequence[str] = ()) -> str:
-        """Make the integration worktree at the integration branch, detached, and return its folder. Raise GitFailed.
+        """Make the integration worktree, detached at the integration branch, unless it exists; return its folder.
 
-        `links` are as in `add`.
+        `links` are as in `add`. Raise GitFailed, OSError.
         """
         path = self.path("integration")
         if not os.path.exists(os.path.join(path, ".git")):
@@ -276,7 +276,7 @@ class Repository:
         return path
 
     async def is_merge_of(self, commit: str, first: str, second: str) -> bool:
-        """Return whether a commit is the merge of `second` into `first`, with the tree that git computes for it."""
+        """Return whether a commit merges `second` into `first`, with the tree that git computes. Raise GitFailed."""
         code, parents = await self.git.run("rev-list", "--parents", "-n", "1", commit, check=False)
         if code or parents.split()[1:] != [first, second]:
             return False
@@ -308,7 +308,9 @@ class Repository:
             await self.git.run("worktree", "prune")
 
     async def _own_admin(self, path: str) -> str:
-        """Return git's folder of a worktree of this run, read from its files; "" if they do not name one."""
+        """Return git's folder of a worktree of this repository, from its file .git; "" if the file names none, or if
+        the folder is locked or does not name the worktree in turn. Raise GitFailed.
+        """
         common = os.path.join((await folders(self.root)).common, "worktrees", "")
         admin = _gitdir(path)
         is_below = os.path.dirname(admin) == os.path.dirname(common)
@@ -389,7 +391,7 @@ def write_lease(admin: str, lease: Mapping[str, Any]) -> None:
 
 
 def read_lease(admin: str) -> dict[str, Any]:
-    """Return the lease of a worktree, {} if there is none."""
+    """Return the lease of a worktree, {} if there is none that can be read."""
     try:
         value = json.loads(text_of(os.path.join(admin, LEASE)))
     except (OSError, ValueError):
@@ -398,7 +400,7 @@ def read_lease(admin: str) -> dict[str, Any]:
 
 
 async def _can_merge_trees() -> bool:
-    """Return whether git can merge without a worktree, as versions since 2.38 can."""
+    """Return whether git can merge without a worktree, as versions since 2.38 can. Raise GitFailed."""
     if not _VERSION:
         words = (await Git("/").out("--version")).split()
         _VERSION.append(tuple(int(part) for part in re.findall(r"\d+", words[2])[:2]))
@@ -406,7 +408,7 @@ async def _can_merge_trees() -> bool:
 
 
 def _gitdir(path: str) -> str:
-    """Return the folder that the file `.git` of a worktree names, "" if it names none."""
+    """Return the folder that the file `.git` of a worktree names, "" if it names none or is a link."""
     word, _, folder = _text(os.path.join(path, ".git")).partition(": ")
     return folder.removesuffix("\n") if word == "gitdir" and not os.path.islink(os.path.join(path, ".git")) else ""
 
@@ -440,8 +442,8 @@ def _listing(folder: str, is_left_out: Callable[[str], bool] = lambda _: False) 
 
 
 def _is_written_by_gc(name: str) -> bool:
-    """Return whether a file in git's folder `info` is the list of refs for dumb servers, or its temporary file.
+    """Return whether a file in git's folder `info` is the list of refs for dumb HTTP clients, or its temporary file.
 
-    `git gc`, which a commit of an agent may start, writes the list. Only dumb servers read it.
+    `git gc`, which a commit of an agent may start, writes the list. Only such clients read it.
     """
     return name == "refs" or name.startswith("refs_")

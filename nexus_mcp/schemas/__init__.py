@@ -83,7 +83,7 @@ class Fault:
 def load(name: str) -> Schema:
     """Return the schema `schemas/<name>.schema.json` with its `$ref`s resolved, read once.
 
-    Raise ValueError if the schema uses a keyword that `faults` does not evaluate.
+    Raise ValueError if the schema uses a keyword that `faults` does not evaluate, or an assertion beside `$ref`.
     """
     if name not in _loaded:
         raw = _read(name)
@@ -97,7 +97,9 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def readable(name: str) -> Schema:
-    """Return the part of a schema that files of other harnesses must satisfy: required fields, types, enums, minima."""
+    """Return the part of a schema that a file must satisfy to be read, whichever program wrote it: required fields,
+    with types, enums and minima.
+    """
     if name not in _readable:
         _readable[name] = _lax(load(name))
     return _readable[name]
@@ -138,9 +140,10 @@ def _lax(schema: Any) -> Schema:
 
 
 def faults(schema: dict[str, Any], value: object, pointer: str = "", most: int = _ALL) -> list[Fault]:
-    """Return the violations of `schema` (draft 2020-12) in `value`, outermost first; [] for a valid value.
+    """Return the violations of `schema` (draft 2020-12) in `value`: those of each value, then those inside it; [] for a
+    valid value.
 
-    Stop soon after the first `most` violations (1 or more).
+    Each pointer begins with `pointer`. Stop soon after the first `most` violations (1 or more).
     """
     quickly = isinstance(schema, Schema) and schema.is_used_again() and schema.keeps(value)
     return [] if quickly else _below(pointer, _faults(schema, value, most))
@@ -290,7 +293,7 @@ def _range(schema: dict[str, Any]) -> Keeps | None:
 
 
 def _sizes(schema: dict[str, Any]) -> Keeps | None:
-    """Check the upper bounds of sizes, which few schemas have."""
+    """Return the check of the upper bounds of sizes; None without bounds, as in most schemas."""
     bounds = [(kind, schema[name]) for kind, name, _ in SIZES if name in schema]
     if not bounds:
         return None

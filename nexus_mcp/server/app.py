@@ -1,4 +1,4 @@
-"""Run tools and read requests for every transport: the one place where errors become results."""
+"""Run tools and answer read requests for every transport: the one place where errors of tools become results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HOOK = "hook"
 _KEY = "nexus-mcp/idempotencyKey"
 _OF_A_PROJECT = ("resources/read", "prompts/get", "skills/get")
 _NOTE_WAIT = 0.25
-"""Seconds that counting a read waits for the lock: the response waits too."""
+"""Maximum seconds for which counting a read of a note waits for the lock: the response waits, too."""
 
 
 class Answer:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MAX_WAITING = 64
-# The maximum size of the lines whose calls wait or run. Parsed values can take 30 times the bytes of a line, so the
+# The maximum bytes of all lines whose calls wait or run. Parsed values can take 30 times the bytes of a line, so the
 # limit is only a little above the size of the largest line.
 MAX_BYTES = MAX_LINE + 256 * 1024
 _CHECK_INTERVAL_S = 0.1
