@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _REASON_SHOWN = 500
 _FORBIDDEN: tuple[Category, ...] = ("capability-violation", "isolation-violation")
-"""Categories of attempts with forbidden changes. The next attempt must not begin with these changes: only its own are
-judged, so the inherited ones would be accepted.
+"""Categories of attempts that broke a restriction. The next attempt must not begin with their changes: only its own
+changes are judged, so inherited ones would be accepted.
 """
 
 
@@ -58,8 +58,8 @@ async def plan_attempt(run: Run, attempts: Attempts, record: TaskRecord, action:
 def first_commit(record: TaskRecord, action: Start) -> str:
     """Return the commit of the previous attempt if the new one begins there, "" for the integration branch.
 
-    `run retry` continues the previous work, unless `--fresh` is set. After an attempt with forbidden changes, the next
-    one begins at the integration branch.
+    `run retry` continues the previous work, unless `--fresh` is set. After an attempt that broke a restriction, the
+    next one begins at the integration branch.
     """
     last = record.last
     if last is None or record.fresh:

@@ -160,7 +160,7 @@ def _signal(group: int, number: signal.Signals) -> None:
 
 
 def is_alive(pid: int, create_time: float) -> bool:
-    """Return whether this very process is alive: the pid may belong to another one by now."""
+    """Return whether the process with this pid and create time is alive: another one may have got the pid by now."""
     try:
         process = psutil.Process(pid)
         return abs(process.create_time() - create_time) < 1.0 and process.status() != psutil.STATUS_ZOMBIE

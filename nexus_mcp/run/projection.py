@@ -96,7 +96,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """A task as logged, with its attempts, oldest first. `reason`: why it ended or paused."""
+    """A task as logged, with its attempts, oldest first. `reason`: why the task ended or paused."""
 
     id: int
     state: TaskState = "waiting"

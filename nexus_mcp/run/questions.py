@@ -78,8 +78,8 @@ class Questions:
 
     def answered(self, id_: str, text: str, by: str) -> None:
         """Record the answer to a question; if its task is paused, the task continues. Ignore an answer to a question
-        that is unknown or not open. If the question concerns the whole run, the answer counts for all tasks that wait
-        for it. Raise StorageError.
+        that is unknown or not open. If the question concerns the whole run, the answer counts for all waiting questions
+        of the same trigger. Raise StorageError.
         """
         question = next((one for one in self._run.state.open_questions() if one.id == id_), None)
         if question is None:

@@ -1,6 +1,6 @@
 """Collect the report of a run: its tasks with their agents and attempts, and the remaining work.
 
-Texts of tasks and agents are data: in Markdown they are shown inert. report_html.py renders the page.
+Texts of tasks and agents are data: in Markdown they are escaped. report_html.py renders the page.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ _MOST = 20
 
 
 def sensitive_files(files: Iterable[str]) -> tuple[str, ...]:
-    """Return the files that probably hold secrets or permissions, by their names."""
+    """Return the files that probably concern secrets or permissions, by their names."""
     return tuple(path for path in files if _is_sensitive(path.casefold()))
 
 

@@ -61,7 +61,7 @@ class Place:
     `flushed` returns when the events are on disk. `wrap` turns a command into one that runs it in a sandbox; `redactor`
     keeps secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
     command lines of the project's checks, `nudged` the guards on tools that have ended a session of the attempt. `used`
-    maps the ids of its earlier sessions to their usage.
+    maps the ids of the attempt's earlier sessions to their usage.
     """
 
     driver: Driver

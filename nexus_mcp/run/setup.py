@@ -118,7 +118,7 @@ class Run:
         return next((task for task in self.tasks()["tasks"] if task["id"] == id_), None)
 
     def driver(self, harness: str) -> Driver:
-        """Return the driver of a harness. Raise UsageError."""
+        """Return the driver of a harness. Raise UsageError for an unknown harness."""
         return driver(harness, self.config)
 
     def model(self, harness: str, agent: str, tier: str) -> str:

@@ -103,7 +103,7 @@ class Repository:
         return path
 
     async def add_worktree(self, *words: str) -> None:
-        """Call `git worktree add WORDS`. Raise GitFailed, OSError."""
+        """Prune the worktrees, then call `git worktree add WORDS`. Raise GitFailed, OSError."""
         os.makedirs(self.path(""), mode=0o700, exist_ok=True)
         async with self.one_by_one:
             await self._prune()

@@ -220,8 +220,8 @@ class App:
         meta: Mapping[str, Any] | None = None,
         holder: str = "",
     ) -> Answer:
-        """Run one tool call. Raise UnknownTool; every other error becomes an Answer with `isError`,
-        but for LockNeeded (see `call_without_lock`).
+        """Run one tool call. Raise UnknownTool, and LockNeeded (see `call_without_lock`); every other error becomes an
+        Answer with `isError`.
 
         `actor` is the name of the client's token, "" if the transport has no tokens. `meta` is the call's `_meta`,
         which may have an idempotency key; the key belongs to `holder`.

@@ -121,7 +121,7 @@ class CallQueue:
             return self._begin()  # under the lock, so that the call cannot be cancelled in between
 
     def carry_out(self) -> None:
-        """Run the call that has begun and send its response."""
+        """Run the call that has begun, and send its response unless the call is cancelled."""
         job, self._begun = self._begun, None
         assert job is not None
         try:
@@ -146,7 +146,7 @@ class CallQueue:
         )
 
     def finish(self) -> None:
-        """End the reading thread. No call runs afterwards."""
+        """End the thread of the side reader. No call runs afterwards."""
         self._side_reader.end()
 
     def _end_of_input(self) -> None:
