@@ -28,10 +28,10 @@ _WORKTREE, _WORKTREES, _SCRATCH = "/WORKTREE", "/WORKTREES", "/SCRATCH"
 class TaskPreview:
     """The preview of one task. `wave` counts from 1; 0: the task is in a cycle, or depends on one or on a missing task.
 
-    `command` starts its first session, with the server, the hooks and the sandbox; `files` are those that the run
-    writes for this session, `environ` the variables that the driver sets. `sessions` estimates the most sessions for
-    the task: in each attempt of the tiers, the first round and `mend` more rounds run all sessions of the strategy, and
-    each review twice. The advisor, and attempts that do not count, are left out.
+    `command` starts the first session of the task, with the server, the hooks and the sandbox; `files` are the files
+    that the driver needs for this command, `environ` the variables that it adds. `sessions` estimates the most sessions
+    for the task: each attempt of the tiers has the first round and `mend` more rounds, and each round runs all sessions
+    of the strategy, and each review twice. The advisor, and attempts that do not count, are left out.
     """
 
     id: int

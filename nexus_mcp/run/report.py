@@ -110,8 +110,8 @@ def timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
 
 
 def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callable[[str], str]) -> list[str]:
-    """Return a line for each task and step that is left, with commands, branches and paths between backticks. `text`
-    escapes stored texts for the format of the report.
+    """Return a line for each task and step that is left, with commands, branches and paths between backticks, or the
+    line "Nothing." if none is left. `text` escapes stored texts for the format of the report.
     """
     found = []
     for task in document["tasks"]:

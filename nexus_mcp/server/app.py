@@ -135,7 +135,7 @@ class App:
         self._definitions: list[dict[str, Any]] | None = None
 
     def tools(self) -> list[dict[str, Any]]:
-        """Return the tools' MCP definitions, in table order."""
+        """Return the tools' MCP definitions, in table order; that of the hook tool, if it is offered, comes last."""
         if self._definitions is None:
             self._definitions = definitions(TOOLS, self._prefix)
             if self.hook_name:
