@@ -1,7 +1,7 @@
 """Store the records of calls with an idempotency key in `.nexus/state/idempotency/`, in the same journal as the write.
 
-So after a crash, either both the write and its record exist or none of them. The digest of the key selects one of
-FILES files: a call reads and writes one short file, and drops its old records.
+So after a crash, either both the write and its record exist or neither of them. The digest of the key and its holder
+selects one of FILES files: a call reads and writes one short file, and drops the expired records in it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 
 FILES = 64
 LIMIT = 1 << 20
-"""The maximum size of one file in bytes. One holder may use half of it, so that other holders have room, too."""
+"""The maximum size of one file in bytes. One holder of keys, such as a token, may use half of it, so that
+other holders have room, too.
+"""
 _VERSION = 1
 _BEGIN, _BETWEEN, _END = f'{{"version":{_VERSION},"calls":[\n', ",\n", "\n]}\n"
 _ADVICE = "Call again without a key, or later."
 
 
 def read(change: Transaction, call: KeyedCall) -> list[Record]:
-    """Return the records of the file that the key selects. Raise StateError, PathRefused, StorageError if it cannot be
-    read.
+    """Return the records, without expired ones, of the file that the key selects; [] if the file is missing. Raise
+    StateError, PathRefused, StorageError if it cannot be read.
     """
     name = _name(call)
     data = change.current(name)
@@ -65,7 +67,7 @@ def keep(change: Transaction, call: KeyedCall, earlier: list[Record], answer: di
 
 
 def remove_expired(state: Folder, now: float) -> None:
-    """Check one random file, and remove it if all its records are old. The caller holds the lock. Never raise."""
+    """Check one random file, and remove it if all its records have expired. The caller holds the lock. Never raise."""
     with suppress(OSError, NexusError):
         folder = state.child(paths.IDEMPOTENCY)
         if folder is not None:

@@ -1,8 +1,9 @@
 """Change several files at once: all of them or none, also across a crash.
 
-`state/txn.json` is the commit point. Once it exists, the change is certain: this process applies it at once, or the
-next lock holder rolls it forward. It holds the new cycle with its final time, and the entry of the operation log. For
-each file it holds a digest of the bytes before and after, and the new bytes. Applying it twice does no harm.
+The commit point is the moment when the journal, `state/txn.json`, is on disk. From then on the change is certain: this
+process applies the journal at once, or the next lock holder rolls it forward. The journal holds the new cycle with its
+final time, if there is one, and the entry of the operation log, if it could be made. For each file it holds a digest of
+the bytes before and after, and the new bytes. Applying a journal twice does no harm.
 
 Version 1 has a cycle and session files. Version 2 has neither cycle nor answer, and may have artifacts. Version 3 has
 the record of an idempotency key, with or without a cycle, and no answer. A journal gets the lowest version that can
@@ -61,8 +62,8 @@ def record(
     """Return a journal. `files` maps the path of each file to its bytes before and after (None: absent).
 
     `answer` is stored for a client that retries after a crash; None if it is not needed. The journal has the id of
-    `log_entry`, which is added to the operation log after the change is applied. Without it, as in journals of an older
-    nexus-mcp, an entry is made from the known facts.
+    `log_entry`, which is added to the operation log after the change is applied. Without a `log_entry` the journal has
+    a random id, and the function `log_entry` later makes an entry from the known facts.
     """
     version = VERSION_WITHOUT_CYCLE if cycle is None else VERSION
     return {
@@ -84,7 +85,9 @@ def record(
 
 
 def read_pending(state: Folder) -> dict[str, Any] | None:
-    """Return the journal in `state`, None if there is none. Raise JournalError if this version cannot complete it."""
+    """Return the journal in `state`, None if there is none. Raise JournalError if this version cannot complete it,
+    PathRefused, StorageError.
+    """
     try:
         data = state.read(NAME, HISTORY_LIMIT)
         if data is None:
@@ -161,8 +164,8 @@ def _has_record(journal: dict[str, Any]) -> bool:
 
 
 def log_entry(journal: dict[str, Any]) -> oplog.Entry:
-    """Return the operation log entry of a journal; a short one if the journal has no valid one, such as
-    that of an older nexus-mcp.
+    """Return the operation log entry of a journal. For a journal without a valid one, such as a journal of an older
+    nexus-mcp, make an entry without the old content of the files.
     """
     carried = journal.get("log")
     if oplog.is_entry(carried):
@@ -174,7 +177,7 @@ def log_entry(journal: dict[str, Any]) -> oplog.Entry:
 
 
 def receipt_name(id_: str) -> str:
-    """Return the file name of the receipt (close_receipt.py) of the journal of a close."""
+    """Return the file name of the receipt (close_receipt.py) of the close whose journal has the id `id_`."""
     return f"{RECEIPT_PREFIX}{id_}.json"
 
 
@@ -193,11 +196,12 @@ def digest(data: bytes | None) -> str | None:
 
 
 def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth | None, prepared: Prepared) -> list[str]:
-    """Write the files of the journal `change`. Return the names of copies of files that other programs saved meanwhile.
+    """Add the cycle of the journal `change`, and write its files. Return the names of copies of files that other
+    programs saved meanwhile.
 
-    `growth` describes the append to the history, from which the prepared history file was made under the same lock.
-    After a crash it is None, and `prepared` is empty. The journal itself stays. Raise OSError, Unsynced or a
-    NexusError; then it can be applied again later.
+    `growth` is the history with the cycle, as it was prepared under the same lock; None without a cycle. After a crash
+    `growth` is None too, and `prepared` is empty. The journal itself stays. Raise OSError, Unsynced or a NexusError;
+    then the journal can be applied again later.
     """
     if change["cycle"] is not None:
         _apply_cycle(nexus, state, change["cycle"], growth, prepared.get(HISTORY, ("", None))[0])
@@ -221,8 +225,9 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
 def _apply_prepared(
     folder: Folder, name: str, file: dict[str, Any], id_: str, prepared: tuple[str, Original | None] | None
 ) -> list[str]:
-    """Install the prepared file. Without one, or if the file appeared or disappeared meanwhile, call `_apply_file`
-    until it succeeds, as `retry` does. Raise ChangedMeanwhile if the last try fails, too.
+    """Install the prepared file; without one, or if that raises ChangedMeanwhile, call `_apply_file` through `retry`.
+    Return the name of the copy of another program's save, as a list; [] without a copy. Raise ChangedMeanwhile if the
+    last try fails, too.
     """
     if prepared is not None and prepared[1] is not None:
         try:
@@ -251,7 +256,7 @@ def _apply_cycle(nexus: Folder, state: Folder, cycle: dict[str, Any], growth: Gr
     if growth is not None and temporary:
         if growth.is_current() and _is_installed(growth, temporary):
             return
-        nexus.unlink(temporary)  # git has written another history since: add the cycle to that one
+        nexus.unlink(temporary)  # git, for example, has written another history: add the cycle to that one
     retry(lambda: _append(nexus, state, cycle))
 
 
@@ -270,7 +275,7 @@ def _append(nexus: Folder, state: Folder, cycle: dict[str, Any]) -> None:
 
     with Archive(nexus, state, Memory()) as past:
         if past.has(cycle):
-            # The rename of history.json may not be on disk yet, and the other copies of the cycle are deleted next.
+            # The rename of history.json may not be on disk yet, and the plan and the tasks are deleted next.
             atomic.confirm(nexus)
             return
         shapes.check_writable(past.version, SHOWN_HISTORY)
@@ -301,10 +306,11 @@ class JournalGone(NotAppliedYet):
 
 
 def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
-    """Complete the change in the journal, if there is one. Needs the lock. Raise JournalError.
+    """Complete the change in the journal, if there is one. Needs the lock. Raise JournalError, PathRefused,
+    StorageError.
 
-    The completed change belongs to an earlier call, not to the caller. For a change without a cycle, return the entry,
-    which shows whether it was an undo; else None.
+    The completed change belongs to an earlier call, not to the caller. For a change without a cycle, return its entry
+    of the operation log, which shows whether the change was an undo; else None.
     """
     entry = read_pending(state)
     if entry is None:
@@ -336,7 +342,8 @@ def roll_forward(nexus: Folder, state: Folder) -> Entry | None:
 
 
 def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
-    """Return the removable temporary files, before recovery changes the files of the dead process.
+    """Return (folder, name) of each removable temporary file. Call this before the recovery writes: is_removable
+    compares a temporary file also with the file that it was to replace.
 
     A file that another program saved is kept as a copy. Never raises: the next sweep checks the rest.
     """
@@ -352,8 +359,8 @@ def _find_removable(*folders: Folder) -> list[tuple[Folder, str]]:
 
 
 def _confirm_journal(state: Folder) -> None:
-    """Sync the journal's name, because the process that wrote the journal may have died before the sync: the name must
-    last as long as the change.
+    """Sync the journal's name, because the process that wrote the journal may have died before the sync. Otherwise a
+    power cut could keep a part of the change, but not the journal.
 
     Raise NotAppliedYet.
     """
@@ -372,10 +379,11 @@ def finish(
     growth: Growth | None = None,
     prepared: Prepared | None = None,
 ) -> None:
-    """Apply a journal that is on disk, then remove it, or rename it to the receipt of its answer.
+    """Apply the journal `entry`, which is on disk, then remove it, or rename it to the receipt of its answer.
 
     The entry that `make_entry` returns goes into the operation log while the journal is still there: if this process
-    dies before that, the next lock holder adds the entry. `growth` and `prepared` as for `apply`. Raise NotAppliedYet.
+    dies before that, the next lock holder adds the entry. If `make_entry` returns None, no entry is added. `growth` and
+    `prepared` as for `apply`. Raise NotAppliedYet.
     """
     from nexus_mcp.store import oplog
 
@@ -400,7 +408,9 @@ def finish(
 
 
 def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
-    """Return the error for an incomplete change: its text depends on whether the journal still exists."""
+    """Return the error for an incomplete change: JournalGone if the journal was removed before the change was applied,
+    or its folder at any time; else NotAppliedYet.
+    """
     try:
         there = state.is_current() and (is_applied or state.look(NAME) is not None)
     except StorageError:  # unknown: assume that the journal is there
@@ -409,8 +419,8 @@ def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:
 
 
 def _keep_answer(state: Folder, id_: str) -> None:
-    """Rename the journal to the receipt of its answer. A removed journal is no error: another process has completed the
-    change.
+    """Rename the journal to the receipt of its answer. A removed journal is no error, because the change was applied
+    before; a removed folder is one. Raise OSError, Unsynced.
     """
     try:
         state.rename(NAME, receipt_name(id_))

@@ -26,8 +26,9 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
     first.
 
     Before a file grows beyond `limit` bytes, its older half is dropped; if no line of that half `is_ours`, the file is
-    set aside whole. The line is not synced, so a power cut may lose the last lines. Raise OSError and NexusError;
-    then the line is missing or truncated. Raise Unsynced if the line is in the file, but a power cut may undo that.
+    set aside whole. Unless lines were dropped, the line is not synced, so a power cut may lose the last lines. Raise
+    OSError and NexusError; then the line is missing or truncated. Raise Unsynced if the line is in the file, but a
+    power cut may undo that.
     """
     fd = folder.open(name, _FLAGS, PRIVATE)
     try:
@@ -56,7 +57,7 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
 
 
 def _newer_half(fd: int, size: int, most: int) -> bytes:
-    """Return the complete lines in the last `most` bytes."""
+    """Return the last `most` bytes of the file without their first line, which may be incomplete."""
     end = atomic.read_up_to(fd, max(0, size - most), most)
     return end.partition(b"\n")[2]
 
@@ -64,11 +65,11 @@ def _newer_half(fd: int, size: int, most: int) -> bytes:
 def lines(
     folder: Folder | None, name: str, limit: int, least: int = 2
 ) -> list[tuple[int, dict[str, Any] | None]] | None:
-    """Return (number, object) of each line of the file `name`, from 1; None as the object of a malformed line, and None
-    for a missing file.
+    """Return (number from 1, object) of each line of the file `name`, with None as the object of a malformed line.
+    Return None if the file is missing.
 
-    Blank lines are left out, and lines of less than `least` bytes are not parsed. Raise PathRefused, StorageError, and
-    StateError if the file has more than `limit` bytes.
+    Blank lines are left out, and lines of less than `least` bytes count as malformed. Raise PathRefused, StorageError,
+    and StateError if the file has more than `limit` bytes.
     """
     data = None if folder is None else folder.read(name, limit)
     return None if data is None else lines_in(data, name, least)

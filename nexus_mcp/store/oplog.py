@@ -1,8 +1,8 @@
 """Append to and read the operation log, `state/oplog.jsonl`: an aid for people, and the source of undo.
 
-An entry is added once its change is on disk, under the same lock, and without an fsync of its own. If a crash loses an
-entry, only undo is affected: it finds files that differ from the log, and refuses. The entry of a change with a cycle
-is synced, because undo must not go past it: either the log has this entry, or the log is set aside.
+An entry is added once its change is made, under the same lock. Most entries are not synced. If a crash loses an entry,
+only undo is affected: it finds files that differ from the log, and refuses. The entry of a change with a cycle is
+synced, because undo must not go past it: either the log has this entry, or the log is set aside.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ LIMIT = 1 << 20
 LINE_LIMIT = LIMIT // 4
 READ_LIMIT = 2 * LIMIT
 SHORTEST = 100
-"""The fewest bytes of an entry. Shorter lines are not parsed: to parse a file with nothing but bad lines, which may
-come with a clone, would take too long under the lock.
+"""The fewest bytes of an entry. Shorter lines are not parsed: to parse a file of many short, malformed lines, which
+may come with a clone, would take too long under the lock.
 """
 _SHORTENED = "The next recorded change shortens it or sets it aside. If you move it away, that change begins a new log."
 _warned: set[str] = set()
@@ -78,7 +78,9 @@ def skip_if_logged(state: Folder, entry: Entry) -> Entry | None:
 
 
 def read(state: Folder | None) -> list[Line]:
-    """Return every line of the log; none if there is no log. Raise StateError, PathRefused, StorageError."""
+    """Return (number, entry) of every line of the log that is not blank, with None as the entry of a line that cannot
+    be used; [] if there is no log. Raise StateError, PathRefused, StorageError.
+    """
     try:
         found = jsonl.lines(state, NAME, READ_LIMIT, SHORTEST)
     except StateError as error:

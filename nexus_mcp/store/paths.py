@@ -69,7 +69,10 @@ def find(stack: ExitStack, state: Folder, name: str) -> tuple[Folder | None, str
 
 
 def make(stack: ExitStack, state: Folder, name: str, new: list[tuple[Folder, str]]) -> tuple[Folder, str]:
-    """Return the result of `find`, after creating missing folders. Each of them is added to `new` with its parent."""
+    """Return the result of `find`, after creating missing folders: (parent, name) of each of them is added to `new`.
+
+    Raise PathRefused, StorageError.
+    """
     *folders, last = name.split("/")
     folder = state
     for part in folders:

@@ -1,10 +1,11 @@
-"""Cache the index on disk, in `.nexus/state/cache/`: derived data, never required, and safe to delete at any time.
+"""Cache the index and the search texts of history.json on disk, in the folder `cache` of `.nexus/state` (the board uses
+another folder): derived data, never required, and safe to delete at any time.
 
-`history.index` is replaced as a whole and names the file with the texts. Bytes to which an index refers are never
-overwritten, so readers and writers can work at the same time.
+`history.index` is replaced as a whole and names the file with the search texts (texts.py). Bytes to which an index
+refers are never overwritten, so readers and writers can work at the same time.
 
-Nothing is synced. After a power cut these files may contain anything, so both have checksums. The index records the
-inode of its own file: an index that came with a clone or a copy is ignored.
+Nothing is synced. After a power cut these files may contain anything, so the index holds a checksum of itself and of
+the texts. It also records the device and inode of its own file: an index that came with a clone or a copy is ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from nexus_mcp.store.history import index as history_index
 
 try:
     import fcntl
-except ImportError:  # Windows, where an open file cannot be removed
+except ImportError:  # Windows, where an open file cannot be removed: no texts are cached
     fcntl = None  # type: ignore[assignment]
 
 TYPE_CHECKING = False
@@ -35,14 +36,14 @@ _NEW = ".new"
 _FOR_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _MADE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 UNUSABLE = (OSError, NexusError, ValueError, KeyError, TypeError, RecursionError)
-"""Errors that reading a cache file may raise, because any program may have changed it."""
+"""Errors that the use of the cache may raise, also because any program may have changed its files."""
 _warned: set[str] = set()
 
 
 class Cache:
-    """The cache in the folder `state`, which is opened at first use. Close it.
+    """The cache, a folder in the folder `state`. The first use opens it; `close` closes it.
 
-    `source` is the stat of the history: only its readers may read the derived files.
+    `source` is the stat of the history: only users that may read the history may read the files of the cache.
     """
 
     __slots__ = ("_copy", "_folder", "_source", "_state")
@@ -59,7 +60,7 @@ class Cache:
             self._folder = None
 
     def load(self) -> Index | None:
-        """Return the index in the cache, of any history; None if there is no usable one."""
+        """Return the index in the cache, which may be of another history; None if there is no usable index."""
         try:
             folder = self._opened(make=False)
             return None if folder is None else _load(folder)
@@ -67,7 +68,7 @@ class Cache:
             return None
 
     def save(self, index: Index) -> bool:
-        """Replace the index in the cache by `index`, and remove unused texts; return whether that worked."""
+        """Replace the index in the cache by `index`, and remove unused files if possible; return False on an error."""
         try:
             folder = self._opened(make=True)
             if folder is not None:
@@ -79,15 +80,15 @@ class Cache:
         return folder is not None
 
     def forget(self) -> None:
-        """Remove an index that turned out to be of another history."""
+        """Remove the index, because it turned out not to match the history. Never raises."""
         with suppress(*UNUSABLE):
             folder = self._opened(make=False)
             if folder is not None:
                 folder.unlink(NAME)
 
     def texts(self, name: str, flags: int = os.O_RDONLY) -> int:
-        """Open the file of texts `name`. Raise OSError, NexusError, and ValueError for a file that more users may read
-        than the history.
+        """Return a descriptor of the file of texts `name`. Raise OSError, NexusError; ValueError for a file that has
+        hard links, is no plain file, or can be read by more users than the history.
         """
         folder = self._opened(make=False)
         if folder is None or not history_index.is_name(name):
@@ -100,7 +101,7 @@ class Cache:
         return fd
 
     def new_texts(self) -> tuple[str, int] | None:
-        """Return (name, descriptor) of a new file of texts, None if none can be created. Raise OSError, NexusError."""
+        """Return (name, descriptor) of a new file of texts, None on Windows. Raise OSError, NexusError."""
         folder = self._opened(make=True) if fcntl is not None else None
         if folder is None:
             return None
@@ -120,7 +121,10 @@ class Cache:
 
 
 def remove(state: Folder) -> None:
-    """Remove the whole cache from a folder that no other process uses yet. Raise OSError, NexusError."""
+    """Remove the cache from the folder `state`, which no other process uses yet; files of other programs stay.
+
+    Raise OSError, NexusError.
+    """
     folder = state.child(FOLDER)
     if folder is not None:
         with folder:
@@ -162,8 +166,8 @@ def _save(folder: Folder, index: Index, copy: Copy) -> None:
 
 
 def _sweep(folder: Folder, texts: str) -> None:
-    """Remove unused files with names of the cache that no process writes. Other files in the folder may belong to a
-    harness.
+    """Remove unused files that have names of the cache. A file of texts that a process is writing is locked and stays.
+    Files with other names may belong to a harness.
     """
     for name in folder.names():
         if name != texts and (history_index.is_name(name) or (name.startswith("history-") and name.endswith(_NEW))):
@@ -178,7 +182,7 @@ def _sweep(folder: Folder, texts: str) -> None:
 
 
 def _plain(folder: Folder, name: str, flags: int) -> int:
-    """Open a plain file that has no second name. Raise OSError, NexusError, ValueError."""
+    """Open a plain file without hard links; return its descriptor. Raise OSError, NexusError, ValueError."""
     fd = folder.open(name, flags)
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
@@ -188,7 +192,10 @@ def _plain(folder: Folder, name: str, flags: int) -> int:
 
 
 def _warn(error: Exception) -> None:
-    """Log once why the cache cannot be used, unless another process is removing it. All calls work without a cache."""
+    """Log each error of the cache once, but no FileNotFoundError, which another process may cause by removing a file.
+
+    All calls work without a cache.
+    """
     text = reason(error) if isinstance(error, OSError) else str(error)
     if text not in _warned and not isinstance(error, FileNotFoundError):
         _warned.add(text)

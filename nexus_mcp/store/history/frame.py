@@ -1,7 +1,7 @@
-"""Parse history.json around its cycles: the object that holds them, and the text between them.
+"""Parse history.json in steps: the object that holds the cycles, and the cycles one by one.
 
-`Frame` walks a part of the file for the index that the tools read through. `HistoryFile` is the whole file with the
-position of each cycle, to repair, merge or explain it.
+`Frame` parses a long file part by part, for the index (parse.py). `HistoryFile` is the whole file with the position of
+each cycle: to check, repair or merge it, and to locate a fault.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Frame:
-    """Walks a text that begins as history.json does. `members` are the fields of the file beside its cycles.
+    """Parses a text that begins as history.json does. `members` are the fields read so far, without the cycles.
 
-    A truncated text raises JSONDecodeError, as invalid JSON does: the caller then starts again with more text.
+    A truncated text raises JSONDecodeError, as invalid JSON does: the caller then tries again with more text.
     """
 
     __slots__ = ("_decoder", "_names", "floats", "members")
@@ -30,12 +30,12 @@ class Frame:
     def __init__(self) -> None:
         self.members: dict[str, Any] = {}
         self.floats = 0
-        """Count of the numbers read so far that JSON can write in several ways."""
+        """Count of the numbers read so far that became a float: with a fraction, an exponent or too many digits."""
         self._names: set[str] = set()
         self._decoder = strict_decoder(self._float, self._int)
 
     def enter(self, text: str) -> int:
-        """Return the position after the bracket that opens the cycles; -1 if the file ends without one."""
+        """Return the position after the bracket that opens the array of cycles; -1 if the object has no such array."""
         at = skip(text, len(BOM) if text.startswith(BOM) else 0)
         if text[at : at + 1] != "{":
             self._decoder.raw_decode(text, at)
@@ -114,8 +114,8 @@ class HistoryFile:
 
     `cycles` are the parsed cycles, oldest first; `members` the other fields of the file. `spans` has the place of each
     cycle in `text`, (start, end). `opening` is the position after the bracket that opens their array, `closing` that of
-    the bracket that closes it. `with_floats` are the indexes of cycles with numbers that can be written in several
-    ways.
+    the bracket that closes it. `with_floats` are the positions, from 0, of cycles in which a number became a float:
+    such a value may be rounded.
     """
 
     __slots__ = ("closing", "cycles", "members", "opening", "spans", "text", "with_floats")
@@ -143,7 +143,7 @@ class HistoryFile:
         return any(old.get("completed_at") == time and canonical(old) == wanted for old in self.cycles)
 
     def _walk(self) -> dict[str, Any]:
-        """Fill the slots; return all parsed values, for the depth check."""
+        """Fill the other slots from `text`; return all parsed values, for the depth check."""
         frame = Frame()
         self.members = frame.members
         self.opening = at = frame.enter(self.text)

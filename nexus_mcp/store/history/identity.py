@@ -1,12 +1,12 @@
-"""Detect whether a file is still the one that was read, without reading it again.
+"""Detect whether a file is still the one that was read, without reading all of it again.
 
-Device, inode, size and both times reveal a change, with one gap: within a clock tick of some milliseconds a file can be
-written again, in place, and look the same. A file is *settled* if it was written longer ago than that, or if nexus-mcp
-gave it a time that the clock never shows: any later write to it is visible. A file that is not settled has to be
-compared by its bytes.
+Device, inode, size and the times (of the last write, and of the last change of any kind) reveal a change, with two
+gaps. First, within a clock tick of some milliseconds a file can be written again, in place, and look the same. A file
+is *settled* if its last write is longer ago than a tick, or if nexus-mcp gave it a time that the clock never shows: any
+later write to it is visible. A file that is not settled has to be compared by its bytes.
 
-A write through a shared mapping changes the times only at the first write to a page. A later write to that page is
-detected only in the last TAIL bytes of the file, which are compared.
+Second, a write through a shared mapping changes the times only at the first write to a page. A later write to that page
+is detected only in the last TAIL bytes of the file, which are compared.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def of(info: os.stat_result) -> Identity:
 def is_settled(identity: Identity) -> bool:
     """Return whether any write from now on would change `identity`."""
     # No program can set the time of the last change, so a file with a modification time in the future can be settled,
-    # too. On Windows that field is the time of creation.
+    # too. On Windows st_ctime_ns is the time of creation.
     newest = identity[4] if os.name == "posix" else max(identity[3:])
     return newest < time.time_ns() - (_TICK if newest % _SECOND else _COARSE_TICK)
 
@@ -81,9 +81,10 @@ def is_as_read(before: Identity, after: Identity) -> bool:
 
 
 def set_apart(fd: int) -> bool:
-    """Set the time of a new file back by a nanosecond, so that it equals no clock tick; return whether that worked.
+    """Set the time of the last write to a file back by a nanosecond, so that no clock tick has this time.
 
-    A later write within the same tick sets the time to the tick, which differs. Raise OSError.
+    A later write, even within the same tick, sets another time. Return False if the platform or the file system cannot
+    set such a time. Raise OSError.
     """
     if not _BY_DESCRIPTOR:
         return False

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from nexus_mcp.store.history.identity import Identity
 
 RECORD = struct.Struct("=QQQQ24s16s")
-"""The record of a cycle: its begin and end, the end of its line in the file `texts` of Index (0 without one), and the
-highest plan id of this and all earlier cycles. Then `completed_at`, or NULs if it has not 24 ASCII characters. Last a
-digest, or NULs, of the bytes from the end of the cycle before (for the first cycle: from the bracket) to the end of
-this cycle.
+"""The record of a cycle: its begin and end, the end of its line in the file that Index.texts names (0 without a line),
+and the highest plan id of this and all earlier cycles. Then the stamp: `completed_at`, or NULs if that is not a text of
+24 ASCII characters. Last a digest of the bytes from the end of the cycle before (for the first cycle: from the offset
+after the opening bracket) to the end of this cycle, or NULs if no digest was computed.
 """
 NUMBERS = RECORD.size // 8
-"""The number of 8-byte integers in a record; the first three are begin, end and end of the line."""
+"""The size of a record in units of 8 bytes; its first three units are begin, end and end of the line."""
 STAMP = 24
 NO_DIGEST = bytes(16)
 _TEXT_AT = 2 * 8
@@ -44,9 +44,10 @@ class Index:
     `opening` is the offset after the bracket that opens the array of cycles, `closing` that of the bracket that closes
     it. `highest` is the highest plan id, 0 for none. `version` is {"schema_version": its value in the file}, or {}.
 
-    The index is of the file with this `identity`; `settled` is the result of identity.is_settled; `tail` is a checksum
-    of its last bytes. `texts` names the file that has a line for each of the first `lined` cycles. `checksum` is that
-    of the first `checked` bytes of that file, which may also have lines of removed cycles.
+    The index is of the file with this `identity`; `settled` says whether any later write to that file is certain to
+    change its identity; `tail` is a checksum of its last bytes. `texts` names the file of texts, which has a line for
+    each of the first `lined` cycles. `checksum` is the checksum of its first `checked` bytes, which may also have lines
+    of removed cycles.
     """
 
     __slots__ = (
@@ -97,7 +98,7 @@ class Index:
         return found.decode() if any(found) else ""
 
     def digest(self, number: int) -> bytes:
-        """Return the digest of the cycle `number`."""
+        """Return the digest of the cycle `number`, NO_DIGEST if it was not computed."""
         found: bytes = RECORD.unpack_from(self.records, number * RECORD.size)[5]
         return found
 
@@ -170,7 +171,7 @@ milliseconds.
 
 
 def digest(data: bytes) -> bytes:
-    """Return a cryptographic digest of 16 bytes."""
+    """Return a cryptographic digest of `data`, 16 bytes long."""
     import hashlib  # imported late: hashlib takes 4 MB, and only a long history needs it
 
     return hashlib.sha256(data).digest()[: len(NO_DIGEST)]
@@ -186,7 +187,7 @@ _NUMBERS = ("opening", "closing", "highest", "tail", "lined", "checked", "checks
 
 
 def to_bytes(index: Index, device: int, inode: int) -> bytes:
-    """Return the file's bytes. Raise ValueError if it would be larger than the reader accepts."""
+    """Return the bytes of the index file that has this device and inode. Raise ValueError if the index is too large."""
     fields = {name: getattr(index, name) for name in (*_NUMBERS, "identity", "settled", "version", "texts")}
     head = json.dumps(fields).encode()
     if len(head) > _MOST_HEAD or len(index.records) > MOST - HEADER.size - _MOST_HEAD:
@@ -197,8 +198,8 @@ def to_bytes(index: Index, device: int, inode: int) -> bytes:
 
 
 def sizes(header: bytes, size: int, device: int, inode: int) -> int:
-    """Return how many bytes the head has, from the header of a file of `size` bytes. Raise ValueError if it is another
-    file.
+    """Return how many bytes the head has, from the header of a file of `size` bytes. Raise ValueError if the header is
+    not that of an index file with this size, device and inode.
     """
     magic, *own, head, records, _ = HEADER.unpack(header)
     if magic != _MAGIC or own != [device, inode] or head > _MOST_HEAD or HEADER.size + head + records != size:
@@ -244,7 +245,7 @@ def _number(value: object) -> int:
 
 
 def _check(index: Index) -> None:
-    """Raise ValueError if it cannot be the index of any history."""
+    """Raise ValueError if `index` cannot be the index of any history."""
     if not all(_rules(index)):
         raise ValueError("it is the index of no history")
 

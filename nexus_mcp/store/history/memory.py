@@ -18,8 +18,9 @@ UNVERIFIED: Verified = ((), 0, 0)
 class Memory:
     """The index and texts that this process remembers. Each field is replaced as a whole, because threads may share it.
 
-    `index` is the newest one found. `short` are the lines (texts.py) of a short history and their index. For a long
-    history `verified` is (identity, bytes, checksum) of the part of a file of texts that was verified.
+    `index` is the newest index. `short` is the index of a short history, and its lines (texts.py). For a long history
+    `verified` describes the part of a file of texts that was verified: (name and identity of the file, size of the part
+    in bytes, its checksum).
     """
 
     __slots__ = ("index", "short", "verified")

@@ -1,6 +1,6 @@
-"""Build the index of history.json: parse it window by window, and explain the fault of a malformed one.
+"""Build the index of history.json: parse the file window by window, and explain the fault of a malformed file.
 
-A window is a part of the file, as bytes and as text, so a long file is never in memory as a whole.
+A window is a part of the file, as bytes and as text, so that a long file with many cycles is not in memory as a whole.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Window:
         return self.begin + len(self.data) >= self.size
 
     def more(self) -> None:
-        """Drop the bytes before the current position. Read as many new bytes as remain of the old, at least a chunk."""
+        """Drop the bytes before the current position. Read as many new bytes as remain of the old, at least a
+        chunk, but not beyond the end of the file.
+        """
         progress.note(progress.READING)
         rest = self.data[self.at - self.begin :]
         end = self.at + len(rest)
@@ -69,7 +71,7 @@ class Window:
         return self.data[begin - self.begin : end - self.begin]
 
     def text(self) -> tuple[str, int]:
-        """Return (text, the number of the character at `at`). A character that is truncated at the end is left out.
+        """Return (text, the index in it of the character at `at`). A truncated character at the end is left out.
 
         Raise UnicodeDecodeError.
         """
@@ -90,7 +92,7 @@ class Window:
     def pass_to(self, offset: int) -> None:
         """Move to this `offset` in the file, where a character begins."""
         if self._text is not None:
-            # Keep the text, because a file in another layout is parsed only from the text.
+            # Keep the text, because a file in another layout than ours is parsed only from the text.
             self._text_at += len(self.bytes(self.at, offset).decode())
         self.at = offset
 
@@ -108,7 +110,7 @@ _END = b"\n    }"
 
 
 class Unreadable(Exception):
-    """The file is no history: `cause` says why, and the unreadable part begins after the offset `at`."""
+    """The file is no history: `cause` says why, and the unreadable part begins at or after the offset `at`."""
 
     def __init__(self, at: int, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -119,8 +121,8 @@ class Unreadable(Exception):
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
     """Return the index of the file `fd` with its `size` bytes; with digests only if `digests` is true.
 
-    `known` is the index of the cycles with which the file is known to begin; it is extended. Raise Unreadable when the
-    file is no history, and OSError (atomic.Shrunk when it is shorter than `size`).
+    `known` is the index of the cycles with which the file is known to begin; it is extended in place. Raise Unreadable
+    when the file is no history or does not fit `known`, and OSError (atomic.Shrunk when it is shorter than `size`).
     """
     window = Window(fd, size)
     try:
@@ -208,7 +210,7 @@ def _next(window: Window, frame: Frame, *, first: bool) -> Cycle | None:
 
 
 def _may_be_cut(error: JSONDecodeError, text: str) -> bool:
-    """Return whether the text merely ended too early. Otherwise it is malformed, and no more has to be read."""
+    """Return whether the text may merely end too early. Otherwise it is malformed, and no more has to be read."""
     return error.pos >= len(text) - _NEAR_THE_END or error.msg.startswith("Unterminated string")
 
 
@@ -227,18 +229,18 @@ def _leave(window: Window, frame: Frame) -> int:
 class _FastParser:
     """Finds cycles in our own layout without a strict parse, if another cycle follows.
 
-    In any layout, each byte is searched once for a possible end of a cycle, and checked once as a part of a cycle. So a
-    file of which only the beginning has our layout costs no more than any other file.
+    In any layout, each byte is searched at most once for a possible end of a cycle, and checked at most once as a part
+    of a cycle. So a file of which only the beginning has our layout costs no more than any other file.
     """
 
     def __init__(self, window: Window, check_cycle: Callable[[bytes], tuple[str | None, int] | None]) -> None:
         self._judged = check_cycle
         self._window = window
-        self._searched = 0  # offset in the file up to which there is no other possible end
-        self._refused = 0  # the last possible end that was not the end of a cycle
+        self._searched = 0  # offset in the file; no possible end begins between the current position and it
+        self._refused = 0  # the last possible end for which msgspec accepted no cycle
 
     def next(self) -> Cycle | None:
-        """Return the next cycle; None if it has to be parsed strictly."""
+        """Return the next cycle; None if a strict parse has to look for it."""
         window = self._window
         data, at = window.data, window.at - window.begin
         if window.at < self._refused or not data.startswith(_NEXT, at):
@@ -256,15 +258,18 @@ class _FastParser:
 
 
 WHOLE = 16 << 20
-"""The maximum size in bytes of a malformed file that is read again as a whole to find the exact place; the read takes
-five times this size in memory. For a larger file the error names the line after which the fault is.
+"""The maximum size in bytes of a malformed file that is read again as a whole to find the exact place of the fault.
+This takes five times the file's size in memory. For a larger file the error names the line of the first conflict
+marker, else the line after which the fault is.
 """
 _MARKERS = (b"\n<<<<<<< ", b"\n>>>>>>> ")
 _LONGEST = 8
 
 
 def explain(fd: int, size: int, found: Unreadable) -> None:
-    """Raise StateError for the fault in the file `fd`; return if the fault is no longer there. Raise OSError."""
+    """Raise StateError for the fault `found` in the file `fd`. Return if a file of at most WHOLE bytes no longer has a
+    fault. Raise OSError.
+    """
     if size <= WHOLE:
         HistoryFile(atomic.read_range(fd, 0, size))
         return
@@ -275,7 +280,7 @@ def explain(fd: int, size: int, found: Unreadable) -> None:
 
 
 def _lines(fd: int, size: int, offset: int) -> tuple[int, int]:
-    """Return (the line of the first conflict marker, 0 for none; the line with the offset)."""
+    """Return (the line of the first conflict marker, 0 for none; the line with the offset, 0 if there is a marker)."""
     lines, line = 1, 1
     for at in range(0, size, atomic.CHUNK):
         start = max(0, at - _LONGEST)

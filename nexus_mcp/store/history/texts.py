@@ -1,7 +1,7 @@
 """The search text of each cycle: its JSON without insignificant white space, numbers as in the file, in lower case.
 
-`normalize` defines it, before `lower`; `normalize_parsed` and msgspec_cycles.compact are faster and give the same
-result. The cache stores the texts, one line for each cycle.
+`normalize` defines this text before `lower` changes its case; `normalize_parsed` and msgspec_cycles.compact are faster,
+and a text that they return is the same. The cache stores the texts, one line for each cycle.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
-    """Return the result of `normalize`, from the parsed value where possible; `floats` says whether it has a float.
+    """Return the result of `normalize`, from the parsed value where possible; `floats`: whether `value` has a float.
 
     A float or a minus zero can be written in many ways. For everything else this is ten times faster.
     """
@@ -57,7 +57,9 @@ def lower(text: str) -> bytes:
 
 
 def lower_bytes(data: bytes) -> bytes:
-    """Return the result of `lower` for UTF-8, working on bytes: few characters beyond ASCII have another lower case."""
+    """Return the result of `lower` for text in UTF-8. Without a sigma this works on bytes, and replaces the few
+    characters beyond ASCII that have another lower case one by one.
+    """
     others = data.translate(None, _ASCII).decode()
     lower_others = others.lower()
     if lower_others == others:
@@ -77,7 +79,7 @@ def _has_minus_zero(text: str) -> bool:
 
 
 def _escaped(compacted: str, text: str) -> str:
-    """Return `compacted` with the lone surrogates from `text` as escapes, as JSON writers leave them."""
+    """Return `compacted` with its lone surrogates, which were escapes in the JSON `text`, as escapes again."""
     if "\\ud" not in text and "\\uD" not in text:
         return compacted
     import re
@@ -93,13 +95,13 @@ def _token(found: Any) -> str:
 
 
 class CorruptTexts(Exception):
-    """The texts in the cache differ from the written ones."""
+    """The texts in the cache cannot be read, or differ from those that were written."""
 
 
 def lines(fd: int, index: Index, first: int) -> Iterator[bytes]:
     """Yield the line, with its newline, of each cycle of the history `fd` from the number `first` on.
 
-    Raise OSError, and ValueError if it is another file.
+    Raise OSError. If the file does not match `index`, ValueError or RecursionError may be raised.
     """
     line = _liner(quick=index.closing >= parse.FAST_FROM_BYTES)
     while first < len(index):
@@ -122,7 +124,7 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
         floats.append(text)
         return float(text)
 
-    # No strict parse: the index has checked every cycle in it.
+    # No strict parse is needed: each cycle was checked when it was added to the index.
     decode = json.JSONDecoder(parse_float=counted).decode
 
     def line(data: bytes) -> bytes:
@@ -147,10 +149,11 @@ def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
 
 
 def search_cached(cache: Cache, index: Index, wanted: bytes, verified: Verified) -> tuple[list[int], Verified]:
-    """Return the numbers of the cycles whose line in the cache has `wanted`, which must not have a newline.
+    """Return (the numbers of the cycles whose line in the cache has `wanted`, the new value of `verified`).
 
-    `verified` is the part of the file of texts that was found undamaged (Memory.verified). The second result is its new
-    value: UNVERIFIED unless a later write to the file is certain to change its times. Raise CorruptTexts.
+    `wanted` must not have a newline. `verified` is the part of the file of texts that was found undamaged
+    (Memory.verified). The new value is UNVERIFIED unless a later write to the file is certain to change its times.
+    Raise CorruptTexts.
     """
     ends, found, after = index.line_ends(), [], 0
     try:
@@ -195,8 +198,7 @@ class TextWriter:
     """Writes the lines of the cycles of `index` that have none yet. Close it.
 
     `fd` is the file of texts `name`. It has exactly the lines that `index` knows, or is empty: then `copy` writes these
-    lines. `checksum` is that of the lines in the file.
-    After a failed write all further lines are dropped.
+    lines. `checksum` is the checksum of the lines in the file. After a failed write all further lines are dropped.
     """
 
     __slots__ = ("_bytes", "_cache", "_checksum", "_failed", "_fd", "_index", "_is_new", "_name", "_sizes", "_waiting")
@@ -232,7 +234,9 @@ class TextWriter:
                 close_fd(source)
 
     def finish(self, keep: Callable[[Index], bool]) -> None:
-        """Pass the index with the new lines to `keep`, which returns whether the cache has it now."""
+        """Pass the index with the new lines to `keep`, unless a write failed. `keep` returns whether it cached the
+        index.
+        """
         self._write()
         if self._failed:
             return
@@ -266,11 +270,11 @@ class TextWriter:
 
 
 def open_writer(cache: Cache, index: Index) -> TextWriter | None:
-    """Return a writer for the lines that `index` lacks; None if they cannot be stored. Raise one of cache.UNUSABLE.
+    """Return a writer for the lines that `index` lacks; None on Windows. Raise one of cache.UNUSABLE.
 
-    The writer appends to the file that `index` names. If that file has more lines (another process appends to it, or
-    died doing so), or has lines of removed cycles, the file is copied: bytes to which an index refers are never
-    overwritten.
+    The writer appends to the file that `index` names. If another process is writing that file, or the file has more
+    lines than `index` (a process died while it appended, or cycles were removed), the writer copies the lines that
+    `index` has to a new file: bytes to which an index refers are never overwritten.
     """
     size = index.lines_end
     if size and index.checked == size and fcntl is not None:
