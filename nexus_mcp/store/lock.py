@@ -1,20 +1,20 @@
 """One exclusive lock per workspace: the file `.nexus/state/lock`.
 
 Where the platform has flock, locking takes 2 µs, and the kernel wakes a waiting process at once. The file stays after
-the release. If the first write in a project fails, the file is removed again before the release. After taking a lock, a
-process checks that its file is still the one that other processes open, so a removed file (git clean) never lets two
-holders in. Without flock, `filelock` polls.
+the release. If the first write in a project fails, the file is removed again before the release. Another program may
+remove the file (git clean), and a later process then locks a new file. So a process checks that its file still has the
+name: after it took the lock, and before it writes (HeldLock.check). Without flock, `filelock` polls.
 
 Waiting processes are served nearly in order: a free lock goes to the first call that requests it, even while the kernel
 wakes waiting ones. In about one turn of a hundred a later call overtakes an earlier one; no call was seen to starve
 (docs/decisions/0007).
 
 flock has no timeout, so a separate thread waits. A thread whose caller gave up cannot be interrupted: it keeps its
-place in the queue, and the next wait of this process for the same file takes over that place. So the number of threads
-and descriptors never exceeds the largest number of simultaneous waits. An idle thread stays for IDLE seconds: starting
-one takes long enough to lose the place in the queue.
+place in the queue, and the next wait of this process for the same file takes over that place. So for each file the
+number of waiting threads and their descriptors never exceeds the largest number of simultaneous waits. An idle thread
+stays for IDLE seconds: starting one takes long enough to lose a place in the queue.
 
-There is no weaker fallback: without the lock nothing is written. Each transaction opens a new descriptor, because a
+There is no weaker fallback: without the lock no change is made. Each transaction opens a new descriptor, because a
 shared one would let two threads of a process hold the lock together.
 """
 
@@ -60,11 +60,11 @@ class Unlockable(StorageError):
 
 
 class HeldLock:
-    """The held lock: a context manager that releases it. `created`: this process created its file.
+    """The held lock: a context manager that releases it. `created`: this call created its file.
 
     `orderly` is False until the folders above the file are synced and leftovers of a dead holder are deleted. Until
-    then the release restores the earlier mark of the file, for the next holder. `afterwards` is called once: after the
-    release and before the folder is closed, unless `end` was called before.
+    then the release restores the earlier content of the file, for the next holder. `afterwards` is called once: after
+    the release and before the folder is closed, unless `end` was called before.
     """
 
     __slots__ = ("_fd", "_found", "_settled", "_state", "afterwards", "created", "orderly")
@@ -125,10 +125,10 @@ def acquire(
 ) -> HeldLock:
     """Take the workspace lock in the folder `state`, and hold it to the end of a `with` block.
 
-    `meanwhile` is called once if another call holds the lock. Without flock neither `meanwhile` nor `stopped` is
-    called. Raise LockTimeout after `wait` seconds, with the holder's pid, WaitStopped if `stopped()` becomes true while
-    waiting, and StorageError if the file cannot be locked at all. The end of the block raises the errors of
-    `afterwards`.
+    `meanwhile` is called before a wait, which begins if another call holds the lock. Without flock neither `meanwhile`
+    nor `stopped` is called. Raise LockTimeout after `wait` seconds, with the holder's pid if it is known, WaitStopped
+    if `stopped()` becomes true while waiting, FolderGone if `state` was removed, and PathRefused or StorageError if the
+    file cannot be locked at all. The end of the block raises the errors of `afterwards`.
     """
     if fcntl is None:
         return acquire_with_filelock(state, wait)
@@ -177,7 +177,7 @@ def _check_file(state: Folder, fd: int) -> os.stat_result:
     except OSError as error:
         raise StorageError(state.show(NAME), "look at", reason(error)) from error
     if not stat.S_ISREG(file.st_mode):
-        state.check_plain(NAME)  # raises, unless the folder is gone
+        state.check_plain(NAME)  # raises, unless the file was replaced or removed meanwhile
         raise StorageError(state.show(NAME), "lock", "it is not a plain file")
     return file
 
@@ -223,8 +223,8 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
     """Write our pid into the lock file, for the error of a call that times out.
 
     Return the earlier content, None if the file was not written to. The pid is only a hint, so a failed write is
-    ignored. The pid is written only into an empty file without hard links, or over our own content (which a power cut
-    may have turned into zeros). Any other file may belong to a user.
+    ignored. The pid is written only into a file without hard links that is empty or has our own content (which a power
+    cut may have turned into zeros). Any other file may belong to a user.
     """
     try:
         before = os.pread(fd, _SIZE, 0)
@@ -238,7 +238,8 @@ def _sign(fd: int, file: os.stat_result) -> bytes | None:
 
 
 def clean_mark(file: os.stat_result) -> bytes:
-    """Return the mark of a clean release: the folders above the lock file are on disk, and no holder died.
+    """Return the content of the lock file after an orderly end: a mark which says that the folders above the file are
+    synced, and that no leftovers of a dead holder remain.
 
     The mark names the lock file, so that a copied mark, or one from a repository, is not trusted.
     """
@@ -277,7 +278,7 @@ _idle: list[_WaitThread] = []
 
 
 class Waiter:
-    """A place in the queue for the lock on a file. After `wait`, `fd` has the lock, or `error` is the reason."""
+    """A place in the queue for the lock on a file. After `wait` returned True, `fd` has the lock, or `error` is set."""
 
     __slots__ = ("_ended", "_file", "_under_way", "error", "fd")
 
@@ -303,7 +304,7 @@ class Waiter:
         close_fd(self.fd)
 
     def queue(self) -> None:
-        """Wait for the lock without limit."""
+        """Wait for the lock without limit. A thread of this module calls it."""
         import fcntl
 
         try:
@@ -353,7 +354,8 @@ class _WaitThread:
 
 
 def join_queue(fd: int) -> Waiter:
-    """Return a place in the queue for the lock on the open file `fd`, which then belongs to the waiter.
+    """Return a place in the queue for the lock on the open file `fd`: an abandoned place, then `fd` is closed; or a new
+    place, to which `fd` then belongs.
 
     Raise OSError, and RuntimeError if no thread can be started: then `fd` still belongs to the caller.
     """
@@ -390,8 +392,8 @@ def _new_locked() -> Lock:
 
 
 def _reset_after_fork() -> None:
-    """Close the descriptors of the waiting threads in a forked process, which lacks the threads: these descriptors
-    would keep the locks.
+    """Close the descriptors of abandoned waiters in a forked process, which lacks their threads: the copies of these
+    descriptors would keep a lock that the parent process releases.
     """
     global _guard  # noqa: PLW0603 - the thread that holds it does not exist in the fork
     _guard = allocate_lock()
@@ -423,7 +425,7 @@ class FilelockLock(HeldLock):
 
 
 def acquire_with_filelock(state: Folder, wait: float) -> FilelockLock:
-    """Take the lock like `acquire`. Raise LockTimeout after `wait` seconds, StorageError."""
+    """Take the lock like `acquire`. Raise LockTimeout after `wait` seconds, PathRefused, StorageError."""
     import filelock
 
     fd, created = open_file(state)

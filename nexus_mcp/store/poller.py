@@ -1,6 +1,6 @@
 """Poll files for changes by any program, on one thread that runs only while there are paths to poll.
 
-The poller compares a file's stat (inode, size, times), never its content.
+The poller compares a file's stat (mode, device, inode, size, times), never its content.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 PAUSE = 0.25
-"""Seconds between two polls: a change is reported in clearly less than a second. Each poll detects any change of a
-polled file, and a file that was replaced in a polled folder. Only every other poll detects a write in place in a polled
-folder, or a change below a subfolder.
+"""Seconds between two polls: a change is reported in clearly less than a second. Each poll reads the stat of the polled
+files. Only every other poll reads all polled folders; the polls between them read only the folders whose own time
+changed, because an entry was added, removed or replaced.
 """
 MOST_NAMES = 10_000
-"""The maximum number of names that are polled in a folder. Beyond it, only the times of folders are compared, which
-change when a name is added or removed.
+"""The maximum number of names that are polled in or below a folder. Beyond it, only the times of folders are compared,
+which change when a name is added, removed or replaced.
 """
 NAMES = "//"
 """A folder path with this suffix means all names below the folder. A path with a single slash means the folder's own
@@ -33,7 +33,7 @@ entries.
 FILES = "///"
 """A folder path with this suffix means all files below the folder, also if they are written in place."""
 MOST_FILES = 1000
-"""The maximum number of files below a folder that are polled, because each costs a call of stat."""
+"""The maximum number of entries that are polled for a path with the suffix FILES or EACH: each costs a call of stat."""
 
 EACH = "////"
 """A file path with this suffix means the file of this name in each folder beside it: runs/status.json//// means
@@ -44,9 +44,9 @@ Mark = object
 
 
 class Poller:
-    """Polls paths; `base` returns the folder that contains a path.
+    """Polls paths every `pause` seconds; `base` returns the folder to which a path is relative.
 
-    The polling thread passes the changed paths to `tell`, which must not raise.
+    After each poll the polling thread passes the changed paths, also an empty set, to `tell`, which must not raise.
     """
 
     def __init__(self, base: Callable[[str], str], tell: Callable[[set[str]], None], pause: float = PAUSE) -> None:
@@ -85,13 +85,15 @@ class Poller:
             self._changed.notify_all()
 
     def call(self) -> None:
-        """Request a call of `tell` soon, even if nothing changes."""
+        """Let the polling thread, if it runs, poll and call `tell` at once, even if nothing changed."""
         with self._changed:
             self._is_called = True
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Poll once more and end; when this returns, `tell` is not called any more."""
+        """Let the polling thread, if it runs, poll once more and end. After this returns, `tell` is not called any
+        more.
+        """
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -115,7 +117,7 @@ class Poller:
             return bool(self._wanted) and not self._ended
 
     def _poll(self) -> set[str]:
-        """Return the paths that changed. Every other poll skips the entries of a folder whose times did not change."""
+        """Return the paths that changed. Every other poll skips the folders whose own time did not change."""
         with self._changed:
             before = dict(self._marks)
             self._is_half = not self._is_half and not self._ended
@@ -131,7 +133,10 @@ class Poller:
 
 
 def mark(base: str, path: str) -> Mark:
-    """Return a value that differs after a change of the file or folder. Never raises; follows no link."""
+    """Return a value that differs after a change of what `path` means (NAMES, FILES, EACH). Never raises.
+
+    Of a link at the end of a path the link itself is compared, not its target.
+    """
     where = os.path.join(base, path.rstrip("/"))
     try:
         if path.endswith(EACH):
@@ -151,7 +156,7 @@ def mark(base: str, path: str) -> Mark:
 
 
 def _folder(base: str, path: str) -> Mark:
-    """Return a value that differs when an entry of the folder was added, removed or replaced; it costs one call."""
+    """Return a value that differs when an entry of the folder was added, removed or replaced. It costs one lstat."""
     where = os.path.join(base, path.rstrip("/"))
     try:
         return os.lstat(os.path.dirname(where) if path.endswith(EACH) else where).st_mtime_ns
@@ -197,8 +202,8 @@ def _status(entry: os.DirEntry[str]) -> object:
 def _names(
     where: str, most: int | None = None, of: Callable[[os.DirEntry[str]], object] = operator.attrgetter("path")
 ) -> Iterator[object]:
-    """Yield the result of `of` for every entry, breadth first; beyond `most` entries, yield only the times of the
-    remaining folders.
+    """Yield the result of `of` for every entry below the folder `where`, breadth first. After `most` entries, yield
+    only the times of the remaining folders.
 
     Without `most` the limit is MOST_NAMES.
     """
@@ -222,7 +227,7 @@ def _names(
 
 
 def _time(folder: str) -> tuple[str, int]:
-    """Return the folder and the time at which an entry was last added, removed or replaced."""
+    """Return (the folder, the time in nanoseconds when an entry was last added, removed or replaced; 0 if unknown)."""
     try:
         return folder, os.lstat(folder).st_mtime_ns
     except OSError:

@@ -1,8 +1,8 @@
-"""A store that never writes, for the pages of the board.
+"""A store that never writes to the project, for the pages of the board.
 
-Every other store completes an interrupted change when it reads, and caches the index of a long history in the project.
-This one reads the files as they are, and reports an interrupted change as an error. The caller provides the folder of
-its cache.
+An ordinary `Store` completes an interrupted change before it reads plan, tasks or history, and caches the index of a
+long history in the project. A `ReadOnlyStore` reads the files as they are, and reports an interrupted change as an
+error. Its caller provides a folder for the cache.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ WAITING = "holds a change that was interrupted"
 class ReadOnlyStore(Store):
     """The files of one workspace, only for reading. Every call that would write raises StorageError.
 
-    `cache` is a folder outside of the project for data derived from a long history; "" for none. The caller removes
-    this folder.
+    `cache` is the path of a folder outside of the project for data derived from a long history; "" for none. The caller
+    removes this folder.
     """
 
     __slots__ = ("_cache",)
@@ -48,7 +48,10 @@ class ReadOnlyStore(Store):
         self.deadline = self._access.deadline
 
     def history(self, at: Callable[[Archive], Found]) -> Found:
-        """Return the result of `at` for history.json as it is now, without the project's cache of its index."""
+        """Return the result of `at` for history.json as it is now, without the cache of its index in the project.
+
+        Raise JournalError, StateError, PathRefused, StorageError.
+        """
         from contextlib import ExitStack
 
         from nexus_mcp.store.folder import Folder
@@ -65,8 +68,8 @@ class ReadOnlyAccess(Access):
     __slots__ = ()
 
     def look(self, at: Callable[[Folder | None, Folder | None], Found], *, several: bool = False) -> Found:
-        """Return the result of `at`, as Access.look does. Raise JournalError while a change is interrupted or under
-        way.
+        """Return the result of `at`, as Access.look does. Raise JournalError if LOOKS attempts fail, because a change
+        is interrupted or under way, or because with `several` two results in a row differ.
         """
         with self.folders() as (nexus, state):
             if nexus is None or state is None:
@@ -82,7 +85,7 @@ class ReadOnlyAccess(Access):
 
     @contextmanager
     def recovered_state(self) -> Iterator[Folder | None]:
-        """Return `.nexus/state` as it is, None if absent."""
+        """Return `.nexus/state`, None if absent; an interrupted change stays, and is no error."""
         with self.state() as state:
             yield state
 

@@ -1,13 +1,14 @@
 """Replace or remove a file that was read before, so that no save of another program in between is lost.
 
-`Original` is the file as a change read it, held open. Inode, size and times show most saves, but only the bytes show
-all: a file that is written again in place, within a tick of the clock, may have the same inode, size and times.
+`Original` is the file as a change read it. Inode, size and times show most saves, but only the bytes show all: a file
+that is written again in place, within a tick of the clock, may have the same inode, size and times.
 
 The file is checked right before it is replaced: if another program saved it, the change runs again on the saved file.
-Then the names of both files are exchanged in one step. The old file, even one saved after that check, now has a
-temporary name, and is checked again under this name. A saved file gets its own name back, and the change runs again. If
-the change can only go forward, the saved file is kept beside the new one (docs/decisions/0070). An editor that is still
-writing continues in the kept file.
+Then the names of the old and the new file are exchanged in one step. The old file, even if saved after that check, now
+has a temporary name, and is checked again under this name. A saved file gets its own name back, and the change runs
+again. After the commit point a change can only go forward: then the saved file is kept beside the new one
+(docs/decisions/0070). An editor that is still writing continues in the kept file. If names cannot be exchanged, one
+kind of save can be lost (`Replacement._rename`).
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ class ChangedMeanwhile(StorageError):
 
 class Original:
     """A file as it was read. `data` are the bytes, None if there was no file, or `...` if they are not known: then only
-    the end of the file is compared. `info` is its stat from before the read.
+    the stat and, if it can be read, the end of the file are compared. `info` is its stat from before the read.
 
-    The file stays open until no object refers to it. To free the disk space of a replaced file takes 20 % of the time
-    of a short change, so the space is freed after the response was sent. `checksum` is the CRC-32 of the bytes, if it
-    is known.
+    The file stays open until `close`, or until no object refers to this one. To free the disk space of a replaced file
+    takes 20 % of the time of a short change, so the space is freed after the response was sent. `checksum` is the
+    CRC-32 of the bytes, None if it is not known.
     """
 
     __slots__ = ("_end", "_fd", "_limit", "_seen", "checksum", "data", "info", "is_foreign")
@@ -100,11 +101,13 @@ class Original:
         return seen is not None and self.info is not None and os.path.samestat(seen, self.info)
 
     def disown(self) -> None:
-        """Treat the file as a save of another program, which is kept with any content."""
+        """Treat the file as a save of another program: it is kept, whatever its content is."""
         self.is_foreign = True
 
     def check(self, folder: Folder, name: str) -> None:
-        """Raise ChangedMeanwhile if the file may differ from the one that was read. Raise PathRefused, StorageError."""
+        """Raise ChangedMeanwhile if the file differs from the one that was read. The bytes, if they are known, are
+        compared only if the stat differs. Raise StateError, PathRefused, StorageError.
+        """
         seen = folder.look(name)
         if seen is None or self.info is None:
             if seen is None and self.info is None:
@@ -121,9 +124,7 @@ class Original:
         now._fd, self._fd, self.info = self._fd, now._fd, now.info
 
     def is_at(self, folder: Folder, name: str) -> bool:
-        """Return whether the file that was read has this name now, with the same bytes. Raise
-        OSError, StorageError.
-        """
+        """Return whether `name` is the file that was read, unchanged and not disowned. Raise OSError, StorageError."""
         seen, known = folder.look(name), self.info
         self._seen = seen
         if (
@@ -138,7 +139,7 @@ class Original:
 
     @property
     def is_chmodded(self) -> bool:
-        """Return whether the permissions or the owner of the file, at the last call of `is_at`, differ from those at
+        """Return whether the permissions, owner or group of the file, at the last call of `is_at`, differ from those at
         the read.
         """
         seen, known = self._seen, self.info
@@ -147,7 +148,7 @@ class Original:
         return (seen.st_mode, seen.st_uid, seen.st_gid) != (known.st_mode, known.st_uid, known.st_gid)
 
     def is_unwritten(self) -> bool:
-        """Return whether the file that was read still has the same bytes, whatever its name is now. Raise OSError."""
+        """Return whether the file still has the bytes that were read; True if it is not open. Raise OSError."""
         if self._fd is None or self.info is None:
             return True
         size, data = self.info.st_size, self.data
@@ -160,14 +161,14 @@ class Original:
         )
 
     def saved_since(self) -> bytes | None:
-        """Return the bytes written in place, since the read, to the file that now has no name. Raise OSError."""
+        """Return the present content of the file that was read, None if it was not written since. Raise OSError."""
         if self._fd is None or self.is_unwritten():
             return None
         return atomic.read_up_to(self._fd, 0, os.fstat(self._fd).st_size)
 
     def temporary(self, name: str, after: object, new: os.stat_result | None, older: str = "") -> str:
-        """Return the temporary name (conflicts.py) of the file between its replacement and its check; `after` is the
-        content of the file `new` that replaced it. `older` is the temporary name of `new`.
+        """Return the temporary name (conflicts.py) of the file between its replacement and its check. `after` and `new`
+        are the content and the stat of the file that replaces it; `older` is the temporary name of that file.
         """
         if self.is_foreign:
             return conflicts.temporary(name, (-1, 0), conflicts.SAME, new, older)  # no file matches this
@@ -185,7 +186,7 @@ class Original:
 
 
 def read(folder: Folder, name: str, limit: int) -> Original:
-    """Read the file `name`. Raise the errors of `Folder.read`."""
+    """Return the file `name`; an Original without data if it is absent. Raise the errors of `Folder.read`."""
     found = folder.hold(name, limit)
     if found is None:
         return Original(limit=limit)
@@ -196,7 +197,7 @@ def read(folder: Folder, name: str, limit: int) -> Original:
 
 
 def read_any(folder: Folder, name: str, limit: int) -> Original:
-    """Read like `read`, but without the bytes of a larger file, or of one that we may not read.
+    """Read like `read`, but without the bytes of a file that is larger than `limit`, or that we may not read.
 
     Raise PathRefused, StorageError.
     """
@@ -222,13 +223,11 @@ def _end(fd: int) -> tuple[int, int]:
 
 
 TRIES = 8
-"""The maximum number of times that a change runs if another program saves its file each time. After that it is refused,
-and nothing has changed.
-"""
+"""The maximum number of times that a change runs if another program saves its file each time. Then the call fails."""
 
 
 def retry(change: Callable[[], Result]) -> Result:
-    """Return the result of `change`. It is called again while it raises ChangedMeanwhile, at most TRIES times."""
+    """Return the result of `change`, which is called until it does not raise ChangedMeanwhile, at most TRIES times."""
     for _ in range(TRIES - 1):
         try:
             return change()
@@ -244,7 +243,7 @@ def put_unsynced(
     check: Callable[[], None] | None,
     forward: str | None,
 ) -> str:
-    """Call `Replacement.put_unsynced`; return the name of the copy, "" for none. `read` as for `write_one`."""
+    """Call `Replacement.put_unsynced`; return the name of the copy, "" for none. `read`: as for commit.write_one."""
     replacement = Replacement(folder, *read, forward)
     replacement.put_unsynced(data, check)
     return replacement.copy
@@ -269,7 +268,7 @@ class Replacement:
     def put(self, data: bytes | None, check: Callable[[], None] | None = None) -> None:
         """Replace the file by `data`, or remove it if `data` is None.
 
-        Raise ChangedMeanwhile, PathRefused and StorageError with nothing changed, NotConfirmed.
+        Raise ChangedMeanwhile, StateError, PathRefused and StorageError with nothing changed, NotConfirmed.
         """
         self.put_unsynced(data, check)
         atomic.confirm_file(self._folder, self._name)
@@ -295,7 +294,9 @@ class Replacement:
             raise NotConfirmed(folder.show(name), reason(error.cause)) from error
 
     def _check(self) -> None:
-        """Check the file once more before it is replaced. Raise ChangedMeanwhile, PathRefused, StorageError."""
+        """Check the file once more before it is replaced; with `forward`, only a file whose bytes are not known. Raise
+        ChangedMeanwhile, StateError, PathRefused, StorageError.
+        """
         original = self._original
         if self._forward is None:
             original.check(self._folder, self._name)
@@ -313,8 +314,8 @@ class Replacement:
         """Replace the file by the prepared one, or remove it if `new` is None.
 
         Raise ChangedMeanwhile with nothing changed: without `forward` after any save, with it if the file appeared or
-        disappeared. Raise OSError and StorageError with nothing changed; atomic.Unsynced if the file was replaced and
-        could not be checked.
+        disappeared, or if names cannot be exchanged. Raise OSError and StorageError with nothing changed;
+        atomic.Unsynced if the replaced file should get its name back, but cannot.
         """
         folder, name, original = self._folder, self._name, self._original
         if new is None and not original.is_there:
@@ -396,9 +397,9 @@ class Replacement:
         """Replace the file if names cannot be exchanged: check as late as possible, rename, and keep what another
         program then writes in place.
 
-        The old file first gets a second name, so that a save in place is not lost, even if a later step fails or the
-        process dies. A file that another program renames to `name` right before our rename is lost. Raise the errors of
-        `install`.
+        If links are possible, the old file first gets a second name, so that a save in place is not lost, even if a
+        later step fails or the process dies. A file that another program renames to `name` right before our rename is
+        lost. Raise the errors of `install`.
         """
         folder, name, original = self._folder, self._name, self._original
         aside = ""
@@ -430,7 +431,7 @@ class Replacement:
             log.warning(f"{folder.show(aside or name)}: {error}")
 
     def _keep_saved(self) -> None:
-        """Keep the bytes written to the file after it lost its only name. Raise OSError, NexusError."""
+        """Keep a copy of the old, now nameless file if it was written since the read. Raise OSError, NexusError."""
         folder, name = self._folder, self._name
         saved = self._original.saved_since()
         if saved is not None:

@@ -1,6 +1,6 @@
-"""Read the files of runs from outside a run: the ids of runs, the lock and its holder, status.json.
+"""Read the files of runs: the ids of runs, the run lock `run.lock` and its holder, status.json.
 
-Servers and status bars use this module, so it imports no library. nexus_mcp/run writes the files.
+nexus_mcp/run writes the files. Servers and hooks read them with this module, so it imports no third-party library.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HELD = 4096
 
 
 class Holder:
-    """The process that holds the lock, with the data that it wrote into the lock file."""
+    """The process that holds the run lock, with the data that it wrote into the lock file."""
 
     __slots__ = ("create_time", "host", "pid", "run", "since")
 
@@ -54,7 +54,9 @@ class Holder:
 
 
 def holder(state: Folder) -> Holder | None:
-    """Return the process that holds the lock now, None if it is free. Raise PathRefused, StorageError."""
+    """Return the process that holds the run lock now; a Holder without data if the lock file is malformed. Return None
+    if the lock is free, or without flock (Windows). Raise PathRefused, StorageError.
+    """
     if fcntl is None or not state.check_plain(LOCK):
         return None
     try:
@@ -72,7 +74,7 @@ def holder(state: Folder) -> Holder | None:
 
 
 def read_holder(fd: int) -> Holder | None:
-    """Return the holder that is written into the open lock file, None if the content is malformed."""
+    """Return the holder that is written into the open lock file, None if that is malformed or cannot be read."""
     try:
         value = json.loads(os.pread(fd, _HELD, 0))
         return Holder(
@@ -83,7 +85,7 @@ def read_holder(fd: int) -> Holder | None:
 
 
 def is_run_id(name: str) -> bool:
-    """Return whether the name is the id of a run, and so a safe name of its folder."""
+    """Return whether the name has the form of a run's id, and so is a safe name of a folder."""
     return name.startswith("run-") and name.replace("-", "").isalnum() and name.isascii() and len(name) < 60
 
 
@@ -99,8 +101,8 @@ def run_ids(state: Folder) -> list[str]:
 def read_status(state: Folder, run: str) -> dict[str, Any] | None:
     """Return the valid status.json of a run, None if the run or the file is absent.
 
-    The returned status is `crashed` if the file says `running` and no process works on the run. Raise StateError if the
-    file is malformed, StorageError, PathRefused.
+    The returned status is `crashed` if the file says `running` and no executor works on the run. Raise StateError if
+    the file is malformed or too large, StorageError, PathRefused.
     """
     from nexus_mcp import schemas
     from nexus_mcp.store.codec import decode
@@ -136,6 +138,9 @@ def _status_file(state: Folder, run: str) -> tuple[bytes | None, str]:
 
 
 def is_at_work(state: Folder, run: str) -> bool:
-    """Return whether an executor works on the run now. Raise PathRefused, StorageError."""
+    """Return whether an executor works on the run now: also True if the lock holder has not named its run.
+
+    Raise PathRefused, StorageError.
+    """
     found = holder(state)
     return found is not None and found.run in (run, "")

@@ -61,7 +61,7 @@ KINDS = {PLAN: Kind(PLAN, shapes.PLAN, "issues"), TASKS: Kind(TASKS, shapes.TASK
 
 
 class Document:
-    """The bytes of a session file and the checked value parsed from them. Neither is ever changed.
+    """The bytes of a session file and their checked value. Neither is ever changed.
 
     `frame` is None for a file that may have another layout than ours. `mark` is the checksum of the bytes for the
     operation log, None if it was not computed.
@@ -93,7 +93,7 @@ class SessionCache:
         self._documents: dict[str, Document] = {}
 
     def read(self, state: Folder | None, name: str) -> Document | None:
-        """Return the present plan.json or tasks.json, None if absent. Raise StateError, PathRefused, StorageError."""
+        """Return the present document of `name`, None if absent. Raise StateError, PathRefused, StorageError."""
         return self.parse(name, _read_bytes(state, name))
 
     def parse(self, name: str, data: bytes | None) -> Document | None:
@@ -108,7 +108,7 @@ class SessionCache:
         return found
 
     def compose(self, name: str, value: dict[str, Any]) -> Document:
-        """Return the result of the function `compose`, and cache it already, even if it is never written."""
+        """Return the result of the function `compose`, and cache it before it is written. Raise its errors."""
         made = compose(name, value)
         self._put(made)
         return made

@@ -1,4 +1,4 @@
-"""The store: read and change the files of the tools (docs/decisions/0003), with artifacts and undo."""
+"""The store: read and change the files of the tools, and undo changes (docs/decisions/0003)."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 
     Return `undone`: their entries, newest first, and `files`: path from `.nexus/state` -> whether the file exists
     afterwards. Raise UndoRefused, StateError, PathRefused, StorageError with nothing changed, NotAppliedYet,
-    NotConfirmed. With `dry_run` nothing is changed at all. An interrupted undo is completed first, as by any call. This
-    call then raises UndoRefused, because the user may only be repeating the interrupted undo, and an undo too many
-    cannot be taken back.
+    NotConfirmed. With `dry_run` these changes are not taken back. An interrupted change is completed first in any case.
+    If it was an undo, this call then raises UndoRefused, because the user may only be repeating the interrupted undo,
+    and an undo too many cannot be taken back.
     """
 
     def change(now: Transaction) -> dict[str, Any]:
@@ -66,11 +66,11 @@ def undo(store: Store, by: By, count: int, *, dry_run: bool = False) -> dict[str
 
 
 class Store:
-    """The files of one workspace. `now` returns seconds since 1970; `wait` is how many seconds a writer waits for the
+    """The files of one workspace. `now` returns seconds since 1970; `wait` is how many seconds a call waits for the
     lock.
 
-    With `in_all`, `wait` limits all waits of all calls of this store together, including waits for other things than
-    the lock.
+    With `in_all`, every wait of this store, also for other things than the lock, ends at most `wait` seconds after the
+    store was made.
     """
 
     __slots__ = ("_access", "_done", "_memory", "_notes", "_now", "_session", "_transaction", "deadline")
@@ -86,7 +86,7 @@ class Store:
         self._session = SessionCache()
         self._access = Access(workspace.state_root, wait, self._session.prepare, in_all=in_all)
         self.deadline = self._access.deadline
-        # The folders that git tracks are always the project's own, even if it shares the state of another worktree.
+        # The folders of the notes are always the project's own, even if it shares the state of another worktree.
         is_shared = workspace.state_root != workspace.root
         self._notes = Access(workspace.root, wait) if is_shared else self._access
         self._notes.deadline = self.deadline
@@ -111,7 +111,7 @@ class Store:
     def snapshot(self) -> SessionSnapshot:
         """Return plan.json and tasks.json as they were at one moment. Two reads could see a half-done close.
 
-        Never raises: plan() and tasks() of the result do.
+        Raise only LockNeeded, within `without_lock`; plan() and tasks() of the result raise all other errors.
         """
         try:
             return self._access.look(lambda _, state: SessionSnapshot(self._session, state), several=True)
@@ -135,8 +135,8 @@ class Store:
             return made + [".nexus/.gitignore"] * at.begin()
 
     def warm_up(self) -> Iterator[None]:
-        """Cache the session files and import the modules that a change needs, one step for each `next`. Raise the
-        errors of these imports.
+        """Cache the session files, and import the modules and prepare the schemas that a change needs, one step for
+        each `next`. Raise PathRefused, StorageError, and the errors of the imports.
         """
         for name in SESSION:
             # The next read reports the fault.
@@ -164,7 +164,7 @@ class Store:
 
     @contextmanager
     def without_lock(self) -> Iterator[None]:
-        """Raise LockNeeded within the block where a read would wait for the lock, or complete a change."""
+        """Within the block, let each call raise LockNeeded where it would otherwise take the lock."""
         self._access.is_lockless = self._notes.is_lockless = True
         try:
             yield
@@ -180,12 +180,13 @@ class Store:
         self._done = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:
-        """Run `make` under the lock, write the requested changes, and return its answer. `by` is for the operation log.
+        """Run `make` under the lock, write the requested changes, and return its answer. `by` is the caller.
 
-        `make` runs again if another program saved a file that `make` has read. So it must only read the transaction and
-        request writes. If it raises, nothing is written. A change with a cycle, with an idempotency key or of several
-        files, and an undo, use the journal. Raise NotAppliedYet and NotConfirmed if the change is recorded or made,
-        other errors with nothing changed.
+        `make` runs again if another program saved a file that the change was about to replace, and in a new project it
+        runs once beforehand. So it must only read the transaction and request writes. If it raises, nothing is written.
+        If an earlier call had the same idempotency key, `make` does not run. A change with a cycle, with an idempotency
+        key or of several files, and an undo, use the journal. Raise NotAppliedYet and NotConfirmed if the change is
+        recorded or made, other errors with nothing changed.
         """
         return self._change(make, by)[0]
 
@@ -203,7 +204,7 @@ class Store:
     def close(
         self, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool]
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
-        """Make a change whose answer is stored until it was delivered; return (answer, its receipt).
+        """Make a change whose answer is stored until it was delivered; return (answer, its receipt or None).
 
         A stored answer comes from a file: `is_answer` returns whether `make` could have returned it.
         """
