@@ -3,7 +3,7 @@
 Where the platform has flock, locking takes 2 µs, and the kernel wakes a waiting process at once. The file stays after
 the release. If the first write in a project fails, the file is removed again before the release. Another program may
 remove the file (git clean), and a later process then locks a new file. So a process checks that its file still has the
-name: after it took the lock, and before it writes (HeldLock.check). Without flock, `filelock` polls.
+name `lock`: after it took the lock, and before it writes (HeldLock.check). Without flock, `filelock` polls.
 
 Waiting processes are served nearly in order: a free lock goes to the first call that requests it, even while the kernel
 wakes waiting ones. In about one turn of a hundred a later call overtakes an earlier one; no call was seen to starve
@@ -100,7 +100,10 @@ class HeldLock:
         self._found = None
 
     def is_ours(self) -> bool:
-        """Return whether the lock file and its folder are still there; else another process may hold a new one."""
+        """Return whether the lock file and its folder are still there; else another process may hold a new one.
+
+        Without flock, always return True.
+        """
         return self._fd is None or self._state.is_file(NAME, self._fd, in_place=True)
 
     def end(self) -> None:

@@ -6,7 +6,7 @@ that is written again in place, within a tick of the clock, may have the same in
 The file is checked right before it is replaced: if another program saved it, the change runs again on the saved file.
 Then the names of the old and the new file are exchanged in one step. The old file, even if saved after that check, now
 has a temporary name, and is checked again under this name. A saved file gets its own name back, and the change runs
-again. After the commit point a change can only go forward: then the saved file is kept beside the new one
+again. With `forward` the change does not run again, and the saved file is kept beside the new one
 (docs/decisions/0070). An editor that is still writing continues in the kept file. If names cannot be exchanged, one
 kind of save can be lost (`Replacement._rename`).
 """
@@ -161,7 +161,7 @@ class Original:
         )
 
     def saved_since(self) -> bytes | None:
-        """Return the present content of the file that was read, None if it was not written since. Raise OSError."""
+        """Return the file's present content; None if it was not written since the read, or is closed. Raise OSError."""
         if self._fd is None or self.is_unwritten():
             return None
         return atomic.read_up_to(self._fd, 0, os.fstat(self._fd).st_size)
@@ -197,7 +197,7 @@ def read(folder: Folder, name: str, limit: int) -> Original:
 
 
 def read_any(folder: Folder, name: str, limit: int) -> Original:
-    """Read like `read`, but without the bytes of a file that is larger than `limit`, or that we may not read.
+    """Read like `read`, but without the bytes of a file that is larger than `limit`, or that cannot be read.
 
     Raise PathRefused, StorageError.
     """

@@ -1,8 +1,8 @@
 """Read plan.json and tasks.json, compose their new bytes, and cache their last parsed state.
 
 Each read compares all bytes of the file with the cached bytes; the cache saves only parsing and checking. Two versions
-may have the same times, size and inode, but never the same bytes. So the cache is never stale, whichever program wrote
-the file.
+of a file may have the same times, size and inode, but never the same bytes. So the cache is never stale, whichever
+program wrote the file.
 
 A file is written whole. Rows (the issues of a plan, the tasks of a list) that did not change keep their JSON text,
 because Python takes 10 µs to encode one. These texts also identify the unchanged rows of a file that another process

@@ -176,7 +176,7 @@ class Store:
         self._access.stopping = self._notes.stopping = True
 
     def tidy(self) -> None:
-        """Free the files and values of the last change, after its answer: no call waits for that."""
+        """Free the files and values of the last change. Call it after the answer was sent, so that no call waits."""
         self._done = None
 
     def change(self, make: Make, by: By) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Cache:
         return name, folder.open(name, _MADE, self._copy)
 
     def remove(self, name: str) -> None:
-        """Remove a file of texts that no index names."""
+        """Remove the file of texts `name`, which no index names, if the cache is open. Ignore OSError."""
         if self._folder is not None:
             with suppress(OSError):
                 self._folder.unlink(name)

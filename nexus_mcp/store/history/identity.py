@@ -28,7 +28,7 @@ _SECOND = 1_000_000_000
 _TICK = 50_000_000
 """Nanoseconds: several ticks of 100 Hz, the slowest clock from which kernels take file times."""
 _COARSE_TICK = 2 * _SECOND
-"""Nanoseconds for a time without fractions: some file systems count in steps of one or two seconds."""
+"""Nanoseconds, used if a time is a whole second: some file systems count in steps of one or two seconds."""
 
 
 def of(info: os.stat_result) -> Identity:
@@ -56,7 +56,7 @@ def is_apart(identity: Identity) -> bool:
 
 
 def tail(fd: int, size: int) -> int:
-    """Return a checksum of the last bytes of a file of `size` bytes. Raise OSError."""
+    """Return a checksum of the last TAIL bytes of a file of `size` bytes. Raise OSError."""
     return checksum(atomic.read_range(fd, max(0, size - TAIL), size))
 
 

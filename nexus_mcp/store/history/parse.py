@@ -119,7 +119,7 @@ class Unreadable(Exception):
 
 
 def build(fd: int, size: int, *, digests: bool, known: Index | None = None) -> Index:
-    """Return the index of the file `fd` with its `size` bytes; with digests only if `digests` is true.
+    """Return the index of the file `fd` of `size` bytes; with digests only if `digests` is true.
 
     `known` is the index of the cycles with which the file is known to begin; it is extended in place. Raise Unreadable
     when the file is no history or does not fit `known`, and OSError (atomic.Shrunk when it is shorter than `size`).
@@ -267,8 +267,9 @@ _LONGEST = 8
 
 
 def explain(fd: int, size: int, found: Unreadable) -> None:
-    """Raise StateError for the fault `found` in the file `fd`. Return if a file of at most WHOLE bytes no longer has a
-    fault. Raise OSError.
+    """Raise StateError for the fault in the file `fd`. If a file of at most WHOLE bytes has no fault any more, return.
+
+    Raise OSError.
     """
     if size <= WHOLE:
         HistoryFile(atomic.read_range(fd, 0, size))

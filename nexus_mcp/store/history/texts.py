@@ -57,8 +57,8 @@ def lower(text: str) -> bytes:
 
 
 def lower_bytes(data: bytes) -> bytes:
-    """Return the result of `lower` for text in UTF-8. Without a sigma this works on bytes, and replaces the few
-    characters beyond ASCII that have another lower case one by one.
+    """Return the result of `lower` for text in UTF-8. Without a sigma this works on bytes, and replaces one by
+    one the few characters beyond ASCII that lower case changes.
     """
     others = data.translate(None, _ASCII).decode()
     lower_others = others.lower()
