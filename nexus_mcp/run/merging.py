@@ -101,9 +101,13 @@ def _ratchet(baseline: dict[str, CheckResult], results: Iterable[CheckResult]) -
     """Replace results in the baseline by better ones on the merged tree: later attempts are compared with these."""
     for result in results:
         before = baseline.get(result.name)
-        fewer = before is not None and (result.failures or 0) < (before.failures or 0)
-        if result.ok or fewer:
+        if result.ok or (before is not None and _has_fewer(result, before)):
             baseline[result.name] = result
+
+
+def _has_fewer(result: CheckResult, before: CheckResult) -> bool:
+    """Return whether both numbers of failures are known, and that of `result` is smaller."""
+    return result.failures is not None and before.failures is not None and result.failures < before.failures
 
 
 def _message(attempts: Attempts, record: AttemptRecord) -> str:

@@ -5,6 +5,7 @@ Texts of tasks and agents are data: in Markdown they are escaped. report_html.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from nexus_mcp.state.tasks import COMPLETED
 UNKNOWN = "unknown cost"
 _LONGEST = 400
 _MINUTE_S = 60
+_MARKUP = re.compile(r"[\\*\[\]~&|]|(?<![^\W_])_|_(?![^\W_])")
+"""Characters that can begin or end markup within a line of Markdown; `[` also begins an image."""
 
 
 def markdown(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.AnyEvent], *, merge: str = "") -> str:
@@ -142,9 +145,9 @@ def title_of(document: Mapping[str, Any], id_: int) -> str:
 
 def _text(text: str) -> str:
     """Return stored text on one line that is neither Markdown nor HTML."""
-    flat = " ".join(text.split())[:_LONGEST]
-    return inert(flat).replace("\\", "\\\\").replace("<", "&lt;").replace("`", "'").replace("*", "\\*")
+    flat = inert(" ".join(text.split())[:_LONGEST]).replace("`", "'")
+    return _MARKUP.sub(r"\\\g<0>", flat).replace("<", "&lt;")
 
 
 def _cell(text: str) -> str:
-    return _text(text).replace("|", "\\|") or " "
+    return _text(text) or " "

@@ -187,11 +187,11 @@ class Repository:
         return f"{RUN_REFS}{self.run}/{os.path.basename(path)}"
 
     async def _commit(self, git: Git, message: str) -> tuple[str, str]:
-        """Commit the index, if it differs from HEAD, by `git commit`: that runs hooks, if `git.hooks`, and completes a
-        merge that is under way. Return (the commit of HEAD, the output of a refused commit, or ""). Raise GitFailed.
+        """Commit the index, if it differs from HEAD or a merge is under way, by `git commit`: it runs hooks, if
+        `git.hooks`, and completes the merge. Return (the commit of HEAD, the output of a refused commit, or "").
         """
-        code, _ = await git.run("diff", "--cached", "--quiet", check=False)
-        if code:
+        differs, _ = await git.run("diff", "--cached", "--quiet", check=False)
+        if differs or (await git.run("rev-parse", "--quiet", "--verify", "MERGE_HEAD", check=False))[0] == 0:
             no_hooks = () if git.hooks else ("--no-verify",)
             words = ("commit", "--quiet", "--no-gpg-sign", *no_hooks, "-F", "-")
             try:

@@ -65,7 +65,7 @@ def holder(state: Folder) -> Holder | None:
         raise StorageError(state.show(LOCK), "open", reason(error)) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except OSError:  # also if the file system has no locks: then no executor is certain not to work
         return read_holder(fd) or Holder("", 0, "", "")
     else:
         return None
@@ -80,7 +80,7 @@ def read_holder(fd: int) -> Holder | None:
         return Holder(
             str(value["run"]), int(value["pid"]), str(value["host"]), str(value["since"]), value["create_time"]
         )
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):
         return None
 
 

@@ -71,6 +71,17 @@ def test_a_conflict_goes_back_to_its_owner(tmp_path: Path) -> None:
     assert [event.files for event in conflicts] == [["a"]]
 
 
+def test_a_conflict_resolved_by_the_own_side_alone_is_merged(tmp_path: Path) -> None:
+    """The index then equals HEAD, but the merge has to be committed: else the next one conflicts again."""
+    mend = [{"run": "git show HEAD:a > a"}]
+    script = {"1": [[{"write": "a", "text": "one\n"}], mend], "2": [[{"write": "a", "text": "two\n"}], mend]}
+    tasks = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}]
+    ground = Ground(tmp_path, tasks, script, files={"a": "zero\n"})
+    state = ground.run(jobs=2)
+    assert [state.task(n).state for n in (1, 2)] == ["completed", "completed"]
+    assert [event.files for event in ground.log() if event.type == "conflict"] == [["a"]]
+
+
 def test_a_blocked_agent_pauses_its_task_with_the_question(tmp_path: Path) -> None:
     """Without a trigger that asks, the question is recorded and the task pauses; the others go on."""
     script = {"1": [[{"say": "STATUS: blocked\nWhich colour?"}]], "2": [[{"write": "b", "text": "b"}]]}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
+from nexus_mcp.quoting import inert
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.projection import RunRecord, project
 from nexus_mcp.run.report import markdown, next_commands, totals
@@ -30,10 +32,26 @@ def test_stored_texts_are_shown_as_they_are_on_the_page() -> None:
 
 
 def test_stored_texts_are_no_markup_in_markdown() -> None:
-    """No tag, no emphasis and no code of a title has an effect."""
+    """No tag, no emphasis, no code, no link and no image of a title has an effect."""
     text = markdown(project(LOG), DOCUMENT, LOG)
     assert "<script>" not in text
     assert "\\*stars\\* 'code'" in text
+
+
+@pytest.mark.parametrize(
+    "title", ["![x](http://h/p.png)", "[a](b)", "~~a~~ _b_ __c__ d_e", "a|b", "&lt;b&gt;", "\\[a](b)", "<i>"]
+)
+def test_a_title_is_one_text_in_markdown(title: str) -> None:
+    """A reader of Markdown sees the characters of the title, and nothing else is made of them."""
+    document = {"goal": "", "tasks": [{"id": 1, "title": title, "status": "pending"}]}
+    text = markdown(project(LOG), document, LOG)
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
+    (heading,) = [token for token in tokens if token.type == "inline" and token.content.startswith("Task 1: ")]
+    assert {child.type for child in heading.children or ()} <= {"text", "text_special"}
+    assert "".join(child.content for child in heading.children or ()) == f"Task 1: {inert(title)}"
+    cells = [token for token in tokens if token.type == "inline" and token.content.startswith("1")]
+    assert len({token.type for token in tokens if token.type == "td_open"}) == 1
+    assert cells
 
 
 def test_the_page_fits_a_phone() -> None:

@@ -182,9 +182,7 @@ def test_note_changed_at_the_last_moment_is_kept(real_repository: Project, monke
     monkeypatch.setattr(notes_git.Git, "advance", then_changed)
     done = clean(project)
     assert [one["path"] for one in done["deleted"]] == ["memory/other.md"]
-    assert done["next_step"].startswith(
-        'Not deleted, because they were changed, or cannot be removed now: "old.md".'
-    )
+    assert done["next_step"].startswith('Not deleted, because they were changed, or cannot be removed now: "old.md".')
     assert project.get("memory/old.md") == b"newer\n"
     assert git(project.root, "status", "--porcelain") == "?? .nexus/memory/\n"
 

@@ -94,9 +94,7 @@ def _result(
     advice = [f"{command(_APPLY)} deletes these notes in a git commit; each can be restored."] if shown else []
     if changed:
         names = ", ".join(quoted(name, _LONGEST) for name in changed)
-        advice.insert(
-            0, f"Not deleted, because they were changed, or cannot be removed now: {names}."
-        )
+        advice.insert(0, f"Not deleted, because they were changed, or cannot be removed now: {names}.")
     if trouble:
         advice.insert(0, trouble)
     return {
