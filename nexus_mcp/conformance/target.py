@@ -48,8 +48,6 @@ class Target(ABC):
 
     is_process = False
     """Whether a session has a process of its own, which can be killed and started again."""
-    kind = ""
-    """The kind of target in words."""
     command: tuple[str, ...] = ("",)
     """The command that starts the target, as a list of words, if it is a process."""
     has_url = False
@@ -160,8 +158,6 @@ async def one_session(
 
 
 class _Memory(Target):
-    kind = "a server in memory"
-
     def __init__(self, make: Callable[[str], Any], label: str, options: TargetOptions) -> None:
         super().__init__(label, options)
         self._make = make
@@ -172,7 +168,6 @@ class _Memory(Target):
 
 class _Command(Target):
     is_process = True
-    kind = "a process"
 
     def __init__(self, command: Sequence[str], label: str, options: TargetOptions) -> None:
         super().__init__(label, options)
@@ -196,7 +191,6 @@ class _Command(Target):
 
 class _Started(Target):
     is_process = has_url = True
-    kind = "a server over HTTP"
 
     def __init__(self, command: Sequence[str], url: str, label: str, options: TargetOptions) -> None:
         super().__init__(label, options)
@@ -237,7 +231,6 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 class _Url(Target):
     has_url = True
-    kind = "a server over HTTP"
 
     def __init__(self, url: str, project: str, options: TargetOptions) -> None:
         super().__init__(url, options)

@@ -352,3 +352,15 @@ def test_tools_listed_wrongly_in_one_way_have_one_cause() -> None:
         "answer: $.task_add.annotations.openWorldHint must be null",
         {"task_add": 1, "task_list": 1},
     )
+
+
+def test_each_fixture_counts_for_the_tool_of_its_own_assertion() -> None:
+    """The step of the failed assertion differs from fixture to fixture; that of the example names another tool there."""
+    tools = ("task_add", "task_list")
+    exchanges = tuple(Exchange(f"step {number}", tool) for number, tool in enumerate(tools, 1))
+    every = [
+        result(f"id_{number}", wrong_id(1, step=f"step {number}"), tools=tools, exchanges=exchanges)
+        for number in (1, 2)
+    ]
+    (cause,) = causes(every)
+    assert cause.tools == {"task_add": 1, "task_list": 1}

@@ -166,6 +166,23 @@ def test_a_wheel_is_copied_into_the_project(tmp_path: Path) -> None:
     assert variables == {"NEXUS_MCP": f"./vendor/{wheel.name}"}
 
 
+def test_an_unreadable_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written, and the fault says why."""
+    wheel = tmp_path / "nexus_mcp-9-py3-none-any.whl"
+    wheel.write_bytes(b"wheel")
+    opened = open
+
+    def refuses(path: Any, *words: Any, **more: Any) -> Any:
+        if str(path) == str(wheel):
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *words, **more)
+
+    monkeypatch.setattr("builtins.open", refuses)
+    with pytest.raises(HarnessFault, match="cannot be read: Permission denied"):
+        write_example("go", str(tmp_path / "s"), str(wheel))
+    assert not (tmp_path / "s").exists()
+
+
 @pytest.mark.parametrize("place", ['nexus-mcp @ git+https://x/y "z"', "a: b # c", "${{ x }}", "*", "-", "1e3"])
 def test_any_place_is_the_value_in_the_workflow(place: str, tmp_path: Path) -> None:
     """The workflow has the place as one text, whatever characters it has."""

@@ -74,16 +74,19 @@ def write_example(language: str, folder: str, source: str) -> str:
     """Write the example into the folder, under the name of `project_name(folder)`. Return what the workflow installs.
 
     `source` is the place from which pip installs nexus-mcp; "" leaves a placeholder. A wheel is copied into the folder.
-    Raise HarnessFault without writing anything if a file is already there, else for a file that cannot be written;
-    OSError for a wheel that cannot be read.
+    Raise HarnessFault without writing anything if the wheel cannot be read or a file is already there, else for a file
+    that cannot be written.
     """
     name = project_name(folder)
     files = {path: renamed(_read(language, path), name).encode() for path in EXAMPLES[language].files}
     installed = SOURCE
     if source.endswith(".whl") and os.path.isfile(source):
         wheel = f"{WHEELS}/{os.path.basename(source)}"
-        with open(source, "rb") as file:
-            files[wheel] = file.read()
+        try:
+            with open(source, "rb") as file:
+                files[wheel] = file.read()
+        except OSError as error:
+            raise HarnessFault([f"{source} cannot be read: {error.strerror}."], next_step=_READABLE) from None
         installed = f"./{wheel}"
     elif source:
         installed = source
@@ -98,6 +101,7 @@ def write_example(language: str, folder: str, source: str) -> str:
     return installed
 
 
+_READABLE = "Nothing was written. Name a wheel that you may read."
 _ELSEWHERE = "Nothing was written. Name a folder that is new, or that has none of these files."
 
 

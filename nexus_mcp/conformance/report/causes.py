@@ -49,12 +49,18 @@ _VARYING = (
 class Cause:
     """One way to fail. `title` is the failed assertion of the first fixture in words, without its step.
 
-    `results` are the fixtures, the simplest first, which is the example.
+    `results` are the fixtures, the simplest first, which is the example. `assertions` has the failed assertion of each,
+    in the same order.
     """
 
     title: str
-    assertion: Assertion
     results: tuple[FixtureResult, ...]
+    assertions: tuple[Assertion, ...]
+
+    @property
+    def assertion(self) -> Assertion:
+        """Return the failed assertion of the example."""
+        return self.assertions[0]
 
     @property
     def example(self) -> FixtureResult:
@@ -69,7 +75,7 @@ class Cause:
     @property
     def tools(self) -> dict[str, int]:
         """Return the tools and events with this cause, the most frequent first, each with its number of fixtures."""
-        return dict(Counter(tool_of(result, self.assertion) for result in self.results).most_common())
+        return dict(Counter(map(tool_of, self.results, self.assertions)).most_common())
 
 
 def causes(results: Sequence[FixtureResult]) -> list[Cause]:
@@ -85,8 +91,8 @@ def causes(results: Sequence[FixtureResult]) -> list[Cause]:
         # max returns the first of several with the same size: keys come in the order of the fixtures.
         key = max(members, key=lambda one: len(members[one]))
         ids = sorted(members[key], key=lambda test_id: _simplicity(by_id[test_id]))
-        assertion = failed[ids[0]][key]
-        found.append(Cause(title(assertion), assertion, tuple(by_id[test_id] for test_id in ids)))
+        failures = tuple(failed[test_id][key] for test_id in ids)
+        found.append(Cause(title(failures[0]), tuple(by_id[test_id] for test_id in ids), failures))
         for others in members.values():
             others.difference_update(ids)
     return sorted(found, key=lambda cause: (cause.group != CORE, -len(cause.results)))

@@ -8,10 +8,11 @@ import os
 import secrets
 import tempfile
 
+from nexus_mcp.conformance.failures import TargetFailure
 from nexus_mcp.conformance.result import Leftover
 from nexus_mcp.conformance.trial.emptying import FOLDER, describe_error, empty_folder
 from nexus_mcp.conformance.trial.sandbox import EMPTY_GIT, Anchor, Sandbox
-from nexus_mcp.conformance.trial.snapshot import TooMuch, digest, snapshot
+from nexus_mcp.conformance.trial.snapshot import digest, snapshot
 from nexus_mcp.errors import HarnessFault
 
 _LOOK = "Find out what the server did with this folder."
@@ -163,7 +164,7 @@ def _is_laid(folder: int) -> bool:
         return False
     try:
         seen = snapshot(git)
-    except TooMuch:
+    except TargetFailure:  # too many files, or another file system
         return False
     finally:
         os.close(git)
