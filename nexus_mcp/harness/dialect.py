@@ -182,7 +182,8 @@ def text_of(answer: Mapping[str, Any], limit: int) -> str:
     for text in warnings:
         line = f"Warning: {text}"
         if len(line) + 2 > left:
-            lines.append(f"({len(warnings) - len(lines)} more warnings are left out here.)")
+            more = len(warnings) - len(lines)
+            lines.append(f"({more} more warning{'s are' if more > 1 else ' is'} left out here.)")
             break
         lines.append(line)
         left -= len(line) + 2

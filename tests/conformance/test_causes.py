@@ -355,7 +355,7 @@ def test_tools_listed_wrongly_in_one_way_have_one_cause() -> None:
 
 
 def test_each_fixture_counts_for_the_tool_of_its_own_assertion() -> None:
-    """The step of the failed assertion differs from fixture to fixture; that of the example names another tool there."""
+    """The step of the failed assertion differs from fixture to fixture, and so does its tool."""
     tools = ("task_add", "task_list")
     exchanges = tuple(Exchange(f"step {number}", tool) for number, tool in enumerate(tools, 1))
     every = [
