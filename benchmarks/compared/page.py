@@ -50,9 +50,9 @@ needs a tool or a parameter that the server lacks, or files that only a Nexus se
 keep files of their own, so only their answers are judged. `–` means that no fixture could run. Fixtures for lifecycle
 events and for the executor are left out.
 
-Upstream has two columns. *Without a map* it is judged as the suite judges every server: only the prefix of its tools is
-known, and a fixture that needs a missing tool fails. One fixture that passes or fails by chance counts as passed there.
-[upstream.md](upstream.md) explains the failures.
+Upstream has two columns. *Without a map* only the prefix of its tools is known, and it is judged with
+`--require-all-tools`: a fixture that needs a missing tool fails. One fixture that passes or fails by chance counts as
+passed there. [upstream.md](upstream.md) explains the failures.
 """
 _BEYOND = """\
 ## What the others do beyond the contract

@@ -9,7 +9,8 @@ from urllib.parse import quote, urlencode
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-_DIGITS = 24  # 96 bits: two names with the same digits cannot be found
+_DIGITS = 32
+"""128 bits of the SHA-256: to find two names with the same digits takes about 2^64 tries."""
 
 
 class Links:

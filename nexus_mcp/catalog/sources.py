@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         """A source of files; paths are relative and have `/`."""
 
         def folders(self, name: str) -> list[str]:
-            """Return the folders in the folder `name`, sorted; [] when it is absent."""
+            """Return the names of the possible entries in the folder `name`, sorted; [] when it is absent.
+
+            Raise CatalogError, PathRefused, StorageError.
+            """
 
         def read(self, path: str) -> bytes | None:
             """Return the bytes of a file, None when it is absent. Raise CatalogError, PathRefused, StorageError."""

@@ -211,8 +211,8 @@ def comments_in(data: bytes) -> list[str]:
 
 
 def value_of(data: bytes, shown: str) -> Any:
-    """Return the value of a file; None when it is not valid, for example because a list with a comment above its
-    only item lost that item.
+    """Return the value of a file; None when it is not valid. ruamel.yaml writes invalid YAML, for example, when the
+    only item of a list is removed and has a comment above it.
     """
     try:
         return yaml_file.read(data, shown).value

@@ -77,7 +77,7 @@ class Folder:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
                 _share(child.descriptor, above, _allowed(above))
-            # The maker of an empty folder may have died before it synced the name. No process writes into it before.
+            # The maker of an empty folder may have died before its sync. A folder with files counts as synced.
             if confirm and (made or not child.names()):
                 self.sync()
         except (OSError, NexusError) as error:
