@@ -33,12 +33,12 @@ SPENT = {
     "crowd-": "the bare processes have no client; a ninth process on the same processors calls ours over pipes.",
     "run-attempt": "an attempt waits for three processes of git, one of which looks at each file, for its check, for "
     "the answers of three more processes, and for two syncs of the log; after each the executor waits for a processor.",
-    "run-tasks": "three processes of git look at each of the 20 000 files for a task (its commit, the check-out before "
-    "its worktree is used again, the check-out before the check of the merge): a session and a check may change any "
-    "file. Nine worktrees of as many files are written at the start, and eight are removed at the end. In a repository "
-    "of 200 files, one half of the processor time of a task is the executor (the log, tasks.json with its four syncs, "
-    "ten starts of processes), the other half its children: the session and both checks, which each task needs in any "
-    "case, and six of git. A session of a model takes minutes, not 50 ms.",
+    "run-tasks": "three processes of git look at each file for a task (its commit, the check-out before its worktree "
+    "is used again, the check-out before the check of the merge): a session and a check may change any "
+    "file. Nine worktrees are written at the start, and eight are removed at the end. In this repository "
+    "of 200 files, one half of the processor time of a task is the executor (the log, tasks.json with its "
+    "four syncs, ten starts of processes), the other half its children: the session and both checks, "
+    "which each task needs in any case, and six of git. A session of a model takes minutes, not 50 ms.",
     "http-": "besides what the SDK does for a call without a store, the server checks Host, token, project and right, "
     "waits for its turn, reads the project in a thread of its own, and makes the values that the SDK renders (0.3 ms "
     "of processor time in all; the SDK needs 0.8 ms with its HTTP). On a machine with more work than processors each "

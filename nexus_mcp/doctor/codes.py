@@ -120,7 +120,8 @@ CODES = {
     ),
     "command-missing": Code(
         WARNING,
-        "A harness is set up to start a nexus-mcp that is not there. Its hooks then allow everything.",
+        "A harness is set up to start a nexus-mcp that is not there. Its hooks then allow everything; the plugin of "
+        "OpenCode denies every tool.",
         "Run nexus-mcp install for that harness again.",
     ),
     "token-missing": Code(
