@@ -36,7 +36,7 @@ GAPS = {
 }
 """Kind of a gap -> its meaning."""
 STATE_FILES = ("plan.json", "tasks.json", "history.json", "agent-tracker.json", "memory-access.jsonl", "tool-log.jsonl")
-"""The names of the files of .nexus that have a published schema."""
+"""The names of the files of .nexus that have a schema in schemas/state/."""
 _TYPO = 0.87
 """The least ratio of difflib at which a name counts as mistyped: it differs by a letter or two."""
 _MOST = 500

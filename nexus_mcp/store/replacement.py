@@ -313,8 +313,8 @@ class Replacement:
     def install(self, temporary: str, new: New | None) -> None:
         """Replace the file by the prepared one, or remove it if `new` is None.
 
-        Raise ChangedMeanwhile with nothing changed: without `forward` after any save, with it if the file appeared or
-        disappeared, or if names cannot be exchanged. Raise OSError and StorageError with nothing changed;
+        Raise ChangedMeanwhile with nothing changed: without `forward` after any save; with it only if the file appeared
+        or disappeared, or was saved and names cannot be exchanged. Raise OSError, StorageError with nothing changed;
         atomic.Unsynced if the replaced file should get its name back, but cannot.
         """
         folder, name, original = self._folder, self._name, self._original

@@ -127,7 +127,7 @@ async def _watch(process: ServerProcess, bench: Bench, seen: Sightings, seconds:
 async def _ended(process: ServerProcess, options: TargetOptions) -> int:
     """Return the exit code as a shell reports it. Raise TargetFailure for a fault of the executor or of its end.
 
-    Processes of an executor that SIGKILL ended go on: the next executor has to end them.
+    If SIGKILL ended the executor, its other processes go on: the next executor has to end them.
     """
     if process.fault:
         raise TargetFailure(process.fault, SUBJECT)
