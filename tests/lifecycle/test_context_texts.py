@@ -136,7 +136,7 @@ def test_repeated_message_stores_a_note_once(
 ) -> None:
     """[m] and [rule] store their note with the message, once for any number of repeats, and report the result."""
     path, text = written
-    said = f'The user\'s tag [{tag}] is carried out already: began ".nexus/{path}".\nTell the user.\n'
+    said = f'The user\'s tag [{tag}] is carried out already: created ".nexus/{path}".\nTell the user.\n'
     answer = tell("user_message", prompt=prompt)
     assert (answer["tags"], answer["context"][: len(said)]) == ([tag], said)
     assert answer["context"].endswith(BOTH)
